@@ -20,11 +20,11 @@
 //!   HKDF, tickets that any machine of a fleet opens ([`FleetTicketer`]).
 //!
 //! The provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
-//! algorithms that verify signatures, and the lists of what it offers, in order of preference. They
-//! all make up a [`CryptoProvider`](crate::provider::CryptoProvider).
+//! algorithms that verify signatures, and the lists of what it offers, in order of preference.
+//! Together they form a [`CryptoProvider`](crate::provider::CryptoProvider).
 //!
-//! Every block is optional. Each implements a trait of the provider interface. Implement that trait
-//! directly if the library does more, for example with a hardware record engine.
+//! Every block is optional and implements one trait of the provider interface. Implement that trait
+//! directly if your library can do more, for example if it drives a hardware record engine.
 
 pub use ecdh::{Curve, Ecdh, EcdhGroup};
 pub use hash::{Computation, HashFunction, Hashing};

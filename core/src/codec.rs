@@ -1,8 +1,8 @@
 //! The wire codec: encodes and decodes the presentation language of RFC 9846 §3.
 //!
 //! [`Reader`] is a cursor over received bytes that never passes their end. [`Codec`] is the trait
-//! of every wire type. [`LengthSize`] is the width of a vector's length prefix. This module knows
-//! no TLS message, and leaves the meaning of values to its callers.
+//! of every wire type. [`LengthSize`] is the width of a vector's length prefix. This module has no
+//! TLS messages; its callers interpret the values.
 //!
 //! ```text
 //!   opaque name<1..2^16-1>          with_length_prefix(bytes, LengthSize::U16, |bytes| ...)
@@ -33,7 +33,8 @@ pub trait Codec<'a>: Debug + Sized {
 
     /// Reads one value from the front of `r`, and leaves the rest unread.
     ///
-    /// The error names the missing or malformed part. The position of `r` is unspecified then.
+    /// The error names the missing or malformed part. After an error, the position of `r` is
+    /// unspecified.
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage>;
 
     /// Reads one value that must occupy all of `bytes`.
@@ -56,7 +57,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the front of `bytes`.
+    /// Creates a reader at the front of `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, used: 0 }
@@ -122,7 +123,7 @@ impl<'a> Reader<'a> {
 
     /// Reads values of `T` until no byte is left. A `T` must be at least one byte long.
     ///
-    /// An empty reader yields an empty list; a caller whose vector has a lower bound checks it.
+    /// An empty reader yields an empty list. If the vector has a lower bound, the caller checks it.
     pub fn list<T: Codec<'a>>(&mut self) -> Result<Vec<T>, InvalidMessage> {
         // most items are two bytes long, so this is a single allocation for lists of usual length
         let mut items = Vec::with_capacity(self.left().div_ceil(2).min(16));
@@ -195,7 +196,7 @@ impl LengthSize {
         }
     }
 
-    /// Encodes `len` as a prefix; if it is too large, the maximum length.
+    /// Encodes `len` as a prefix, or the maximum length if `len` is larger.
     #[inline]
     fn bytes_of(self, len: usize) -> [u8; 3] {
         debug_assert!(
@@ -234,7 +235,8 @@ pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOn
     bytes[start..body_start].copy_from_slice(&encoded[encoded.len() - size.width()..]);
 }
 
-/// Appends `contents` with a length prefix of `size`. The limit is that of [`with_length_prefix`].
+/// Appends `contents` with a length prefix of `size`. They must not exceed its maximum, as in
+/// [`with_length_prefix`].
 #[inline]
 pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
     // the length is known, so the prefix need not be filled in afterwards
@@ -248,8 +250,8 @@ pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
     bytes.extend_from_slice(contents);
 }
 
-/// Appends `items` with a length prefix of `size`, which counts bytes, not items. The limit is that
-/// of [`with_length_prefix`].
+/// Appends `items` with a length prefix of `size`, which counts bytes, not items. They must not
+/// exceed its maximum, as in [`with_length_prefix`].
 pub fn encode_list<'a, T: Codec<'a>>(bytes: &mut Vec<u8>, size: LengthSize, items: &[T]) {
     with_length_prefix(bytes, size, |bytes| {
         for item in items {

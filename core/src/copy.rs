@@ -4,7 +4,7 @@
 //! AMD processors, this is slow if the destination starts a few bytes after the source, modulo the
 //! page size: 1 to 15 bytes on Zen 4, 1 to 31 on Zen 3. At such an offset, 16 KiB take 5400 ns
 //! instead of 250, several times as long as encrypting them. A record's header moves the payload to
-//! such an offset whenever plaintext and record start at the same offset in a page, as large
+//! such an offset whenever plaintext and record start at the same offset in a page, as the large
 //! buffers of most allocators do.
 //!
 //! So the functions here copy in short pieces, which take the same time at any offset. All code
@@ -14,7 +14,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// No `memcpy` uses `rep movsb` for fewer bytes.
+/// The length in bytes from which a `memcpy` may use `rep movsb`.
 const LONG: usize = 2048;
 
 const PIECE: usize = 1024;
@@ -34,7 +34,8 @@ pub fn copy(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Not inlined: the instruction-count benchmark recognises it as a `memcpy` by its name.
+/// Kept out of line, because the instruction-count benchmark recognises it as a `memcpy` by its
+/// name.
 #[inline(never)]
 fn in_pieces(from: &[u8], to: &mut [u8]) {
     for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
@@ -71,7 +72,7 @@ pub fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 ///
 /// # Panics
 ///
-/// If `to` is greater than `range.start`, or if `range` is not in `bytes`.
+/// If `to` is greater than `range.start`, or if `range` is not within `bytes`.
 pub fn move_down(bytes: &mut [u8], range: Range<usize>, to: usize) {
     assert!(to <= range.start);
     let down = range.start - to;

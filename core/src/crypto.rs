@@ -38,7 +38,7 @@ pub trait SecureRandom: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// Returns [`GetRandomFailed`] if the source fails. The content of `buf` must not be used then.
+    /// Returns [`GetRandomFailed`] if the source fails. The content of `buf` must then not be used.
     fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed>;
 
     /// True if this source is FIPS-approved. The default is false.
@@ -83,16 +83,16 @@ pub struct WebPkiSupportedAlgorithms {
     ///
     /// These signatures name their algorithm in X.509 terms, so this list need not match `mapping`.
     ///
-    /// A verifier of this library relies on what another one has accepted if these algorithms are
-    /// equal: by identifiers, `fips` and [`Debug`](fmt::Debug). If two implementations accept
-    /// different signatures under equal identifiers, their `Debug` must differ. It must print the
-    /// same in each process.
+    /// A verifier of this library trusts the result of another one if these algorithms are equal,
+    /// which it decides by their identifiers, `fips` and [`Debug`](fmt::Debug) output. If two
+    /// implementations accept different signatures under the same identifiers, their `Debug` output
+    /// must differ, and it must be the same in every process.
     pub all: &'static [&'static dyn SignatureVerificationAlgorithm],
 
     /// The algorithms that can verify each TLS signature scheme, most preferred scheme first.
     ///
-    /// One scheme may have several, because TLS 1.2 does not bind an ECDSA scheme to a curve. TLS
-    /// 1.3 only uses the first of them (RFC 9846 §4.3.3).
+    /// A scheme may have several algorithms, because TLS 1.2 does not bind an ECDSA scheme to a
+    /// curve. TLS 1.3 uses only the first of them (RFC 9846 §4.3.3).
     pub mapping: &'static [(
         SignatureScheme,
         &'static [&'static dyn SignatureVerificationAlgorithm],
@@ -120,7 +120,7 @@ impl WebPkiSupportedAlgorithms {
 }
 
 impl fmt::Debug for WebPkiSupportedAlgorithms {
-    /// Lists the schemes only: the algorithms have no names to print.
+    /// Prints only the schemes, because the algorithms have no names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         struct Schemes<'a>(&'a WebPkiSupportedAlgorithms);
 

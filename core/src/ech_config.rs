@@ -1,9 +1,9 @@
 //! `ECHConfigList`: the keys under which a server accepts Encrypted Client Hello (RFC 9849 §4).
 //!
-//! It only parses and encodes. The handshake decides which entry a client uses. An entry that this
-//! client must ignore is kept as [`EchConfigPayload::Unknown`]. It invalidates the list only if its
-//! framing is broken. `Debug` prints bytes in hexadecimal, because errors contain retry
-//! configurations and print them.
+//! This module only parses and encodes; the handshake decides which entry a client uses. An entry
+//! that this client must ignore is kept as [`EchConfigPayload::Unknown`], and makes the list
+//! invalid only if its framing is broken. `Debug` prints bytes in hexadecimal, because errors
+//! contain retry configurations and print them.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -107,18 +107,18 @@ impl Codec<'_> for EchConfigPayload {
 pub struct EchConfigContents {
     /// The key and its algorithms.
     pub key_config: HpkeKeyConfig,
-    /// The maximum length of a server name behind this server, in bytes, for padding; zero if
+    /// The maximum length in bytes of the server names behind this server, for padding; zero if
     /// unknown.
     pub maximum_name_length: u8,
-    /// The name under which the server authenticates a retry.
+    /// The name under which the server authenticates itself if it rejects ECH.
     pub public_name: DnsName<'static>,
     /// The extensions in wire order.
     pub extensions: Vec<EchConfigExtension>,
 }
 
 impl EchConfigContents {
-    /// True if an extension is mandatory. This library knows none, so the entry must be ignored
-    /// then.
+    /// True if an extension is mandatory. This library knows none, so it must then ignore the
+    /// entry.
     pub fn has_mandatory_extension(&self) -> bool {
         self.extensions.iter().any(EchConfigExtension::is_mandatory)
     }
@@ -141,8 +141,8 @@ impl Codec<'_> for EchConfigContents {
         encode_list(bytes, LengthSize::U16, &self.extensions);
     }
 
-    /// Returns [`InvalidMessage::InvalidServerName`] if `public_name` is not a host name but the
-    /// rest is well-formed.
+    /// Returns [`InvalidMessage::InvalidServerName`] if only `public_name` is wrong: it is not a
+    /// host name, but the rest is well-formed.
     fn read(r: &mut Reader<'_>) -> Result<Self, InvalidMessage> {
         let key_config = HpkeKeyConfig::read(r)?;
         let maximum_name_length = u8::read(r)?;

@@ -115,13 +115,13 @@ pub enum Side {
     Server,
 }
 
-/// The family of a key exchange, which in TLS 1.2 is a property of the cipher suite.
+/// The family of a key exchange. In TLS 1.2, the cipher suite determines it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum KeyExchangeAlgorithm {
     /// Finite-field Diffie-Hellman with ephemeral keys.
     DHE,
-    /// Elliptic-curve Diffie-Hellman with ephemeral keys. Also stands for all other groups of TLS
+    /// Elliptic-curve Diffie-Hellman with ephemeral keys. Also used for all other groups of TLS
     /// 1.3, such as those with ML-KEM.
     ECDHE,
 }
@@ -390,7 +390,7 @@ wire_enum! {
 }
 
 impl SignatureScheme {
-    /// The kind of key that makes such signatures.
+    /// The kind of key that makes signatures with this scheme.
     ///
     /// Returns `Unknown` with the low byte of the scheme if TLS 1.2 has no name for the kind.
     pub fn algorithm(&self) -> SignatureAlgorithm {

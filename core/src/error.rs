@@ -1,8 +1,8 @@
 //! The library's errors.
 //!
-//! Fallible calls return [`Error`]. Its variants classify failures by cause. Most contain one of
-//! the more precise enums below. Only the `alert` submodule decides which alert the peer receives.
-//! Builders and early data define their own errors.
+//! Fallible calls return [`Error`]. Its variants classify failures by cause, and most contain one
+//! of the more precise enums below. Only the `alert` submodule decides which alert the peer
+//! receives. Builders and early data have their own error types.
 
 mod alert;
 mod peer;

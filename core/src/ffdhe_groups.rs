@@ -1,8 +1,8 @@
 //! The finite-field Diffie-Hellman groups of RFC 7919.
 //!
-//! It contains parameters only; the arithmetic belongs to providers. The providers of this
-//! repository do not offer these groups, but others can. TLS 1.2 compares the parameters of a
-//! ServerDHParams message with them.
+//! This module contains only parameters, because the arithmetic belongs to providers. The providers
+//! of this repository do not offer these groups, but others can. TLS 1.2 compares the parameters of
+//! a ServerDHParams message with them.
 
 use crate::enums::NamedGroup;
 

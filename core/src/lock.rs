@@ -28,7 +28,8 @@ mod with_std {
             self.0.lock().ok()
         }
 
-        /// Like [`Self::lock`], but ignores poisoning: for data that is consistent after any panic.
+        /// Like [`Self::lock`], but ignores poisoning. Use it for data that is consistent after any
+        /// panic.
         #[doc(hidden)]
         pub fn lock_even_poisoned(&self) -> Option<MutexGuard<'_, T>> {
             Some(self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -88,7 +89,7 @@ mod without_std {
             self.0.lock().ok()
         }
 
-        /// The same as [`Self::lock`]: the application's lock decides if it is poisoned.
+        /// The same as [`Self::lock`]: only the application's lock knows if it is poisoned.
         #[doc(hidden)]
         pub fn lock_even_poisoned(&self) -> Option<MutexGuard<'_, T>> {
             self.lock()

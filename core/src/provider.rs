@@ -18,8 +18,8 @@ mod tests;
 /// # The process-wide default
 ///
 /// A configuration built without a provider uses the one given to
-/// [`install_default`](Self::install_default). That works once per process, so only applications
-/// should call it: a library that does so takes the choice away from its users.
+/// [`install_default`](Self::install_default). That call succeeds only once per process, so only
+/// applications should make it: a library that does so takes the choice away from its users.
 #[derive(Clone, Debug)]
 pub struct CryptoProvider {
     /// The supported cipher suites, most preferred first.
@@ -49,7 +49,7 @@ impl CryptoProvider {
     ///
     /// # Errors
     ///
-    /// Fails if a default is already installed, which then stays. The error contains `self`.
+    /// Fails and returns `self` if a default is already installed, which stays in use.
     pub fn install_default(self) -> Result<(), Arc<Self>> {
         process_default::install(Arc::new(self))
     }

@@ -199,7 +199,7 @@ fn derive_packet_key(
 
 fn derive_key(expander: &dyn HkdfExpander, label: &[u8], len: usize) -> AeadKey {
     AeadKey::written_by(len, |key| {
-        // a provider's key may have unused bytes, to which a move copies what is on the stack
+        // a provider's key may have unused bytes, into which a move copies old stack content
         with_erased_stack(|| expand_label_slice(expander, label, &[], key)).expect(SHORT_OUTPUT);
     })
 }

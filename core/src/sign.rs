@@ -22,7 +22,8 @@ pub trait SigningKey: Debug + Send + Sync {
 
     /// Returns the public key as a SubjectPublicKeyInfo (RFC 5280 §4.1).
     ///
-    /// It is used to check a key against its certificate. The default is `None`.
+    /// It is used to check a key against its certificate. With `None`, the default, the two cannot
+    /// be compared.
     fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
         None
     }
@@ -47,7 +48,7 @@ impl<K: SigningKey + ?Sized> SigningKey for Arc<K> {
 
 /// A private key together with the scheme of its signatures.
 pub trait Signer: Debug + Send + Sync {
-    /// Signs `message`, which is not hashed yet.
+    /// Signs `message`, which has not been hashed.
     ///
     /// The result is in wire format: ECDSA signatures as DER (RFC 9846 §4.3.3).
     ///
@@ -58,8 +59,9 @@ pub trait Signer: Debug + Send + Sync {
 
     /// Signs asynchronously, like [`sign`](Self::sign). `None`, the default, falls back to `sign`.
     ///
-    /// Implement it if signing takes long, for example in a hardware module or over the network.
-    /// Only connections whose owner polls them call it. All others call `sign`, which may block.
+    /// Implement it if signing takes long, for example in a hardware module or over the network. It
+    /// is only called for connections whose owner polls them. All others call `sign`, which may
+    /// block.
     ///
     /// # Errors
     ///

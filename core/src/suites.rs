@@ -65,7 +65,7 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// True if a server with a key of kind `algorithm` can use this suite.
+    /// True if a server whose key is of kind `algorithm` can use this suite.
     ///
     /// TLS 1.3 suites do not determine signatures, so this is true for all of them.
     pub fn usable_for_signature_algorithm(&self, algorithm: SignatureAlgorithm) -> bool {
@@ -116,8 +116,9 @@ pub struct CipherSuiteCommon {
     /// The number of records that may be encrypted under one key, whatever their length (RFC 9846
     /// §5.5).
     ///
-    /// Before it is reached, a TLS 1.3 connection updates its keys, and a TLS 1.2 connection
-    /// closes. It is 2²⁴ for AES-GCM, and `u64::MAX` for ChaCha20-Poly1305, which needs no limit.
+    /// A TLS 1.3 connection updates its keys before it reaches the limit, and a TLS 1.2 connection
+    /// closes. The limit is 2²⁴ for AES-GCM, and `u64::MAX` for ChaCha20-Poly1305, which needs
+    /// none.
     pub confidentiality_limit: u64,
 }
 
@@ -224,8 +225,8 @@ impl fmt::Debug for Tls13CipherSuite {
 
 /// The key material of both directions of a connection, for an external record layer.
 ///
-/// The numbers are the sequence numbers of the next records. Using a sequence number twice breaks a
-/// key, so the original connection must no longer be used.
+/// The numbers are the sequence numbers of the next records. A sequence number that is used twice
+/// breaks the key, so the original connection must no longer be used.
 pub struct ExtractedSecrets {
     /// Sequence number and secrets for sending.
     pub tx: (u64, ConnectionTrafficSecrets),

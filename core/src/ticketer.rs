@@ -28,14 +28,14 @@ mod rotation;
 
 /// Encrypts session state into tickets, and decrypts tickets into session state.
 pub trait ProducesTickets: fmt::Debug + Send + Sync {
-    /// False for an implementation that does nothing. The server then neither sends nor accepts
-    /// tickets, and does not call [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt).
+    /// False if the implementation does nothing. The server then neither sends nor accepts tickets,
+    /// and does not call [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt).
     fn enabled(&self) -> bool;
 
     /// The number of seconds for which a ticket created now can be used.
     ///
-    /// Tickets carry it (RFC 9846 §4.7.1), and clients drop them when it has passed. Destroy the
-    /// keys at that time: forward secrecy depends on it.
+    /// Tickets carry this number (RFC 9846 §4.7.1), and clients drop them once that time has
+    /// passed. Destroy the keys then: forward secrecy depends on it.
     ///
     /// If it is 0, TLS 1.3 clients discard the ticket. In TLS 1.2, 0 leaves the lifetime
     /// unspecified (RFC 5077 §3.3): the ticket is valid for a week if [`decrypt`](Self::decrypt)
@@ -45,9 +45,9 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// The number of seconds by which the clock of the machine that opens a ticket may differ from
     /// that of its creator. The default is 0.
     ///
-    /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by up to this.
-    /// Tickets do not carry it, so each machine accepts them for all of the lifetime that clients
-    /// know.
+    /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by up to this
+    /// time. Tickets do not carry it, so that each machine accepts them throughout the lifetime
+    /// that clients know.
     fn clock_tolerance(&self) -> u32 {
         0
     }
@@ -66,7 +66,8 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// Creates a ticket asynchronously, like [`encrypt`](Self::encrypt). `None`, the default, falls
     /// back to `encrypt`.
     ///
-    /// Only connections whose owner polls them call it. `plain` contains secrets: zeroize copies.
+    /// It is only called for connections whose owner polls them. `plain` contains secrets: zeroize
+    /// copies.
     fn encrypt_async(&self, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let _ = plain;
         None
@@ -75,7 +76,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// Decrypts a ticket asynchronously, like [`decrypt`](Self::decrypt). `None`, the default,
     /// falls back to `decrypt`.
     ///
-    /// Only connections whose owner polls them call it.
+    /// It is only called for connections whose owner polls them.
     fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let _ = cipher;
         None
@@ -133,7 +134,7 @@ pub fn make_ticketer<A: Aead + 'static>(
 ///     authenticated       random            as long as the plaintext
 /// ```
 ///
-/// The key name is random. It identifies tickets of other keys before any decryption.
+/// The key name is random. It shows without decryption that a ticket belongs to another key.
 ///
 /// Nonces are random, so a key should encrypt no more than 2³² tickets (NIST SP 800-38D §8.3). A
 /// key that is rotated after six hours reaches that only at 200 000 tickets a second.
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn failing_randomness_makes_no_ticketer() {
+    fn a_ticketer_needs_randomness() {
         assert!(make_ticketer(|_| ToyAead(1), &Broken).is_err());
     }
 }

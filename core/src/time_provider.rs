@@ -10,7 +10,7 @@ use pki_types::UnixTime;
 pub trait TimeProvider: Debug + Send + Sync {
     /// Returns the current wall-clock time; `None` if it is unknown.
     ///
-    /// A handshake that needs the time then fails with
+    /// If the time is unknown, a handshake that needs it fails with
     /// [`Error::FailedToGetCurrentTime`](crate::error::Error::FailedToGetCurrentTime).
     fn current_time(&self) -> Option<UnixTime>;
 }

@@ -37,8 +37,8 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     /// the caller rejects it.
     fn agree(&self, private_key: Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
-    /// True if the library is FIPS-approved. The curve does not matter here: [`EcdhGroup`] knows
-    /// that X25519 alone is not approved (SP 800-56A).
+    /// True if the library is FIPS-approved, whatever the curve: [`EcdhGroup`] itself reports
+    /// X25519 as not approved (SP 800-56A).
     fn fips(&self) -> bool {
         false
     }
@@ -89,7 +89,7 @@ impl Curve {
     }
 }
 
-/// The [`SupportedKxGroup`] over a library's curve.
+/// The [`SupportedKxGroup`] of a curve that a library implements.
 #[derive(Clone, Copy)]
 pub struct EcdhGroup<E>(pub E);
 

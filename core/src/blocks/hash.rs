@@ -20,11 +20,11 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
     const ALGORITHM: HashAlgorithm;
 
     /// The key derivation of TLS 1.3. The default builds it from HMAC; override it if the library
-    /// does all of it.
+    /// implements HKDF itself.
     const HKDF: &'static dyn Hkdf = &Hashing::<Self>::NEW;
 
     /// The key derivation of TLS 1.2. The default builds it from HMAC; override it if the library
-    /// does all of it.
+    /// implements the PRF itself.
     const PRF: &'static dyn Prf = &Hashing::<Self>::NEW;
 
     /// Starts hashing.
@@ -34,7 +34,7 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
     fn hmac(key: &[u8]) -> Self::HmacKey;
 
     /// [`Self::hmac`] of `HashLen` zero bytes, if the library caches that key. HKDF extracts with
-    /// it if there is no salt, as in each resumption (RFC 9846 §7.1). It is not secret.
+    /// it if there is no salt, as in each resumption (RFC 9846 §7.1). This key is not secret.
     ///
     /// Cache it if preparing a key is slow in the library.
     fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
@@ -47,7 +47,7 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
     }
 }
 
-/// A hash computation over input in pieces. A clone continues independently.
+/// A hash computation whose input arrives in pieces. A clone continues independently.
 pub trait Computation: Clone + Send + Sync + 'static {
     /// Adds `data` to the input.
     fn update(&mut self, data: &[u8]);

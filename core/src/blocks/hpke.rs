@@ -81,7 +81,7 @@ pub trait HpkeDh: Send + Sync + 'static {
     /// the caller rejects it.
     fn agree(key: &Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
-    /// True if the library is FIPS-approved. The curve does not matter here.
+    /// True if the library is FIPS-approved, whatever the curve.
     fn fips() -> bool {
         false
     }
@@ -461,7 +461,7 @@ pub enum HpkeError {
     InvalidPrivateKey,
     /// The library failed to encrypt the message.
     Seal,
-    /// The message is not authentic, or not the next of its context. The message, its `aad`,
+    /// The message is not authentic, or not the next one of its context: the message, its `aad`,
     /// `info`, the encapsulated key or the private key is wrong.
     Open,
     /// The context has used up its message numbers; set up a new one.

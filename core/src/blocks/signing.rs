@@ -57,7 +57,7 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     /// Returns the public key in its own encoding: a curve point, or an RSAPublicKey.
     fn public_key(&self) -> impl AsRef<[u8]>;
 
-    /// Signs `message`, which is not hashed yet. Returns the signature as TLS encodes it: ECDSA
+    /// Signs `message`, which has not been hashed. Returns the signature as TLS encodes it: ECDSA
     /// signatures as DER.
     ///
     /// `scheme` is one of [`KeyKind::schemes`]. Returns `None` if the library fails or does not
@@ -95,7 +95,7 @@ impl KeyKind {
         Self::Ed25519,
     ];
 
-    /// The schemes of a key of this kind, most preferred first.
+    /// The schemes that a key of this kind can use, most preferred first.
     pub const fn schemes(self) -> &'static [SignatureScheme] {
         match self {
             Self::Rsa => &[

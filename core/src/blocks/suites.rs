@@ -45,12 +45,12 @@ impl<A: PacketAlgorithm, H: HashFunction> Tls13Suite<A, H> {
 pub struct Tls12Suite<A, H>(PhantomData<(A, H)>);
 
 impl<A: AeadAlgorithm, H: HashFunction> Tls12Suite<A, H> {
-    /// The suite whose server signs with ECDSA or EdDSA.
+    /// The suite of servers that sign with ECDSA or EdDSA.
     pub const ECDHE_ECDSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
         const { &Self::suite(Self::PROPERTIES.ecdhe_ecdsa, ECDSA_SCHEMES) },
     );
 
-    /// The suite whose server signs with RSA.
+    /// The suite of servers that sign with RSA.
     pub const ECDHE_RSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
         const { &Self::suite(Self::PROPERTIES.ecdhe_rsa, KeyKind::Rsa.schemes()) },
     );
@@ -98,13 +98,12 @@ const ECDSA_SCHEMES: &[SignatureScheme] = &[
 
 /// Defines the cipher suites of a provider from one table, most preferred first.
 ///
-/// Each row is a name and a constant of [`Tls13Suite`](crate::blocks::Tls13Suite) or
-/// [`Tls12Suite`](crate::blocks::Tls12Suite). It becomes a public
-/// static. A row that ends with `default if CONDITION` is among the defaults only if `cfg` of the
-/// condition holds.
+/// Each row has a name and a constant of [`Tls13Suite`](crate::blocks::Tls13Suite) or
+/// [`Tls12Suite`](crate::blocks::Tls12Suite), and becomes a public static. A row that ends with
+/// `default if CONDITION` is a default only if `cfg(CONDITION)` holds.
 ///
 /// Also defines the lists `ALL` and `DEFAULT`, and the module `tls13_only` with the rows and lists
-/// of TLS 1.3: a program without TLS 1.2 refers to nothing else, so the linker drops the rest.
+/// of TLS 1.3. A program without TLS 1.2 refers only to that module, so the linker drops the rest.
 #[macro_export]
 macro_rules! cipher_suites {
     (

@@ -6,16 +6,17 @@
 /// The arguments are the provider's parts: a function from
 /// [`AeadKey`](crate::crypto::cipher::AeadKey) to an AES-256-GCM [`Aead`](crate::blocks::Aead), a
 /// SHA-384 [`HashFunction`](crate::blocks::HashFunction), and a reference to a
-/// [`SecureRandom`](crate::crypto::SecureRandom). The invoking crate declares `extern crate alloc`
-/// and depends on rustls-pki-types as `pki_types`.
+/// [`SecureRandom`](crate::crypto::SecureRandom). The invoking crate must declare `extern crate
+/// alloc` and depend on rustls-pki-types as `pki_types`.
 ///
-/// Without this crate's feature `std` it declares nothing, so that a provider needs no such feature
-/// of its own. Pass the arguments as paths: imports would then be unused.
+/// If this crate's feature `std` is disabled, the macro declares nothing, so a provider needs no
+/// `std` feature for it. Pass the arguments as full paths, because without `std` an import would be
+/// unused.
 #[cfg(feature = "std")]
 #[macro_export]
 macro_rules! provider_ticketer {
     ($new_aes_256_gcm:expr, $sha384:ty, $random:expr) => {
-        /// The recommended way to protect session tickets.
+        /// The recommended ticket protection.
         pub struct Ticketer {}
 
         impl Ticketer {
@@ -44,9 +45,9 @@ macro_rules! provider_ticketer {
             /// with any of this library's providers. See
             /// [`FleetTicketer`](rustls_core::blocks::FleetTicketer).
             ///
-            /// The secret is random and at least 32 bytes long. `epoch_secs` is the length of an
-            /// epoch in seconds, usually some hours. A ticket created in one epoch is valid until
-            /// the next one ends.
+            /// The secret must be random and at least 32 bytes long. `epoch_secs` is the length of
+            /// an epoch in seconds, usually a few hours. A ticket created in one epoch is valid
+            /// until the next one ends.
             ///
             /// Tickets are encrypted with AES-256-GCM under keys derived with HKDF-SHA-384.
             ///

@@ -43,8 +43,8 @@ pub trait SealingKey: Send + Sync {
     /// True if `Ok` from sealing guarantees that the implementation and its library have written
     /// all of `out`.
     ///
-    /// Otherwise `out` is cleared first. It may hold another connection's plaintext, and bytes that
-    /// are not overwritten would be sent.
+    /// If it is false, `out` is cleared before sealing: it may hold another connection's plaintext,
+    /// and bytes that are not overwritten would be sent.
     const OVERWRITES_OUTPUT: bool = false;
 
     /// Seals `plain ‖ trailer` into `out`.
@@ -53,8 +53,8 @@ pub trait SealingKey: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`AeadError`] if `out` has any other length, which leaves it unchanged, or if the
-    /// library fails.
+    /// Returns [`AeadError`] if `out` has any other length, in which case it stays unchanged, or if
+    /// the library fails.
     fn seal(
         &mut self,
         nonce: Nonce,
@@ -90,11 +90,11 @@ pub trait OpeningKey: Send + Sync {
     /// # Errors
     ///
     /// Returns [`AeadError`] if the input is not authentic or shorter than a tag. The content of
-    /// `in_out` is unspecified then and must not be used.
+    /// `in_out` is then unspecified and must not be used.
     fn open(&mut self, nonce: Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError>;
 }
 
-/// An AEAD under one key, for any number of concurrent users.
+/// An AEAD under one key, which any number of threads may use at once.
 pub trait Aead: Send + Sync {
     /// Seals `text` in place. Returns the tag separately (QUIC, RFC 9001 §5.3).
     ///
@@ -116,7 +116,7 @@ pub trait Aead: Send + Sync {
 pub struct InPlace<K>(pub K);
 
 impl<K: Aead> SealingKey for InPlace<K> {
-    /// `InPlace` itself writes payload, trailer and tag, whatever the AEAD does.
+    /// `InPlace` writes payload, trailer and tag itself, even if the AEAD does not.
     const OVERWRITES_OUTPUT: bool = true;
 
     #[inline]
@@ -204,10 +204,10 @@ pub trait AeadAlgorithm: Send + Sync + 'static {
     /// The identity of this algorithm.
     const CIPHER: BulkCipher;
 
-    /// True if a sealing key accepts only increasing nonces, as a FIPS-validated module demands.
+    /// True if a sealing key accepts only increasing nonces, as a FIPS-validated module requires.
     ///
-    /// The nonces of TLS 1.3 always increase. For TLS 1.2 AES-GCM, the explicit nonces are then the
-    /// sequence numbers; otherwise they start at a random value.
+    /// The nonces of TLS 1.3 always increase. With this set, the explicit nonces of TLS 1.2 AES-GCM
+    /// are the sequence numbers; otherwise they start at a random value.
     const NONCES_GROW: bool = false;
 
     /// Creates a sealing key from the [`BulkCipher::key_len`] bytes of `key`.

@@ -25,13 +25,13 @@ pub trait Cipher: Send + Sync + 'static {
     const CIPHER: BulkCipher;
 }
 
-/// [`BulkCipher::Aes128Gcm`].
+/// [`BulkCipher::Aes128Gcm`] as a type.
 pub struct Aes128Gcm;
 
-/// [`BulkCipher::Aes256Gcm`].
+/// [`BulkCipher::Aes256Gcm`] as a type.
 pub struct Aes256Gcm;
 
-/// [`BulkCipher::Chacha20Poly1305`].
+/// [`BulkCipher::Chacha20Poly1305`] as a type.
 pub struct Chacha20Poly1305;
 
 impl Cipher for Aes128Gcm {
@@ -117,11 +117,11 @@ impl BulkCipher {
 pub(crate) struct Properties {
     /// The length of the key in bytes.
     pub(crate) key_len: usize,
-    /// The hash function of the suites with this cipher.
+    /// The hash function of the suites that use this cipher.
     pub(crate) hash: HashAlgorithm,
     /// The cipher suite of TLS 1.3 (RFC 9846 §B.4).
     pub(crate) tls13: CipherSuite,
-    /// The use in TLS 1.2; `None` if the cipher is for TLS 1.3 only.
+    /// The properties for TLS 1.2; `None` if the cipher is for TLS 1.3 only.
     pub(crate) tls12: Option<Tls12Properties>,
     pub(crate) limits: Limits,
     /// The code point of HPKE (RFC 9180 §7.3), if there is one.
@@ -142,9 +142,9 @@ pub(crate) struct Tls12Properties {
 
 /// The form of the nonce in TLS 1.2.
 pub(crate) enum Tls12Nonce {
-    /// 4 bytes of the key block, 8 bytes in each record (RFC 5288 §3).
+    /// 4 bytes from the key block, then 8 bytes that each record carries (RFC 5288 §3).
     PartlyExplicit,
-    /// 12 bytes of the key block, XORed with the sequence number (RFC 7905 §2).
+    /// 12 bytes from the key block, XORed with the sequence number (RFC 7905 §2).
     Implicit,
 }
 

@@ -58,8 +58,8 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 ///   out[0]           out[payload_offset()]                    out[encrypted_payload_len(n)]
 /// ```
 ///
-/// It cannot return an owned record. The record layer calls [`Self::encrypted_payload_len`] first
-/// and provides that much memory, so it never sees [`EncryptError::InsufficientSize`].
+/// An encrypter never allocates the record. The record layer calls [`Self::encrypted_payload_len`]
+/// first and provides that much memory, so it never sees [`EncryptError::InsufficientSize`].
 ///
 /// # What an implementer must do
 ///
@@ -73,13 +73,13 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 /// # What an implementer must not do
 ///
 /// - Write the record header: the record layer does that.
-/// - Split or pad the payload: it was split into records before.
+/// - Split or pad the payload: it has already been split into records.
 /// - Read `out` in [`Self::encrypt`].
 ///
 /// # Example
 ///
-/// A provider that has an AEAD only implements [`AeadAlgorithm`](super::aead::AeadAlgorithm)
-/// ([`Tls13Framing`](crate::record::framing::Tls13Framing) does the rest). A provider with its own
+/// A provider that only has an AEAD implements [`AeadAlgorithm`](super::aead::AeadAlgorithm), and
+/// [`Tls13Framing`](crate::record::framing::Tls13Framing) does the rest. A provider with its own
 /// record engine implements this trait. This example "encrypts" by XOR, to show the shape:
 ///
 /// ```
@@ -152,9 +152,9 @@ pub trait MessageEncrypter: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`EncryptError::InsufficientSize`] if `out` is too short: nothing was written and
-    /// `seq` is unused. Returns [`EncryptError::Failed`] if the cipher fails: `out` is unspecified
-    /// then.
+    /// Returns [`EncryptError::InsufficientSize`] if `out` is too short; nothing has then been
+    /// written and `seq` is unused. Returns [`EncryptError::Failed`] if the cipher fails; `out` is
+    /// then unspecified.
     fn encrypt(
         &mut self,
         msg: OutboundPlainMessage<'_>,
@@ -175,16 +175,16 @@ pub trait MessageEncrypter: Send + Sync {
         out: &mut [u8],
     ) -> Result<usize, EncryptError>;
 
-    /// The length in bytes of the encrypted payload, without the record header, of `payload_len`
-    /// bytes.
+    /// The length in bytes of the encrypted payload, without the record header, for a payload of
+    /// `payload_len` bytes.
     ///
-    /// It grows by exactly one per byte of `payload_len`: the expansion is constant. It is at most
-    /// 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246 §6.2.3). If an encrypter
-    /// claims more, the connection fails.
+    /// It grows by exactly one for each byte of `payload_len`: the expansion is constant. The
+    /// expansion is at most 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246
+    /// §6.2.3). If an encrypter claims more, the connection fails.
     fn encrypted_payload_len(&self, payload_len: usize) -> usize;
 
     /// The number of bytes before the payload in the encrypted payload: 8 for TLS 1.2 AES-GCM,
-    /// whose explicit nonce is there, otherwise 0. It is part of the expansion.
+    /// whose explicit nonce is there, otherwise 0. These bytes count towards the expansion.
     fn payload_offset(&self) -> usize;
 
     /// True if `Ok` from [`Self::encrypt`] guarantees that all of the output was written.
@@ -213,7 +213,7 @@ pub trait MessageDecrypter: Send + Sync {
     /// [`Error::InappropriateMessage`] if its outer type is wrong. Returns
     /// [`Error::PeerSentOversizedRecord`] if its plaintext exceeds 2^14 bytes. Returns
     /// [`IllegalTlsInnerPlaintext`](crate::error::PeerMisbehaved::IllegalTlsInnerPlaintext) if it
-    /// has no content type (RFC 9846 §5.4). The content of the buffer is unspecified then.
+    /// has no content type (RFC 9846 §5.4). The content of the buffer is then unspecified.
     fn decrypt<'a>(
         &mut self,
         msg: InboundOpaqueMessage<'a>,
@@ -293,8 +293,9 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
 /// The key material of one direction of a connection.
 ///
 /// For AES-GCM in TLS 1.2, the IV is the 4 implicit bytes followed by 8 bytes for the explicit
-/// nonces (RFC 5288 §3). Derive these by counting up, or by XOR with the sequence number: with the
-/// IV for sending, neither repeats a nonce that the connection has used.
+/// nonces (RFC 5288 §3). Derive each record's nonce by counting up from these 8 bytes, or by XORing
+/// the sequence number into them. With the IV for sending, neither way repeats a nonce that the
+/// connection has used.
 #[non_exhaustive]
 pub enum ConnectionTrafficSecrets {
     /// The key material for AES-128-GCM.
@@ -424,7 +425,7 @@ impl Iv {
 
     /// Creates an IV from a slice.
     ///
-    /// `value` has [`NONCE_LEN`] bytes. Use it in providers, which know the lengths of their IVs.
+    /// `value` has [`NONCE_LEN`] bytes. Use this in providers, which know the lengths of their IVs.
     ///
     /// # Panics
     ///
@@ -486,8 +487,8 @@ impl Nonce {
     }
 }
 
-/// The additional data of a TLS 1.3 record: its header as sent, with the length of the encrypted
-/// payload (RFC 9846 §5.2).
+/// Returns the additional data of a TLS 1.3 record: its header as sent, with the length of the
+/// encrypted payload (RFC 9846 §5.2).
 #[inline]
 pub fn make_tls13_aad(encrypted_len: usize) -> [u8; 5] {
     let len = (encrypted_len as u16).to_be_bytes();
@@ -495,8 +496,8 @@ pub fn make_tls13_aad(encrypted_len: usize) -> [u8; 5] {
     [0x17, 0x03, 0x03, len[0], len[1]]
 }
 
-/// The additional data of a TLS 1.2 record: sequence number, then the header with the length of the
-/// plaintext (RFC 5246 §6.2.3.3).
+/// Returns the additional data of a TLS 1.2 record: sequence number, then the header with the
+/// length of the plaintext (RFC 5246 §6.2.3.3).
 #[inline]
 pub fn make_tls12_aad(seq: u64, typ: ContentType, vers: ProtocolVersion, len: usize) -> [u8; 13] {
     let mut aad = [0u8; 13];

@@ -1,15 +1,15 @@
 //! Functions that overwrite the stack after work with secrets.
 //!
-//! Crypto libraries leave keys and outputs in their frames, and an optimising compiler copies
-//! values that are moved. Such copies are never zeroized. They stay until other frames overwrite
-//! them. They can also get into heap memory, in the unused bytes of a value that is moved there.
+//! Crypto libraries leave keys and outputs in their stack frames, and an optimising compiler copies
+//! values that are moved. Such copies are never zeroized: they stay until other frames overwrite
+//! them. They can also reach heap memory, in the unused bytes of a value that is moved there.
 //!
 //! Callers overwrite the stack after a group of steps, not after each, because 4 KiB take about 80
 //! ns.
 
 use core::hint::black_box;
 
-/// Calls `work`, which derives secrets from prepared keys, and overwrites the 4 KiB of stack below
+/// Calls `work`, which derives secrets from prepared keys. Then overwrites the 4 KiB of stack below
 /// the caller.
 ///
 /// The caller's frame is not overwritten. So `work` must write secrets into their final places, and
@@ -22,9 +22,9 @@ pub fn with_erased_stack<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Like [`with_erased_stack`], for deeper frames: overwrites 8 KiB. Use it if `work` prepares keys,
-/// because preparing an HMAC key leaves several copies on the stack, and for the last derivation of
-/// a call.
+/// Like [`with_erased_stack`], but overwrites 8 KiB, for deeper frames. Use it if `work` prepares
+/// keys, because preparing an HMAC key leaves several copies on the stack. Also use it for the last
+/// derivation of a call.
 #[inline(always)]
 pub fn with_deep_stack_erased<T>(work: impl FnOnce() -> T) -> T {
     let result = apart(work);
@@ -32,7 +32,7 @@ pub fn with_deep_stack_erased<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Calls `work` in a frame of its own, which starts where the frame of [`erase`] will start.
+/// Calls `work` in a separate frame, which starts where the frame of [`erase`] will start.
 #[inline(never)]
 fn apart<T>(work: impl FnOnce() -> T) -> T {
     work()

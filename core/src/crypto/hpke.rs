@@ -1,7 +1,7 @@
 //! Hybrid Public Key Encryption (RFC 9180), base mode, implemented by a provider.
 //!
-//! Encrypted Client Hello uses it. A provider without HPKE offers no [`Hpke`]. Others can use
-//! [`HpkeBase`](crate::blocks::HpkeBase).
+//! Encrypted Client Hello uses it. A provider without HPKE does not implement [`Hpke`]. Others can
+//! use [`HpkeBase`](crate::blocks::HpkeBase).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -14,7 +14,7 @@ use crate::versions::SupportedProtocolVersion;
 #[cfg(test)]
 mod tests;
 
-/// A key exchange group. It can start any number of exchanges.
+/// A key exchange group, which can start any number of exchanges.
 ///
 /// A group based on encapsulation (a KEM) implements [`start`](Self::start) for clients and
 /// [`start_and_complete`](Self::start_and_complete) for servers.
@@ -99,21 +99,21 @@ pub trait ActiveKeyExchange: Send + Sync {
         })
     }
 
-    /// Returns group and share of the classical part of a hybrid exchange, if that part may be used
-    /// alone.
+    /// Returns the group and the share of the classical part of a hybrid exchange, if that part may
+    /// be used alone.
     ///
     /// A client then offers this share too, without generating a second key. The default is `None`.
     fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
         None
     }
 
-    /// Completes only the classical part, if the server chose the group of
+    /// Completes only the classical part. Call it if the server chose the group of
     /// [`hybrid_component`](Self::hybrid_component).
     ///
     /// # Errors
     ///
     /// Returns the errors of [`complete`](Self::complete). The default always returns
-    /// [`Error::General`]: an exchange without a component cannot complete one.
+    /// [`Error::General`], because an exchange without a component cannot complete one.
     fn complete_hybrid_component(
         self: Box<Self>,
         _peer_pub_key: &[u8],
@@ -160,8 +160,8 @@ impl SharedSecret {
 
     /// Strips leading zero bytes, as TLS 1.2 requires (RFC 5246 §8.1.2).
     ///
-    /// The timing reveals the number of leading zeros. RFC 5246 makes that unavoidable, because it
-    /// determines the length of the PRF's key.
+    /// The timing reveals the number of leading zeros. RFC 5246 makes that unavoidable, because
+    /// their number determines the length of the PRF's key.
     fn without_leading_zeros(mut self) -> Self {
         let zeros = self.0.iter().take_while(|byte| **byte == 0).count();
         // the bytes freed at the end stay within the capacity, which is zeroized on drop

@@ -125,7 +125,7 @@ pub trait HeaderProtectionKey: Send + Sync {
     /// # Errors
     ///
     /// Returns [`Error::General`] if `sample` has the wrong length or `packet_number` is longer
-    /// than 4 bytes. Nothing has changed then.
+    /// than 4 bytes. The header is then unchanged.
     fn encrypt_in_place(
         &self,
         sample: &[u8],
@@ -141,7 +141,7 @@ pub trait HeaderProtectionKey: Send + Sync {
     /// # Errors
     ///
     /// Returns [`Error::General`] if `sample` has the wrong length or `packet_number` is longer
-    /// than 4 bytes. Nothing has changed then.
+    /// than 4 bytes. The header is then unchanged.
     fn decrypt_in_place(
         &self,
         sample: &[u8],

@@ -41,8 +41,8 @@ pub trait Prf: Send + Sync {
     /// Fills `output`, of any length, with `PRF(secret, label, seed)`.
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]);
 
-    /// Prepares `secret` for several calls of [`for_secret`](Self::for_secret). Returns `None` if
-    /// that saves nothing, which is the default.
+    /// Prepares `secret` for several calls of [`for_secret`](Self::for_secret). The default returns
+    /// `None`, which means that preparing it saves nothing.
     ///
     /// A handshake derives the keys and the content of two Finished messages from one secret.
     fn prepare(&self, secret: &[u8]) -> Option<Box<dyn PreparedSecret>> {
@@ -62,7 +62,7 @@ pub trait PreparedSecret: Send + Sync {
     fn derive(&self, output: &mut [u8], label: &[u8], seed: &[u8]);
 }
 
-/// The [`Prf`] that RFC 5246 §5 builds from an HMAC.
+/// The [`Prf`] that RFC 5246 §5 builds from HMAC.
 pub struct PrfUsingHmac<'a>(pub &'a dyn Hmac);
 
 impl Prf for PrfUsingHmac<'_> {
@@ -88,7 +88,7 @@ impl<K: Key> PreparedSecret for PreparedHmac<K> {
     }
 }
 
-/// Enough for `A(i) + label + seed` of a handshake with any hash function.
+/// The room in bytes for `A(i) + label + seed` of a handshake, with any hash function.
 const USUAL_LEN: usize = 160;
 
 /// `P_hash` of RFC 5246 §5 with the seed `label + seed`, where `key` is the secret:
@@ -98,7 +98,7 @@ const USUAL_LEN: usize = 160;
 ///   output = HMAC(secret, A(1) + seed) + HMAC(secret, A(2) + seed) + ...   truncated
 /// ```
 pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], seed: &[u8]) {
-    // a hash function takes one piece faster than three
+    // hashing one piece is faster than hashing three
     let a_len = Ord::min(key.tag_len(), Tag::MAX_LEN);
     let len = a_len + label.len() + seed.len();
     let mut usual = Zeroizing::new(SecretBytes::<USUAL_LEN>::default());

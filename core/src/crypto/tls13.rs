@@ -109,7 +109,7 @@ pub fn with_expander<T>(
 ) -> T {
     let mut expanded = None;
     hkdf.with_expander(okm, &mut |expander| expanded = Some(expand(expander)));
-    // use the expander itself if the provider does not call back
+    // fall back to the expander itself if the provider did not call `expand`
     expanded.unwrap_or_else(|| expand(&*hkdf.expander_for_okm(okm)))
 }
 
@@ -159,7 +159,7 @@ struct HkdfLabelLengths {
 impl HkdfLabelLengths {
     const PREFIX: &'static [u8] = b"tls13 ";
 
-    /// Enough for the labels of TLS with the longest hash.
+    /// The room in bytes for the encoding of every label of TLS, with the longest hash.
     const ONE_PIECE: usize = 96;
 
     fn new(hash_len: usize, label: &[u8], context: &[u8]) -> Self {
@@ -180,8 +180,8 @@ impl HkdfLabelLengths {
         })
     }
 
-    /// Calls `expand` with the encoding, as one piece unless an exporter makes it too long. A hash
-    /// function takes one piece faster than six.
+    /// Calls `expand` with the encoding, as one piece unless an exporter makes it too long. Hashing
+    /// one piece is faster than hashing six.
     fn with_info<T>(&self, label: &[u8], context: &[u8], expand: impl FnOnce(&[&[u8]]) -> T) -> T {
         let pieces: [&[u8]; 6] = [
             &self.output,
@@ -210,7 +210,7 @@ impl HkdfLabelLengths {
 /// Moving a block may leave a copy behind that is never zeroized. `clone_from` leaves none.
 pub struct OkmBlock {
     bytes: SecretBytes<{ Self::MAX_LEN }>,
-    /// One byte, to save memory: connections keep several blocks.
+    /// A single byte, to save memory: connections keep several blocks.
     len: u8,
 }
 
@@ -265,7 +265,7 @@ impl Drop for OkmBlock {
 #[derive(Debug)]
 pub struct OutputLengthError;
 
-/// The [`Hkdf`] that RFC 5869 builds from an HMAC.
+/// The [`Hkdf`] that RFC 5869 builds from HMAC.
 pub struct HkdfUsingHmac<'a>(pub &'a dyn Hmac);
 
 impl HkdfUsingHmac<'_> {
@@ -319,8 +319,8 @@ impl<K: Key> HkdfExpanderUsingHmac<K> {
     ///
     /// # Panics
     ///
-    /// If the HMAC returns an empty tag, for example because its key store has failed. A key would
-    /// be all zeros otherwise, and a secret empty.
+    /// If the HMAC returns an empty tag, for example because its key store has failed. Continuing
+    /// would yield a key of zeros, or an empty secret.
     fn block(&self, before: &[u8], info: &[&[u8]], i: u8) -> Tag {
         let tag = self.0.sign_concat(before, info, &[i]);
         assert!(!tag.as_ref().is_empty(), "an HMAC returned an empty tag");
@@ -447,14 +447,14 @@ mod tests {
 
     #[test]
     #[should_panic = "empty tag"]
-    fn no_key_of_zeros_comes_from_empty_tags() {
+    fn empty_tags_never_yield_a_key_of_zeros() {
         let expander = HkdfUsingHmac(&EmptyTags).extract_from_zero_ikm(None);
         let _ = expander.expand_slice(&[b"info"], &mut [0; 16]);
     }
 
     #[test]
     #[should_panic = "empty tag"]
-    fn no_empty_secret_comes_from_empty_tags() {
+    fn empty_tags_never_yield_an_empty_secret() {
         let expander = HkdfUsingHmac(&EmptyTags).extract_from_zero_ikm(None);
         expander.expand_block(&[b"info"]);
     }
@@ -474,7 +474,7 @@ mod tests {
                 .as_ref()
         );
 
-        // as one piece, and as several
+        // label and context as one piece, and as several
         for len in [0, 81, 82, 83, 84, 200] {
             let context = alloc::vec![7; len];
             expand_label_slice(&*expander, b"iv", &context, &mut by_label).unwrap();
@@ -504,7 +504,7 @@ mod tests {
             }
 
             fn group(&self) -> NamedGroup {
-                // RFC 9846 §7.4.1: leading zeros stay
+                // RFC 9846 §7.4.1: TLS 1.3 keeps leading zeros
                 NamedGroup::FFDHE2048
             }
         }

@@ -177,8 +177,8 @@ impl ActiveKeyExchange for ToyExchange {
     }
 }
 
-/// QUIC keys whose use shows in the output: a packet key writes key and IV over the payload, a
-/// header key masks with the first bytes of the key.
+/// QUIC keys that show in their output: a packet key writes its key and IV over the payload, and a
+/// header key masks with the first bytes of its key.
 pub(crate) struct ToyQuic;
 
 impl ToyQuic {

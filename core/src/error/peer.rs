@@ -52,7 +52,7 @@ pub enum InvalidMessage {
     PreSharedKeyIsNotFinalExtension,
     /// Bytes follow the end of the named structure.
     TrailingData(&'static str),
-    /// The named message cannot be parsed at this point.
+    /// The named message is not expected at this point, so it cannot be parsed.
     UnexpectedMessage(&'static str),
     /// A certificate entry has an unknown extension.
     UnknownCertificateExtension,
@@ -69,7 +69,7 @@ pub enum InvalidMessage {
 }
 
 /// A protocol violation in well-formed messages.
-// in the order of 0.23, because applications may cast it to a number; new ones come last
+// Keep the order of 0.23, because applications may cast the enum to a number. Append new variants.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {

@@ -466,8 +466,8 @@ fn every_error_has_a_unique_text() {
     assert_eq!(texts.len(), count - 1);
 }
 
-/// The test `texts` of `rustls` compares each text with that of 0.23. These are composed from
-/// several parts.
+/// The test `texts` of `rustls` compares each text with that of 0.23. This one covers texts that
+/// are composed of several parts.
 #[test]
 fn texts_name_the_expected_and_the_received() {
     for (expect_types, text) in [

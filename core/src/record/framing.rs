@@ -199,8 +199,8 @@ impl<A: AeadAlgorithm> Tls12GcmFraming<A> {
     /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 
-    /// Builds `salt ‖ explicit`. RFC 5288 §3 leaves the explicit part to the sender. The sequence
-    /// number is XORed into it, so no two records of a key share a nonce.
+    /// Returns `salt ‖ explicit`. RFC 5288 §3 leaves the explicit part to the sender. The sequence
+    /// number is XORed into it, so no two records under one key share a nonce.
     fn iv(salt: &[u8], explicit: &[u8]) -> Iv {
         let mut iv = [0u8; NONCE_LEN];
         iv[..GCM_SALT_LEN].copy_from_slice(salt);
@@ -480,7 +480,7 @@ impl<K: OpeningKey> MessageDecrypter for Tls12Chacha20Record<K> {
     }
 }
 
-/// Returns the plaintext length of a TLS 1.2 record, which its additional data contains. Fails if
+/// Returns the plaintext length of a TLS 1.2 record, which is part of its additional data. Fails if
 /// the record is shorter than its overhead.
 fn tls12_plain_len(msg: &InboundOpaqueMessage<'_>, overhead: usize) -> Result<usize, Error> {
     msg.payload

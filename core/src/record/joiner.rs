@@ -1,8 +1,8 @@
 //! Reassembles handshake messages from handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames,
 //! whether fragmented or coalesced.
 //!
-//! It owns the bytes from their arrival until their message has been handled, and reads only the
-//! length of a message. Its owner checks what may arrive between fragments, and uses
+//! The joiner owns the bytes from their arrival until their message has been handled. It interprets
+//! only the length of a message. Its owner checks what may arrive between fragments, and uses
 //! [`HandshakeJoiner::is_empty`] to check that no message spans a change of keys.
 
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
 /// The memory grows by a quarter, in steps of this many bytes. So a peer that sends single bytes
 /// does not cause an allocation for each, and a peer that stops sending occupies little more memory
-/// than it has sent.
+/// than it has sent bytes.
 const STEP: usize = 256;
 
 /// Collects pieces of the handshake and splits them into messages.
@@ -35,8 +35,8 @@ const STEP: usize = 256;
 ///   │ handed out │ message │ message │ the beginning of one │
 /// ```
 ///
-/// It lends one message at a time, together with its memory, so that it neither copies messages nor
-/// allocates for them:
+/// A joiner lends one message at a time, together with its memory, so that it neither copies
+/// messages nor allocates for them:
 ///
 /// ```
 /// # use rustls_core::record::joiner::HandshakeJoiner;
@@ -58,7 +58,7 @@ pub struct HandshakeJoiner {
     read: usize,
     /// The offset in `memory` of the first message whose length has not been checked.
     checked: usize,
-    /// The number of bytes that were not lent yet.
+    /// The number of bytes that have not been lent yet.
     waiting: usize,
     /// True while a message is lent, together with the memory. `memory` then collects further
     /// pieces.
@@ -95,7 +95,7 @@ impl HandshakeJoiner {
     /// Returns the next message, header included; `None` while it is incomplete or another is lent.
     ///
     /// It comes with the memory, which [`Self::give_back`] returns. If the message is dropped
-    /// instead, the bytes after it are lost and no further message comes.
+    /// instead, the bytes after it are lost and no further message is returned.
     ///
     /// # Errors
     ///
@@ -137,20 +137,20 @@ impl HandshakeJoiner {
         }
     }
 
-    /// True if no bytes are buffered, neither whole messages nor the beginning of one. A lent
-    /// message does not count, only the bytes after it.
+    /// True if no bytes are buffered: neither whole messages nor the beginning of one. A lent
+    /// message does not count, but the bytes after it do.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Returns the number of bytes that were not lent yet.
+    /// Returns the number of bytes that have not been lent yet.
     pub fn len(&self) -> usize {
         self.waiting
     }
 
-    /// Frees the memory of the messages handed out. Only the beginning of a message is left, and
-    /// its rest may take long to arrive.
+    /// Frees the memory of the messages handed out. What is left is the beginning of a message, and
+    /// the rest of it may take a while to arrive.
     fn compact(&mut self) {
         if self.read == 0 {
             return;

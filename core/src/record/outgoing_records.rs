@@ -17,8 +17,8 @@ impl<'a> OutgoingRecords<'a> {
         Self { rest: pending, cut }
     }
 
-    /// Returns the length in bytes of the next record, or of the rest of it. Fewer bytes may be
-    /// present.
+    /// Returns the length in bytes of the next record, or of the rest of it. Not all of these bytes
+    /// need to be present.
     #[inline]
     pub(super) fn next_len(&self) -> usize {
         match (self.cut, self.rest) {
@@ -30,8 +30,8 @@ impl<'a> OutgoingRecords<'a> {
         }
     }
 
-    /// Returns the number of bytes that are left of a record if sending stops after `len` bytes; 0
-    /// if it stops between two records.
+    /// Returns the number of bytes left of the record in which sending stops if `len` bytes are
+    /// sent; 0 if it stops between two records.
     #[cold]
     pub(super) fn cut_after(self, len: usize) -> usize {
         let mut end = 0;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_that_was_emptied_starts_with_a_whole_record() {
+    fn an_emptied_buffer_starts_with_a_whole_record() {
         let mut buffer = OutgoingBuffer::default();
         buffer.append(RECORDS[0]);
         buffer.consume(3);

@@ -10,9 +10,9 @@
 //! it is given back.
 //!
 //! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
-//! that used them last. The pool remembers that connection. It gets its buffers back unchanged;
-//! another connection gets them with those bytes marked as stale. [`Memory::expose`] clears stale
-//! bytes before the connection's transport or cipher can see them.
+//! that last used them. The pool remembers that connection, which gets its own buffers back
+//! unchanged. Another connection gets them with those bytes marked as stale. [`Memory::expose`]
+//! clears stale bytes before the connection's transport or cipher can see them.
 
 use alloc::alloc::handle_alloc_error;
 use alloc::boxed::Box;
@@ -26,8 +26,8 @@ use crate::copy::copy;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
-/// Room for a TLS 1.3 record of maximum length, which TLS 1.2 ciphers do not exceed either, and the
-/// next header.
+/// The room for a TLS 1.3 record of maximum length and the next header. Records of TLS 1.2 ciphers
+/// are no longer than that.
 pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_TLS13_PAYLOAD_LEN;
 
 /// The lengths of pooled buffers: from a few short records to 64 KiB of application data with
@@ -88,7 +88,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Allocates `len` zeros. The pool only keeps them if it has this length.
+    /// Allocates `len` zeros. The pool keeps them later only if it has buffers of this length.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Memory {
         self.exposed = Ord::max(self.exposed, exposed);
     }
 
-    /// Marks everything that its owner may have left as stale.
+    /// Marks all bytes that the previous owner may have left as stale.
     #[cfg(feature = "std")]
     fn change_owner(&mut self) {
         self.stale = Ord::max(self.stale, self.exposed);
@@ -164,8 +164,8 @@ impl DerefMut for Memory {
     }
 }
 
-/// Returns a buffer of [`fitting_len`] bytes. Aborts the process if memory runs out, like other
-/// allocations.
+/// Returns a buffer of [`fitting_len`] bytes. Aborts the process if memory runs out, as other
+/// allocations do.
 pub(super) fn take(len: usize, owner: Owner) -> Memory {
     try_take(len, owner).unwrap_or_else(|_| abort(len))
 }
@@ -203,8 +203,8 @@ fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     Memory::new(fitting_len(len))
 }
 
-/// Like [`try_take`], but allocates exactly `len` bytes if the longest pooled buffer would be much
-/// too long.
+/// Like [`try_take`], but allocates exactly `len` bytes if even the closest pooled length would be
+/// much too long.
 ///
 /// # Errors
 ///
@@ -252,7 +252,7 @@ mod threads {
 
     use super::{BUDGET, LENS, MAX_POOLED_LEN, Memory, Owner, class, fitting_len};
 
-    /// The owner of buffers without a connection, in the pool. It equals no [`Owner`].
+    /// The owner of pooled buffers that belong to no connection. It equals no [`Owner`].
     const NOBODY: u64 = u64::MAX;
 
     #[cfg(target_has_atomic = "64")]
@@ -273,9 +273,9 @@ mod threads {
         *last
     }
 
-    /// The number of buffers of each length in a pool, besides the newest. It is enough for both
-    /// directions of a connection and of the one it forwards to, and lower for buffers longer than
-    /// a record.
+    /// The number of buffers of each length in a pool, not counting the newest. It is enough for
+    /// both directions of a connection and of another one to which it forwards, and lower for
+    /// buffers longer than a record.
     const SLOTS: [usize; LENS.len()] = [4, 4, 4, 4, 4, 4, 4, 2, 1];
 
     /// The largest of [`SLOTS`].
@@ -319,14 +319,14 @@ mod threads {
 
     /// The buffer given back last, which is most likely still in the cache.
     ///
-    /// It has no destructor: access to a thread-local with one first checks if the destructor is
-    /// registered. [`Others`] has one, which frees this buffer too.
+    /// It has no destructor, because access to a thread-local that has one first checks if the
+    /// destructor is registered. [`Others`] has a destructor, which frees this buffer too.
     struct Newest {
         memory: Cell<ManuallyDrop<Option<Memory>>>,
         /// The length of `memory`; zero if there is none.
         len: Cell<usize>,
         owner: Cell<u64>,
-        /// The total length of the buffers in [`Others`]. [`WITHOUT_OTHERS`] while these do not
+        /// The total length of the buffers in [`Others`], or [`WITHOUT_OTHERS`] while they do not
         /// exist: before the thread's first buffer, and while its locals are being destroyed.
         held: Cell<usize>,
     }
@@ -350,8 +350,8 @@ mod threads {
         }
     }
 
-    // On these platforms, thread-locals without a destructor outlive those with one. On others the
-    // order varies.
+    // On these platforms, thread-locals without a destructor outlive those with one. On other
+    // platforms the order varies.
     #[cfg(not(any(
         all(target_os = "linux", any(target_env = "gnu", target_env = "musl")),
         all(target_os = "windows", target_env = "msvc", target_vendor = "pc"),
@@ -367,14 +367,15 @@ mod threads {
     /// The other buffers of a thread.
     struct Others {
         stacks: [Stack; LENS.len()],
-        /// True if a second buffer of this length was allocated although there was one.
+        /// True if a second buffer of this length was allocated although another owner's was free.
         has_second: [bool; LENS.len()],
         /// The number of buffers added so far: the clock for finding the least recently used one.
         clock: u32,
     }
 
     impl Others {
-        /// Takes a buffer other than the newest: one of `owner`, or of another connection.
+        /// Takes a buffer other than the newest: one of `owner` if possible, or one of another
+        /// connection.
         fn take(&mut self, newest: &Newest, class: usize, owner: u64) -> Option<Memory> {
             if let Some(memory) = newest.take() {
                 self.keep(newest, memory, newest.owner.get(), 0);
@@ -402,7 +403,8 @@ mod threads {
 
         /// Makes `memory` the newest, and keeps the previous newest. If both have the same length
         /// and there are enough of it, frees `memory` instead. Buffers allocated in a burst are
-        /// then freed last to first, so that the allocator can return their memory to the system.
+        /// then freed from last to first, so that the allocator can return their memory to the
+        /// system.
         fn put_back(&mut self, newest: &Newest, memory: Memory, owner: u64) {
             let len = memory.len();
             let Some(older) = newest.take() else {
@@ -420,16 +422,17 @@ mod threads {
             }
         }
 
-        /// Adds `memory`, or frees it if there are enough of its length. If it is added, frees the
-        /// least recently used until all fit into [`BUDGET`] with the newest, of `beside` bytes.
-        // inlining halves the time: the arguments stay in registers
+        /// Adds `memory`, or frees it if there are enough of its length. After adding it, frees the
+        /// least recently used buffers until all of them fit into [`BUDGET`] together with the
+        /// newest, which has `beside` bytes.
+        // inlining halves the time, because the arguments stay in registers
         #[inline(always)]
         fn keep(&mut self, newest: &Newest, memory: Memory, owner: u64, beside: usize) {
             let (len, budget) = (memory.len(), BUDGET - beside);
             let Some(class) = class(len).filter(|_| len <= budget) else {
                 return;
             };
-            // freed last to first, as in `put_back`
+            // frees them from last to first, as in `put_back`
             if self.stacks[class].used == SLOTS[class] {
                 return;
             }
@@ -445,7 +448,7 @@ mod threads {
             stack.used += 1;
         }
 
-        /// Frees the least recently used until at most `most` bytes are left.
+        /// Frees the least recently used buffers until at most `most` bytes are left.
         #[inline]
         fn free_until(&mut self, newest: &Newest, most: usize) {
             if newest.held.get() > most {
@@ -541,7 +544,7 @@ mod threads {
         with_pool(|others, newest| others.take(newest, class, owner.id))?
     }
 
-    /// Keeps `memory` for the next [`take_newest`], unless its length is not one of the pool's.
+    /// Keeps `memory` for the next [`take_newest`], unless the pool has no buffers of its length.
     #[inline]
     pub(super) fn put_back(memory: Memory, owner: Owner) {
         let len = memory.len();
@@ -559,14 +562,14 @@ mod threads {
         }
     }
 
-    /// The slow path of [`put_back`], if there are others to consider.
+    /// The slow path of [`put_back`], if other buffers must be considered.
     #[cold]
     fn give_beside(memory: Memory, owner: u64) {
         with_pool(|others, newest| others.put_back(newest, memory, owner));
     }
 }
 
-/// Lets a test run out of memory.
+/// Lets a test limit the memory that can be allocated.
 #[cfg(test)]
 pub(super) mod limit {
     use core::cell::Cell;

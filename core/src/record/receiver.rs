@@ -1,8 +1,8 @@
 //! The receiving half of a connection's record layer: finds records in received data and opens each
 //! in place.
 //!
-//! It owns the decrypter, the sequence number and the limits on useless records. It owns no buffer
-//! and does not interpret the content of records. Its caller, which has the
+//! The receiver owns the decrypter, the sequence number and the limits on useless records. It owns
+//! no buffer and does not interpret the content of records. Its caller, which has the
 //! [joiner](super::joiner), checks that handshake messages are not interleaved with other records
 //! and do not span a change of keys.
 
@@ -27,7 +27,8 @@ const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 /// The receiving half of the record layer.
 ///
 /// Hot paths make one comparison for a record that is still incomplete: `max_sealed_len` rejects
-/// too long ones, in every state of the receiver. So it is 0 unless a key protects records.
+/// records that are too long, in every state of the receiver. So it is 0 unless a key protects
+/// records.
 pub struct RecordReceiver {
     protection: Protection,
     /// The maximum number of bytes after the header of a protected record. 16 bits, to save memory
@@ -35,7 +36,7 @@ pub struct RecordReceiver {
     max_sealed_len: u16,
     /// The sequence number of the next record.
     seq: u64,
-    /// True once a protected record was opened, with any key.
+    /// True once a protected record has been opened, with any key.
     opened_any: bool,
     /// The number of empty records since the last one with content.
     consecutive_empty: u8,
@@ -76,8 +77,9 @@ impl RecordHeader {
     ///
     /// # Errors
     ///
-    /// Returns an error at the first byte that no TLS 1.2 or 1.3 record can have, so that nothing
-    /// more is awaited or stored. The length limit depends on the keys, so it is not checked here.
+    /// Returns an error at the first byte that no TLS 1.2 or 1.3 record can have, so the caller
+    /// does not wait for more or store it. The length limit depends on the keys, so it is not
+    /// checked here.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
         let (typ, version, payload_len) = match *bytes {
             [typ, ..] if matches!(ContentType::from(typ), ContentType::Unknown(_)) => {
@@ -175,8 +177,9 @@ impl RecordReceiver {
     /// Skips up to `limit` bytes of a client's early data, not counting protection; `None` skips
     /// none.
     ///
-    /// Early data is application_data that arrives before there are keys, or that the first keys do
-    /// not open (RFC 9846 §4.3.10). It ends with the first record that these keys open.
+    /// Early data consists of application_data records that arrive before there are keys, or that
+    /// the first keys do not open (RFC 9846 §4.3.10). It ends with the first record that these keys
+    /// open.
     pub fn skip_early_data(&mut self, limit: Option<usize>) {
         self.skipped_early_data_left = limit;
     }
@@ -196,7 +199,8 @@ impl RecordReceiver {
         self.seq
     }
 
-    /// Opens the record at the front of `buf` in place. Returns `None` while it is incomplete.
+    /// Opens the record at the front of `buf` in place. Returns `None` while the record is
+    /// incomplete.
     ///
     /// A record with empty content is returned like any other, and so is a skipped record of early
     /// data ([`Self::skip_early_data`]). Too many empty records in a row are an error.
@@ -214,7 +218,7 @@ impl RecordReceiver {
     /// - [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if such a handshake or alert record is empty;
     /// - [`PeerMisbehaved::TooManyEmptyFragments`];
     /// - [`Error::DecryptError`] after [`Self::close`].
-    // inlining saves a tenth of the time: the result stays in registers
+    // inlining saves a tenth of the time, because the result stays in registers
     #[inline(always)]
     pub fn open(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
         // fast path: application data, and every protected TLS 1.3 record
@@ -383,7 +387,7 @@ impl RecordReceiver {
     }
 
     /// The maximum number of bytes after `header`. It is checked as soon as the header arrives, so
-    /// that a longer record is neither awaited nor decrypted.
+    /// the receiver neither waits for a longer record nor decrypts it.
     fn max_payload_len(&self, header: &RecordHeader) -> usize {
         match &self.protection {
             Protection::Sealed(_) if !self.passes_in_the_clear(header) => {
@@ -404,8 +408,8 @@ impl RecordReceiver {
     ///
     /// - a change_cipher_spec, for middleboxes (RFC 9846 §5);
     /// - an alert before the first opened record: a peer that fails before it has our keys cannot
-    ///   protect it. Once it has keys, an unprotected alert is forged, even after a later key
-    ///   change. A record longer than an alert is not an unprotected alert.
+    ///   protect its alert. Once it has keys, an unprotected alert is forged, even after a later
+    ///   key change. A record longer than an alert is not an unprotected alert.
     fn passes_in_the_clear(&self, header: &RecordHeader) -> bool {
         self.is_tls13()
             && match header.typ {
@@ -442,8 +446,8 @@ impl RecordReceiver {
     #[cold]
     fn skip(&mut self, typ: ContentType, payload_len: usize) -> Option<OpenedRecord> {
         let left = self.skipped_early_data_left?;
-        // the client's limit counts content only; count empty records as one byte, or they would be
-        // unlimited
+        // the client's limit counts content only; an empty record counts as one byte, because
+        // otherwise any number could be sent
         let skipped = payload_len.saturating_sub(TLS13_OVERHEAD).max(1);
         if typ != ContentType::ApplicationData {
             return None;

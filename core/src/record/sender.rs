@@ -1,7 +1,7 @@
 //! The sending half of a connection's record layer. It cuts a payload into records, gives each a
 //! sequence number and a header, and encrypts it into memory that the caller provides.
 //!
-//! It owns the encrypter, the sequence number and the limits of the key. It owns no buffer.
+//! The sender owns the encrypter, the sequence number and the limits of the key. It owns no buffer.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -43,7 +43,7 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 ///          └──────────────────────────── one record ──────────────────────────┘
 /// ```
 ///
-/// Hot paths make one comparison only: `record_limit` shows if the key can protect more payload, in
+/// Hot paths make only one comparison: `record_limit` shows if the key can protect more payload, in
 /// every state of the sender. So [`Self::close`] sets it to 0.
 pub struct RecordSender {
     protection: Protection,
@@ -58,7 +58,7 @@ pub struct RecordSender {
     /// The number of records that the key may protect (RFC 9846 §5.5), minus one for the KeyUpdate
     /// that announces the next key.
     key_limit: u64,
-    /// `key_limit`, or the records protected so far once the key is retired.
+    /// `key_limit`, or after the key is retired, the number of records it has protected.
     record_limit: u64,
 }
 
@@ -99,7 +99,7 @@ impl RecordSender {
     }
 
     /// Sets the maximum length of a sent record, in bytes of plaintext and header: 32 to 2^14 + 5.
-    /// `None` sets the largest.
+    /// `None` sets 2^14 + 5.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl RecordSender {
     }
 
     /// Drops the encrypter and its key. Nothing can be sealed after this, not even unprotected:
-    /// every further call returns [`SealError::Exhausted`] or [`SealInPlaceError::Exhausted`].
+    /// every later call returns [`SealError::Exhausted`] or [`SealInPlaceError::Exhausted`].
     pub fn close(&mut self) {
         self.protection = Protection::Closed;
         self.record_limit = 0;
@@ -276,13 +276,13 @@ impl RecordSender {
         self.head_len + self.tail_len
     }
 
-    /// The number of bytes that a record has before its payload.
+    /// The number of bytes before the payload of a record.
     #[inline]
     pub fn head_len(&self) -> usize {
         self.head_len
     }
 
-    /// The number of bytes that a record has after its payload.
+    /// The number of bytes after the payload of a record.
     #[inline]
     pub fn tail_len(&self) -> usize {
         self.tail_len
@@ -305,7 +305,7 @@ impl RecordSender {
     /// Returns [`SealError::InsufficientSize`] if `out` is shorter than [`Self::sealed_len`].
     /// Returns [`SealError::Exhausted`] if there are fewer sequence numbers than records, or after
     /// [`Self::close`]. In both cases nothing was written and no sequence number was used. Returns
-    /// [`SealError::Failed`] if the cipher fails; the connection is unusable then.
+    /// [`SealError::Failed`] if the cipher fails; the connection is then unusable.
     #[inline]
     pub fn seal(
         &mut self,
@@ -349,7 +349,7 @@ impl RecordSender {
     }
 
     /// Like [`Self::seal`], but never inlined. Use it for everything except application data, so
-    /// that only the frequent calls take up code at their callers.
+    /// that only these frequent calls take up code at their callers.
     ///
     /// # Errors
     ///
@@ -390,13 +390,13 @@ impl RecordSender {
     }
 
     /// Builds one record around the plaintext at `payload` of `buf`. Returns the record's range in
-    /// `buf`. An empty payload makes no record, as in [`Self::seal`].
+    /// `buf`. As in [`Self::seal`], an empty payload makes no record.
     ///
     /// # Errors
     ///
-    /// Returns [`SealInPlaceError::Failed`] if the cipher fails: the connection is unusable then,
-    /// and the bytes of the record are unspecified. After all other errors, nothing was changed and
-    /// no sequence number was used.
+    /// Returns [`SealInPlaceError::Failed`] if the cipher fails: the connection is then unusable,
+    /// and the bytes of the record are unspecified. After any other error, nothing has changed and
+    /// no sequence number is used.
     pub fn seal_in_place(
         &mut self,
         typ: ContentType,
@@ -436,7 +436,7 @@ impl RecordSender {
         is_possible.then_some(start..end)
     }
 
-    /// Explains why [`Self::record_around`] returned `None`.
+    /// Returns the error for which [`Self::record_around`] returned `None`.
     #[cold]
     fn in_place_without_record(
         &self,
@@ -476,7 +476,7 @@ impl RecordSender {
         Ok(())
     }
 
-    /// Writes the header of an unprotected record, and takes a sequence number for it. Fails unless
+    /// Writes the header of an unprotected record, and uses a sequence number for it. Fails unless
     /// records may be sent unprotected.
     fn write_plain_header(
         &mut self,
@@ -503,7 +503,7 @@ impl Sealer {
     }
 }
 
-/// Takes the sequence number of the record about to be sent from `next`.
+/// Takes the sequence number for the record about to be sent from `next`.
 ///
 /// The number counts as used even if the record fails, so that no nonce is ever used twice.
 #[inline]
@@ -517,8 +517,8 @@ fn take_sequence(next: &mut u64) -> Result<u64, Unsealed> {
     Ok(seq)
 }
 
-/// Checks that an encrypter has written exactly the length that it announced. Otherwise the record
-/// cannot be sent.
+/// Checks that an encrypter has written exactly the length that it announced. If it has not, the
+/// record cannot be sent.
 #[inline]
 fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), Unsealed> {
     match written {
@@ -550,7 +550,7 @@ impl fmt::Debug for RecordSender {
     }
 }
 
-/// The reason that a record for which there is room was not sealed.
+/// The reason why a record was not sealed although there was room for it.
 enum Unsealed {
     Exhausted,
     Failed,

@@ -77,10 +77,10 @@ impl<A: Aead> FleetTicketer<A> {
     /// 9846 §4.7.1). A ticket created at the start of an epoch opens until the end of the next one.
     pub const MAX_EPOCH_SECS: u32 = 7 * 24 * 60 * 60 / 2;
 
-    /// The number of seconds by which the clocks of two machines may differ. Within it,
-    /// [`lifetime`](ProducesTickets::lifetime) holds: servers accept tickets that are older by
-    /// this. With a larger difference, tickets are rejected before the lifetime that clients know,
-    /// and so are tickets from more than one epoch ahead.
+    /// The number of seconds by which the clocks of two machines may differ. Up to that difference,
+    /// [`lifetime`](ProducesTickets::lifetime) holds, because servers accept tickets that are older
+    /// by this time. With a larger difference, tickets are rejected before the lifetime that
+    /// clients know has passed, and so are tickets from more than one epoch ahead.
     pub const CLOCK_TOLERANCE_SECS: u32 = 5 * 60;
 
     /// Creates tickets in epochs of `epoch_secs` seconds of `clock`, with keys derived from
@@ -126,8 +126,8 @@ impl<A: Aead> FleetTicketer<A> {
         Some(now / u64::from(self.epoch_secs))
     }
 
-    /// Derives key and nonce of one ticket: `HKDF-Expand(PRK, epoch length ‖ epoch ‖ salt, 44)`.
-    /// Copies of the key stay on the stack. The caller must erase them.
+    /// Derives the key and nonce of one ticket: `HKDF-Expand(PRK, epoch length ‖ epoch ‖ salt,
+    /// 44)`. Copies of the key stay on the stack, and the caller must erase them.
     fn ticket_key(&self, header: &Header) -> Option<(A, Nonce)> {
         let mut okm = Zeroizing::new([0; AeadKey::MAX_LEN + NONCE_LEN]);
         let info = [&self.epoch_secs.to_be_bytes()[..], header];
@@ -141,7 +141,7 @@ impl<A: Aead> FleetTicketer<A> {
     }
 }
 
-/// The salt of HKDF. It separates these keys from other uses of the same secret.
+/// The salt of HKDF. It separates these keys from those for other uses of the same secret.
 const DOMAIN: &[u8] = b"rustls-inplace fleet tickets 1";
 
 const EPOCH_LEN: usize = 8;

@@ -28,8 +28,8 @@ use crate::time_provider::TimeProvider;
 ///   opens its tickets           │ yes       │ yes             │ no
 /// ```
 ///
-/// So a ticket is valid for at least `lifetime` and at most twice that. Keys are rotated by the
-/// first call of `encrypt` or `decrypt` that is due; without calls no key is destroyed.
+/// So a ticket is valid for at least `lifetime` and at most twice that. The first call of `encrypt`
+/// or `decrypt` after a rotation is due rotates the keys; without calls no key is destroyed.
 struct Rotation {
     generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
     lifetime: u32,
@@ -43,8 +43,8 @@ type KeyRing = [Option<TicketKey>; 2];
 #[derive(Clone)]
 struct TicketKey {
     tickets: Arc<Boxed>,
-    /// Creation time in seconds since the epoch. If the clock was set back, the earliest time seen
-    /// since.
+    /// The creation time in seconds since 1970. If the clock has been set back, the earliest time
+    /// seen since then.
     made: u64,
 }
 
@@ -52,8 +52,8 @@ struct TicketKey {
 struct Boxed(Box<dyn ProducesTickets>);
 
 impl TicketKey {
-    /// The age in seconds. If the clock was set back and the key seems to be from the future, its
-    /// age starts at 0 now.
+    /// The age in seconds. If the clock was set back so that the key seems to be from the future,
+    /// its age starts at 0 now.
     fn age(&mut self, now: u64) -> u64 {
         self.made = self.made.min(now);
         now - self.made
@@ -84,8 +84,8 @@ impl Rotation {
         newest?.tickets.0.encrypt_async(plain)
     }
 
-    /// Decrypts like [`Self::decrypt`], if one of the keys is asynchronous. Tries the newest key
-    /// first, whether it is asynchronous or not.
+    /// Decrypts like [`Self::decrypt`], but asynchronously if one of the keys is asynchronous.
+    /// Tries the newest key first, even if it is synchronous.
     fn decrypt_async(&self, now: u64, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let keys = self.keys(now).ok()?;
         let (first, started) = keys.iter().enumerate().find_map(|(index, key)| {
@@ -117,9 +117,10 @@ impl Rotation {
         }))
     }
 
-    /// Returns the keys to use at `now`, after destroying expired ones and creating one if due.
+    /// Returns the keys to use at `now`. First destroys expired keys, and creates a key if one is
+    /// due.
     ///
-    /// Releases the lock before they are used, so that no ticket waits for the encryption of
+    /// Releases the lock before returning them, so that no ticket waits for the encryption of
     /// another.
     fn keys(&self, now: u64) -> Result<KeyRing, GetRandomFailed> {
         let lifetime = u64::from(self.lifetime);
@@ -143,9 +144,10 @@ impl Rotation {
 
 /// Ticket protection with key rotation and two live keys.
 ///
-/// The newest key creates tickets for `lifetime` seconds and opens them for twice that; then it is
-/// destroyed. Keys are rotated by the first call of `encrypt` or `decrypt` that is due; without
-/// calls no key is destroyed. An asynchronous decryption keeps its keys until it ends.
+/// The newest key creates tickets for `lifetime` seconds and opens them for twice that time, after
+/// which it is destroyed. The first call of `encrypt` or `decrypt` after a rotation is due rotates
+/// the keys; without calls no key is destroyed. An asynchronous decryption keeps its keys until it
+/// ends.
 #[cfg(feature = "std")]
 pub struct TicketRotator(Rotation);
 
@@ -219,9 +221,9 @@ pub struct TicketSwitcher(TicketRotator);
 /// Ticket protection with key rotation and two live keys, using a clock and a lock of the
 /// application.
 ///
-/// The newest key creates tickets for `lifetime` seconds and opens them for twice that; then it is
-/// destroyed. Keys are rotated by the first call of `encrypt` or `decrypt` that is due; without
-/// calls no key is destroyed.
+/// The newest key creates tickets for `lifetime` seconds and opens them for twice that time, after
+/// which it is destroyed. The first call of `encrypt` or `decrypt` after a rotation is due rotates
+/// the keys; without calls no key is destroyed.
 #[cfg(not(feature = "std"))]
 pub struct TicketSwitcher {
     rotation: Rotation,
@@ -351,7 +353,7 @@ mod tests {
         static FAIL: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// The n-th producer of a test creates tickets of the form n ‖ plaintext.
+    /// The n-th producer of a test. Its tickets have the form n ‖ plaintext.
     #[derive(Debug)]
     struct Numbered(u8);
 
@@ -384,7 +386,7 @@ mod tests {
         }
     }
 
-    /// Behaves like [`Numbered`], asynchronously if its number is in `SLOW`. Logs its calls.
+    /// Behaves like [`Numbered`], but asynchronously if its number is in `SLOW`. Logs its calls.
     #[derive(Debug)]
     struct Slow(Numbered);
 
@@ -479,7 +481,7 @@ mod tests {
     fn asynchronous_keys_are_tried_in_order() {
         let rotator = rotator_of(Slow::generate);
         let now = 1011;
-        // the key 2 is the newest then
+        // key 2 is then the newest
         rotator.keys(now).unwrap();
         for (slow, ticket, expected) in [
             (&[1, 2][..], 2, &[(2, "decrypt_async")][..]),
@@ -504,7 +506,7 @@ mod tests {
             assert_eq!(plain, (ticket < 3).then(|| [7].into()), "{context:?}");
             assert_eq!(LOG.take(), expected, "{context:?}");
         }
-        // new tickets are of the newest key only
+        // only the newest key creates tickets
         SLOW.set([1].into());
         assert!(rotator.encrypt_async(now, b"a").is_none());
         SLOW.set([2].into());
@@ -592,7 +594,7 @@ mod tests {
 
     #[test]
     #[expect(deprecated, reason = "the deprecated type is tested too")]
-    fn real_clock_and_both_types() {
+    fn both_rotators_work_with_the_real_clock() {
         let rotator = TicketRotator::new(u32::MAX, Numbered::generate).unwrap();
         let switcher = TicketSwitcher::new(10, Numbered::generate).unwrap();
         assert_eq!((rotator.lifetime(), switcher.lifetime()), (u32::MAX, 20));

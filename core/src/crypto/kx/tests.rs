@@ -28,7 +28,7 @@ fn start_and_complete_returns_share_and_secret() {
 }
 
 #[test]
-fn defaults_of_a_group() {
+fn a_group_has_defaults() {
     let x25519 = ToyGroup(NamedGroup::X25519);
     assert!(x25519.ffdhe_group().is_none());
     assert!(!x25519.fips());

@@ -22,8 +22,8 @@ pub trait PacketAlgorithm: AeadAlgorithm {
     /// [`key_len`]: crate::crypto::bulk_cipher::BulkCipher::key_len
     fn packet_key(key: &AeadKey, iv: &Iv) -> Self::PacketKey;
 
-    /// Creates a header key from the [`key_len`] bytes of `key`, for the cipher's block or stream
-    /// cipher: AES or ChaCha20 (RFC 9001 §5.4.3, §5.4.4).
+    /// Creates a header key, for AES or ChaCha20 without authentication (RFC 9001 §5.4.3, §5.4.4),
+    /// from the [`key_len`] bytes of `key`.
     ///
     /// [`key_len`]: crate::crypto::bulk_cipher::BulkCipher::key_len
     fn header_key(key: &AeadKey) -> Self::HeaderKey;
@@ -164,7 +164,7 @@ pub const SAMPLE_LEN: usize = 16;
 /// The length in bytes of a header protection mask (RFC 9001 §5.4.1).
 pub const MASK_LEN: usize = 5;
 
-/// The cipher of header protection under one key. A provider implements nothing else for headers.
+/// The cipher of header protection under one key, and all that a provider implements for headers.
 pub trait HeaderMask: Send + Sync {
     /// Returns the mask for `sample`: AES-ECB or ChaCha20 as in RFC 9001 §5.4.3 and §5.4.4.
     ///

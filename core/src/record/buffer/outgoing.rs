@@ -13,7 +13,7 @@ use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 #[cfg(test)]
 mod tests;
 
-/// Output that fills at most this fraction of its memory moves to a shorter memory block.
+/// Output is moved to a shorter memory block once it fills at most this fraction of its own.
 const LITTLE: usize = 8;
 
 /// Records queued for sending.
@@ -26,7 +26,7 @@ const LITTLE: usize = 8;
 /// ```
 ///
 /// More output goes to another piece. Full pieces are queued, and each is released once it is sent.
-/// So the memory of a connection without a limit is about as large as its unsent output.
+/// So even a connection without a limit uses about as much memory as it has unsent output.
 #[derive(Default)]
 pub struct OutgoingBuffer {
     /// The last piece.
@@ -82,7 +82,7 @@ impl OutgoingBuffer {
         buffer
     }
 
-    /// The bytes to send first: all of them, unless they lie in several pieces.
+    /// The bytes to send first. These are all unsent bytes, unless they are in several pieces.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         match &self.queue {
@@ -133,8 +133,8 @@ impl OutgoingBuffer {
         self.len == 0
     }
 
-    /// Returns exactly `len` bytes of room after the unsent bytes. Call [`Self::commit`] once it is
-    /// written.
+    /// Returns exactly `len` bytes of room after the unsent bytes. Call [`Self::commit`] after
+    /// writing to it.
     ///
     /// Aborts the process if memory runs out. Use [`Self::try_room`] for lengths that the
     /// application chooses.
@@ -150,7 +150,7 @@ impl OutgoingBuffer {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfMemory`] if memory runs out; the buffer is unchanged then.
+    /// Returns [`OutOfMemory`] if memory runs out, and leaves the buffer unchanged.
     #[inline]
     pub fn try_room(&mut self, len: usize) -> Result<&mut [u8], OutOfMemory> {
         if self.last.room() < len {
@@ -193,7 +193,7 @@ impl OutgoingBuffer {
         // always grow, so that moving pays off next time
         let mut longer = Ord::max(used.saturating_add(len), last.memory.len() + 1);
         if longer <= MAX_POOLED_LEN {
-            // records written one by one tend to accumulate: leave room for one size more than
+            // records written one by one tend to accumulate, so leave room for one size more than
             // needed
             longer = if longer > RECORD_LEN {
                 MAX_POOLED_LEN
@@ -207,8 +207,8 @@ impl OutgoingBuffer {
         self.add_piece(len)
     }
 
-    /// Begins another piece with room for `len` bytes, or for a quarter of the unsent output if
-    /// that is more.
+    /// Adds another piece with room for `len` bytes, or for a quarter of the unsent output if that
+    /// is more.
     fn add_piece(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let piece_len = if len > MAX_POOLED_LEN / 2 {
             len
@@ -294,7 +294,7 @@ impl OutgoingBuffer {
         self.consume(len);
     }
 
-    /// Moves the short rest from a long memory block to a shorter one.
+    /// Moves the short remainder from a long memory block to a shorter one.
     #[cold]
     fn shrink(&mut self) {
         let len = self.last.len();

@@ -13,21 +13,22 @@ use crate::record::{ALERT_LEN, HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The number of bytes to read if the next length is unknown, and the minimum room while the memory
-/// can grow. Callers may rely on it, because rustls 0.23 offers as much. A longer record is read
-/// only a little beyond its end, so that little has to be moved to the front for the next one.
+/// The number of bytes to read if the length of the next record is unknown, and the minimum room
+/// while the memory can grow. Callers may rely on it, because rustls 0.23 offers as much. A longer
+/// record is read only a little beyond its end, so that only these few bytes must be moved to the
+/// front for the next one.
 const READ_LEN: usize = 4096;
 
 /// The number of bytes to read after a long record and the next header, if there is room: the
-/// payload of a TLS 1.2 AES-GCM alert. So a close_notify, or a last record of a few bytes, needs no
-/// separate read.
+/// payload of a TLS 1.2 AES-GCM alert. So a close_notify, or a short last record, needs no separate
+/// read.
 const GCM_ALERT_LEN: usize = 8 + ALERT_LEN + TAG_LEN;
 
 /// The maximum read for small records: as much as one record of maximum length.
 const MAX_AHEAD: usize = RECORD_LEN - HEADER_LEN;
 
-/// Plaintext that fills at most this fraction of its memory moves to a shorter one while it is
-/// read.
+/// Plaintext is moved to a shorter memory block once it fills at most this fraction of its own
+/// while it is read.
 const LITTLE: usize = 16;
 
 /// Received bytes: unopened records, preceded by opened records with unread plaintext.
@@ -46,15 +47,15 @@ const LITTLE: usize = 16;
 /// record. So any number of records can be unread without a queue, and nothing is moved.
 ///
 /// If room runs short, opened records are joined into one, which frees the bytes of headers, tags
-/// and padding. So unread plaintext takes at most its length and a quarter, even if the peer pads
-/// its records.
+/// and padding. So unread plaintext takes at most 1.25 times its length, even if the peer pads its
+/// records.
 ///
 /// The memory is proportional to its content. A read that does not fill the room has emptied the
-/// socket, so the rest may take long. Then [`Self::park`] moves the received bytes to a memory
-/// block that fits. Up to `READ_LEN` bytes of plaintext move only once a read finds nothing,
-/// because the application usually reads them immediately. Further reads go to a memory block of
-/// the pool and are appended from there. After a read that fills the room, more follow, so nothing
-/// is moved.
+/// socket, so more data may take a while. Then [`Self::park`] moves the received bytes to a memory
+/// block that fits. It moves up to `READ_LEN` bytes of plaintext only after a read that finds
+/// nothing, because the application usually reads them immediately. Later reads go to a memory
+/// block of the pool and are appended from there. After a read that fills the room, more data is
+/// expected, so nothing is moved.
 #[derive(Default)]
 pub struct ReceiveBuffer {
     memory: Memory,
@@ -64,13 +65,13 @@ pub struct ReceiveBuffer {
     filled: usize,
     /// The number of unread bytes of plaintext.
     unread: usize,
-    /// The number of bytes already read of the plaintext at `read`.
+    /// The number of plaintext bytes at `read` that have already been read.
     partly: u16,
     /// The target length of the last read of several small records.
     ahead: u16,
-    /// The length of a long record like the last one, with the next header.
+    /// The expected length of the next long record, plus the header after it.
     expected: u16,
-    /// True if the last read did not fill the room.
+    /// True if the last read did not fill the room, so the socket was empty.
     has_run_dry: bool,
 }
 
@@ -118,13 +119,13 @@ impl ReceiveBuffer {
         buffer
     }
 
-    /// Calls `read` with room to read into, and adds the number of bytes that it returns. Returns
+    /// Calls `read` with room for more bytes, adds the number of bytes that it returns, and returns
     /// its result.
     ///
-    /// The room reaches to the end of the current record and the next header, or for small records,
-    /// of several records. After a long record it includes an alert, if the memory has room for it.
-    /// If the length is unknown, it is `READ_LEN`, or the length of the last long record. It is
-    /// at least `READ_LEN` unless that much has been received.
+    /// The room extends to the end of the current record plus the next header, or covers several
+    /// records if they are small. After a long record it also covers an alert, if the memory has
+    /// room for it. If the length is unknown, the room is `READ_LEN`, or the length of the last
+    /// long record. It is at least `READ_LEN` unless that much has been received.
     #[inline]
     pub fn receive<E>(
         &mut self,
@@ -149,8 +150,8 @@ impl ReceiveBuffer {
         result
     }
 
-    /// Like [`Self::receive`], after part of a record whose rest arrives slowly: the memory of that
-    /// part is too short to read into, and only grows with the received bytes.
+    /// Like [`Self::receive`], for a partial record whose rest arrives slowly. The memory of such a
+    /// record is too short to read into, and only grows with the received bytes.
     #[cold]
     fn receive_aside<E>(
         &mut self,
@@ -202,8 +203,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the memory to the pool, or the part that its content does not need. Called after a
-    /// read that found nothing: even unread plaintext may then stay for long.
+    /// Returns all memory that its content does not need to the pool. Called after a read that
+    /// found nothing: even unread plaintext may then stay for a long time.
     #[cold]
     fn shrink_all(&mut self) {
         self.release_if_empty();
@@ -216,7 +217,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// True if there is only part of a record, and its rest arrives slowly.
+    /// True if there is only part of a record, and the rest arrives slowly.
     fn waits_for_rest(&self) -> bool {
         self.has_run_dry
             && self.read == self.opened
@@ -224,14 +225,14 @@ impl ReceiveBuffer {
             && self.memory.len() < RECORD_LEN
     }
 
-    /// True if moving the content would gain room: bytes in front have been read, or the memory is
-    /// short.
+    /// True if moving the content would gain room, because bytes at its front have been read or the
+    /// memory is short.
     fn may_gain_room(&self) -> bool {
         self.read >= READ_LEN || self.memory.len() < RECORD_LEN
     }
 
     /// The number of bytes to read next: to the end of the record and the next header. For small
-    /// records it covers several, which are assumed to have the same length. A read that ends
+    /// records it covers several of them, assuming that they have the same length. A read that ends
     /// between two records leaves nothing to move. Each time that happens, the next read is twice
     /// as long.
     #[inline]
@@ -297,8 +298,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves the content to a memory block of at least `len` bytes. Records are not joined, so that
-    /// each chunk stays the same.
+    /// Moves the content to a memory block of at least `len` bytes. Does not join records, so each
+    /// chunk stays the same.
     fn move_in_use(&mut self, len: usize) {
         let memory = pool::take(len, self.owner);
         let in_use = self.read..self.filled;
@@ -340,7 +341,7 @@ impl ReceiveBuffer {
         (self.read, self.opened) = (0, joined);
     }
 
-    /// Moves the content to a memory block that fits if the rest may take long to arrive. The
+    /// Moves the content to a memory block that fits, if the next bytes may take a while. The
     /// connection calls this whenever it has opened everything that it can.
     #[inline]
     pub fn park(&mut self) {
@@ -380,7 +381,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves unread plaintext, and everything after it, to a memory block that fits.
+    /// Moves unread plaintext, and all bytes after it, to a memory block that fits.
     #[cold]
     fn shrink_opened(&mut self) {
         let needed = Ord::max(self.filled - self.read, READ_LEN);
@@ -391,7 +392,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Makes the record at `read` start after the plaintext that has been read.
+    /// Makes the record at `read` start after the plaintext that has already been read.
     fn trim_read_plaintext(&mut self) {
         let marker = Marker::read(&self.memory[self.read..]);
         let cut = usize::from(marker.offset) + usize::from(self.partly);
@@ -421,8 +422,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// True if the unopened bytes are at least as long as a record of maximum length. Then the
-    /// first record is complete, or its header is invalid: reading more does not help.
+    /// True if the unopened bytes are at least as long as a record of maximum length. The first
+    /// record is then complete, or its header is invalid, so reading more does not help.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.filled - self.opened >= HEADER_LEN + MAX_WIRE_PAYLOAD_LEN
@@ -445,8 +446,8 @@ impl ReceiveBuffer {
         self.mark(record_len, offset, payload.len());
     }
 
-    /// Handles the rare cases of [`Self::keep`]: there is no plaintext, or it starts farther after
-    /// the header than a marker can express. No TLS cipher does that.
+    /// Handles the rare cases of [`Self::keep`]: the record has no plaintext, or its plaintext
+    /// starts farther after the header than a marker can express, which happens with no TLS cipher.
     #[cold]
     fn keep_unusual(&mut self, record_len: usize, payload: Range<usize>) {
         let len = payload.len();
@@ -527,7 +528,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves the short rest from a long memory block to a shorter one.
+    /// Moves the short remainder from a long memory block to a shorter one.
     fn shrink_if_little(&mut self) {
         let left = self.filled - self.read - usize::from(self.partly);
         if self.memory.len() > READ_LEN && left <= self.memory.len() / LITTLE {
@@ -550,7 +551,7 @@ impl ReceiveBuffer {
         used
     }
 
-    /// Skips opened records whose plaintext is completely read.
+    /// Skips opened records whose plaintext has all been read.
     #[inline]
     fn skip_read(&mut self) {
         while self.read < self.opened {
@@ -571,7 +572,7 @@ impl ReceiveBuffer {
         }
     }
 
-    // a separate function, because the usual paths of its callers release nothing
+    // a separate function, because its callers release nothing on their usual paths
     #[inline(never)]
     fn release(&mut self) {
         (self.read, self.opened, self.filled) = (0, 0, 0);

@@ -285,7 +285,7 @@ fn approval_and_unwritten_output_are_passed_on() {
     }
 }
 
-/// A provider's key need not check that there is a tag.
+/// A provider's key may rely on a tag being present.
 #[test]
 fn records_without_a_tag_do_not_reach_the_key() {
     let key = || AeadKey::new(&[KEY; 32]);

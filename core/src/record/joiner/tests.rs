@@ -74,7 +74,7 @@ fn bytes_after_a_lent_message_are_seen() {
     assert!(joiner.is_empty());
     assert_eq!(joiner.memory.capacity(), 0);
 
-    // a whole message after it, or one byte of one
+    // followed by a whole message, or by the first byte of one
     for behind in [&[2, 0, 0, 0][..], &[2]] {
         joiner.push(&[&[1, 0, 0, 0], behind].concat()).unwrap();
         let out = joiner.next_message().unwrap().unwrap();
@@ -110,10 +110,10 @@ fn pieces_received_while_a_message_is_lent_are_kept() {
     );
 }
 
-/// The offsets in the lent memory mean nothing in the new one.
+/// The offsets in the lent memory do not apply to the new memory.
 #[test]
 fn pieces_received_while_a_message_is_lent_are_not_read() {
-    // at the offset of the lent message lies a length: too long, or that of a message
+    // in the new memory, a length lies at the offset of the lent message: too long, or valid
     for content in [[0, 0xff, 0xff, 0xff], [0, 0, 0, 0]] {
         let second = [&[2, 0, 0, 4][..], &content].concat();
         let mut joiner = HandshakeJoiner::default();
@@ -151,7 +151,7 @@ fn length_is_limited_before_memory_is_allocated() {
         joiner.next_message().unwrap_err(),
         InvalidMessage::HandshakePayloadTooLarge
     );
-    // of any buffered message
+    // the check covers any buffered message
     let mut joiner = HandshakeJoiner::default();
     assert_eq!(
         joiner.push(&[1, 0, 0, 1, 7, 2, 0, 0, 0, 3, 1, 0, 0]),
@@ -160,9 +160,9 @@ fn length_is_limited_before_memory_is_allocated() {
 }
 
 #[test]
-fn memory_is_little_more_than_what_was_received() {
+fn memory_is_proportional_to_the_received_bytes() {
     const SENT: usize = if cfg!(miri) { 5_000 } else { 60_000 };
-    // received byte by byte, of a message whose header says it is long
+    // a message received byte by byte, whose header announces a long one
     let mut joiner = HandshakeJoiner::default();
     let mut steps = 0;
     for (i, byte) in message(MAX_HANDSHAKE_LEN)[..SENT].iter().enumerate() {
@@ -174,7 +174,7 @@ fn memory_is_little_more_than_what_was_received() {
     }
     assert!(steps <= SENT / STEP + 1, "{steps} steps");
 
-    // so do messages that are not taken
+    // the same for messages that are not taken
     let mut joiner = HandshakeJoiner::default();
     let mut steps = 0;
     for byte in [24, 0, 0, 0].repeat(STEP) {
@@ -185,7 +185,7 @@ fn memory_is_little_more_than_what_was_received() {
     }
     assert!(steps <= 4, "{steps} steps");
 
-    // messages already returned take no room while the rest of the next is awaited
+    // messages already returned take no room while the rest of the next one is missing
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[&message(15_000)[..], &[1]].concat()).unwrap();
     assert_eq!(messages(&mut joiner), [message(15_000)]);

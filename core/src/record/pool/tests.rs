@@ -67,7 +67,7 @@ fn output_pieces_are_not_much_longer_than_needed() {
             (1, 256),
             (1025, 2048),
             (2 * RECORD_LEN, 2 * RECORD_LEN),
-            // more than half the maximum, so that it is not taken for one of the pool's
+            // more than half the maximum, so that it is not mistaken for a pooled buffer
             (2 * RECORD_LEN + 1, 36 * 1024 + 1),
             (50_000, 50_000),
             (MAX_POOLED_LEN / 5 * 4 - 1, MAX_POOLED_LEN / 5 * 4 - 1),
@@ -128,7 +128,7 @@ fn the_pool_keeps_no_more_than_its_budget() {
                 );
             }
         }
-        // the buffers of one connection in both directions, and those of another
+        // the buffers of one connection in both directions, and those of another connection
         for len in [MAX_POOLED_LEN, RECORD_LEN] {
             put_back(take_filled(len, owner, 7), owner);
         }
@@ -181,7 +181,7 @@ fn connections_that_take_turns_have_a_buffer_each() {
                 put_back(memory, *owner);
             }
         }
-        // a third connection gets the buffer that was not used for longest
+        // a third connection gets the buffer that has been unused for longest
         let memory = take(RECORD_LEN, Owner::new());
         assert_eq!(memory.as_ptr(), addresses[0]);
     });
@@ -207,7 +207,7 @@ fn a_second_buffer_is_allocated_once_and_within_the_budget() {
         put_all_back(memories, first);
         assert_eq!(take(1000, Owner::new()).as_ptr(), addresses[0]);
     });
-    // the budget has no room for two
+    // the budget has no room for two of them
     on_a_new_thread(|| {
         let first = Owner::new();
         let memory = take(MAX_POOLED_LEN, first);
@@ -285,7 +285,7 @@ fn no_sequence_of_steps_exceeds_the_budget() {
     });
 }
 
-/// Only the bytes that the new owner can see are cleared.
+/// Clears only the bytes that the new owner can see.
 #[test]
 fn stale_bytes_of_another_connection_are_cleared() {
     on_a_new_thread(|| {
@@ -328,7 +328,7 @@ fn stale_bytes_of_another_connection_are_cleared() {
     });
 }
 
-/// The allocator can then return the memory of the rest to the system.
+/// The allocator can then return the memory of the other buffers to the system.
 #[test]
 fn the_first_buffers_of_a_burst_stay() {
     on_a_new_thread(|| {
@@ -344,7 +344,7 @@ fn the_first_buffers_of_a_burst_stay() {
     });
 }
 
-/// The pool frees the given memory instead of the one before, which keeps its owner.
+/// The pool frees the returned memory instead of the previous newest, which keeps its owner.
 #[test]
 fn a_full_pool_still_clears_stale_bytes() {
     on_a_new_thread(|| {
@@ -389,7 +389,7 @@ fn buffers_may_outlive_the_pool() {
         static AFTER: RefCell<Option<AtExit>> = const { RefCell::new(None) };
     }
 
-    // one of the two is dropped after the pool; the order depends on the platform
+    // one of the two is dropped after the pool; which one depends on the platform
     on_a_new_thread(|| {
         BEFORE.set(Some(AtExit(take(10, Owner::default()))));
         put_back(take(10, Owner::default()), Owner::default());

@@ -21,8 +21,8 @@ impl MessageDecrypter for Exclamations {
     }
 }
 
-/// Stands for the content type and tag of a record of early data. It is never opened, so any bytes
-/// will do.
+/// Stands for the content type and tag of a record of early data. It is never opened, so its bytes
+/// do not matter.
 const PROTECTION: &[u8] = &[b'?'; TLS13_OVERHEAD];
 
 /// Receives a record of early data.
@@ -80,7 +80,7 @@ fn an_empty_record_counts_as_one_byte() {
 }
 
 #[test]
-fn nothing_is_skipped_once_a_record_was_opened() {
+fn nothing_is_skipped_once_a_record_has_been_opened() {
     let mut receiver = receiver(true, 100);
     assert_eq!(open_early(&mut receiver, b"abc"), SKIPPED);
     assert_eq!(open(&mut receiver, APPLICATION_DATA, b"!!"), Ok(5..7));

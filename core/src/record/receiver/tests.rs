@@ -201,7 +201,7 @@ fn forged_replayed_and_reordered_records_are_rejected() {
             open(&mut protection.receiver(), &record(23, b"short")),
             Err(Error::DecryptError)
         );
-        // unprotected although keys are active
+        // accepted unprotected although keys are active
         assert_eq!(
             open(&mut protection.receiver(), &record(22, &plaintext(40))),
             Err(Error::DecryptError)
@@ -260,7 +260,7 @@ fn change_cipher_spec_passes_in_the_clear_in_tls13_only() {
 }
 
 #[test]
-fn alert_passes_in_the_clear_until_a_record_was_opened() {
+fn alert_passes_in_the_clear_until_a_record_has_been_opened() {
     let alert = record(21, &[2, 40]);
     let opened = Ok((ContentType::Alert, vec![2, 40]));
     let mut receiver = Protection::Tls13.receiver();
@@ -315,7 +315,7 @@ fn protected_tls13_records_contain_only_allowed_types() {
         );
         assert_eq!(open_sealed(typ, &[1]), Ok((typ, vec![1])));
     }
-    // RFC 9846 §5: an unexpected record type is an unexpected_message, also as the inner type
+    // RFC 9846 §5: an unexpected record type is an unexpected_message, even as the inner type
     for typ in [ContentType::Heartbeat, ContentType::Unknown(99)] {
         assert_eq!(
             open_sealed(typ, &[1]),
@@ -445,7 +445,7 @@ fn oversized_protected_records_are_rejected() {
 
 #[test]
 #[cfg_attr(miri, ignore = "hundreds of records")]
-fn empty_records_are_bounded_in_a_row() {
+fn consecutive_empty_records_are_limited() {
     for protection in Protection::ALL {
         let mut encrypter = protection.encrypter();
         let mut seq = 0;
@@ -518,7 +518,7 @@ fn a_waiting_record_is_described_by_its_header() {
             }
             let expected = waiting(record.len(), len);
             assert_eq!(receiver.peek(&record), expected, "{protection}");
-            // the next record does not matter
+            // the record that follows does not matter
             let longer = [&record[..], &[22, 9]].concat();
             assert_eq!(receiver.peek(&longer), expected, "{protection}");
         }
@@ -531,7 +531,7 @@ fn a_waiting_record_is_described_by_its_header() {
         };
         assert_eq!(receiver.peek(&alert), waiting(alert.len(), content));
     }
-    // without keys there is no application data
+    // application data needs keys
     for typ in [22, 23] {
         let record = record(typ, b"hello");
         assert_eq!(RecordReceiver::new().peek(&record), waiting(10, 0));
@@ -566,7 +566,7 @@ fn a_record_that_would_be_rejected_is_not_described() {
         assert!(receiver.peek(&short).is_some());
         receiver.close();
         assert_eq!(receiver.peek(&short), None);
-        // not even an unprotected one
+        // not even an unprotected record
         assert_eq!(receiver.peek(&self::record(22, b"abc")), None);
     }
     assert_eq!(RecordReceiver::new().peek(&record_of(16385)), None);
@@ -591,7 +591,7 @@ fn nothing_is_opened_after_close() {
     }
 }
 
-/// Decrypts with this function.
+/// Decrypts with an arbitrary function.
 struct External(for<'a> fn(&'a [u8]) -> &'a [u8]);
 
 impl MessageDecrypter for External {

@@ -29,7 +29,7 @@ fn insufficient(required_size: usize) -> SealError {
 
 #[test]
 #[cfg_attr(miri, ignore = "records of full length")]
-fn the_limit_of_a_record_is_on_its_plaintext() {
+fn the_limit_of_a_record_applies_to_its_plaintext() {
     for protection in Protection::ALL {
         let (head, tail) = protection.overhead();
         let expansion = head - HEADER_LEN + tail;
@@ -413,9 +413,9 @@ fn a_retired_key_protects_no_more_payload() {
         sender.retire_key();
         assert!(!sender.can_protect(0) && !sender.can_protect(1));
         assert_eq!(sender.payload_left(), 0);
-        // the next key has its full payload
+        // the next key can protect a full payload
         assert_eq!(sender.payload_per_key(), 900);
-        // the KeyUpdate, or an alert
+        // one more record for the KeyUpdate, or for an alert
         sealed(&mut sender, ContentType::Handshake, b"a");
         assert_eq!(sender.sequence(), uses + 1);
 
@@ -498,7 +498,7 @@ fn an_encrypter_that_lies_about_its_output_fails_and_uses_up_the_number() {
     assert_eq!(sealed(&mut sender, DATA, b"abc").len(), 15);
 }
 
-/// An encrypter that claims these lengths, and to have filled its output.
+/// An encrypter that claims these lengths, and claims to have filled its output.
 struct Claims {
     expansion: usize,
     offset: usize,
@@ -619,7 +619,7 @@ fn an_external_encrypter_sees_no_bytes_of_another_connection() {
     received.keep(len, HEADER_LEN..len);
     received.consume(len);
 
-    // lies where another connection seals
+    // the same memory is where another connection seals
     let mut sender = RecordSender::new();
     sender.set_encrypter(Box::new(Idle), ProtocolVersion::TLSv1_3, 9);
     let mut outgoing = OutgoingBuffer::default();
@@ -646,7 +646,7 @@ fn output_is_cleared_for_external_encrypters_only() {
     for record in records.chunks(HEADER_LEN + 16384 + 17) {
         assert!(record[HEADER_LEN..].iter().all(|byte| *byte == 0));
     }
-    // framing does not need it, but its key may
+    // framing does not need the memory cleared, but its key may
     let framing = Tls13Framing::<IdleAlgorithm>::NEW;
     let encrypter = framing.encrypter(AeadKey::from([0; 32]), Iv::new([0; 12]));
     sender.set_encrypter(encrypter, ProtocolVersion::TLSv1_3, 9);
@@ -690,7 +690,7 @@ fn nothing_is_sealed_after_close() {
     }
 }
 
-/// Each connection holds one of each, also while it is idle.
+/// Each connection holds one of each, even while idle.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn both_directions_are_small() {

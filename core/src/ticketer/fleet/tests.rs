@@ -15,7 +15,7 @@ const SECRET: [u8; 32] = [0x5e; 32];
 const EPOCH: u32 = 6 * 60 * 60;
 /// The start of epoch 1000.
 const START: u64 = 1000 * EPOCH as u64;
-/// A clock that returns no time.
+/// A clock that has no time.
 const BROKEN: u64 = u64::MAX;
 
 struct Machine {
@@ -104,7 +104,7 @@ fn current_and_neighbouring_epochs_are_accepted() {
         let ticket = maker.at(made).encrypt(b"session").unwrap();
         for (opened, accepted) in [
             (START - epoch - 1, false),
-            // created by a clock that is ahead
+            // created by a machine whose clock is ahead
             (START - epoch, true),
             (START - 1, true),
             (START, true),
@@ -121,7 +121,7 @@ fn current_and_neighbouring_epochs_are_accepted() {
     }
 }
 
-/// Holds for clocks that differ by the tolerance, whenever the ticket was created.
+/// Holds while clocks differ by at most the tolerance, whenever the ticket was created.
 #[test]
 fn ticket_opens_throughout_the_lifetime_sent_to_clients() {
     let [maker, opener] = two_machines();
@@ -174,7 +174,7 @@ fn changed_or_truncated_ticket_is_rejected() {
 fn epoch_is_authenticated() {
     let [maker, opener] = two_machines();
     let ticket = maker.at(START).encrypt(b"session").unwrap();
-    // an old ticket must not become younger by claiming another epoch
+    // an old ticket must not get younger by claiming another epoch
     for claimed in [999_u64, 1001] {
         let claimed = [&claimed.to_be_bytes()[..], &ticket[8..]].concat();
         assert!(opener.at(START).decrypt(&claimed).is_none());
@@ -193,7 +193,7 @@ fn other_secrets_and_other_epoch_lengths_are_rejected() {
     }
     let longer = Machine::new(&[&SECRET[..], &[0]].concat(), EPOCH);
     assert!(longer.at(START).decrypt(&ticket).is_none());
-    // both machines are in an epoch of the same number
+    // both machines are in an epoch with the same number
     let length = Machine::new(&SECRET, EPOCH + 1);
     assert!(length.at(START + 1000).decrypt(&ticket).is_none());
 }

@@ -61,7 +61,7 @@ fn outgoing_bytes_are_moved_a_few_times_at_most() {
                 buffer.append(&vec![2; piece]);
                 buffer.consume(piece);
             }
-            // besides growing until moving pays off
+            // plus the moves while the memory grows until moving pays off
             let most = 4 * rounds * piece + 4 * (waiting + piece);
             assert!(MOVED.get() <= most, "{} bytes of {most}", MOVED.get());
             let len = buffer.last.memory.len();
@@ -71,7 +71,7 @@ fn outgoing_bytes_are_moved_a_few_times_at_most() {
             );
         }
     }
-    // the same while it is written bit by bit
+    // the same if the output is written bit by bit
     let mut buffer = OutgoingBuffer::default();
     MOVED.set(0);
     for _ in 0..(1 << 20) / 100 {
@@ -91,7 +91,7 @@ fn debug_shows_lengths_only() {
     );
 }
 
-/// Holds for any length of the memory that the rest was sent from.
+/// Tests any length of the memory block from which most of the output was sent.
 #[test]
 fn a_little_output_occupies_a_short_buffer() {
     let owner = Owner::new();
@@ -120,7 +120,7 @@ fn memory_len(buffer: &OutgoingBuffer) -> usize {
 
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
-fn output_without_limit_takes_memory_in_proportion_and_gives_it_back() {
+fn unlimited_output_takes_memory_in_proportion_and_returns_it() {
     for len in [100, 5000, 16_406, 24_700, 37_000, 65_624, 120_000] {
         let mut buffer = OutgoingBuffer::default();
         let count = (4 << 20) / len;

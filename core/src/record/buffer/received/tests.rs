@@ -99,7 +99,7 @@ fn padding_takes_no_memory() {
     assert!(buffer.memory.is_empty());
 }
 
-/// The length field of a marker has two bytes.
+/// The length field of a marker has only two bytes.
 #[test]
 fn more_plaintext_may_be_unread_than_one_record_holds() {
     let mut buffer = ReceiveBuffer::default();
@@ -118,13 +118,13 @@ fn more_plaintext_may_be_unread_than_one_record_holds() {
     assert_eq!(out[..expected.len()], expected);
 }
 
-/// A read that is not filled was the last for a while.
+/// After a read that does not fill the room, no more is expected for a while.
 #[test]
 fn memory_for_a_partial_record_is_proportional_to_the_received_bytes() {
     let bytes = record(16401, 7);
     for read in [1, 4, 5, 100, 256, 257, 4000, 4097, 9000, 16000] {
         let mut buffer = ReceiveBuffer::default();
-        // as if long records had arrived before
+        // pretend that long records have arrived before
         buffer.expected = (bytes.len() + HEADER_LEN) as u16;
         receive(&mut buffer, &bytes[..read]);
         buffer.park();
@@ -134,7 +134,7 @@ fn memory_for_a_partial_record_is_proportional_to_the_received_bytes() {
         };
         assert_eq!(buffer.memory.len(), len);
         assert_eq!(buffer.unopened(), &bytes[..read]);
-        // a read of no bytes keeps no memory
+        // a read that returns no bytes keeps no memory
         let room = room_len(&mut buffer);
         assert!(
             room >= Ord::min(READ_LEN, bytes.len() - read),
@@ -149,7 +149,7 @@ fn memory_for_a_partial_record_is_proportional_to_the_received_bytes() {
         buffer.consume(16384);
         assert!(buffer.memory.is_empty());
     }
-    // the same once the plaintext before it is read
+    // the same after the plaintext before it has been read
     let mut buffer = ReceiveBuffer::default();
     receive(&mut buffer, &record(16401, 7));
     receive(&mut buffer, &record(90, 8)[..50]);
@@ -158,7 +158,7 @@ fn memory_for_a_partial_record_is_proportional_to_the_received_bytes() {
     assert!(buffer.memory.len() >= RECORD_LEN);
     buffer.consume(15_000);
     assert!(buffer.memory.len() >= RECORD_LEN);
-    // little is left
+    // only a little is left
     buffer.consume(1383);
     assert_eq!((buffer.chunk(), buffer.memory.len()), (&[7][..], 256));
     buffer.consume(1);
@@ -208,7 +208,7 @@ fn a_record_received_at_once_is_not_moved() {
     }
 }
 
-/// All connections are on one thread, with buffers of all lengths.
+/// Uses buffers of all lengths, with all connections on one thread.
 #[cfg(feature = "std")]
 #[test]
 fn a_read_sees_no_bytes_of_another_connection() {
@@ -385,7 +385,7 @@ fn small_records_are_read_together_and_hardly_moved() {
                     read > MAX_AHEAD - record.len(),
                     "{read} bytes in read {reads}"
                 );
-                // the header of the next record moves to a memory block that fits it, and back
+                // the header of the next record moves to a memory block that fits, and back
                 assert!(
                     moved_now <= 2 * HEADER_LEN,
                     "{moved_now} bytes in read {reads} of {payload_len}, {read} bytes"
