@@ -10,10 +10,10 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// A cipher of aws-lc-rs, with the library's names for it.
+/// A cipher as aws-lc-rs names it.
 pub(crate) trait LibraryCipher: Cipher {
     const AEAD: &'static aead::Algorithm;
-    /// The cipher of QUIC's headers.
+    /// The cipher that protects QUIC's headers.
     const HEADER: &'static quic::Algorithm;
 }
 

@@ -1,11 +1,11 @@
 //! Record protection as required by the FIPS validation of aws-lc.
 //!
 //! Sealing with AES-GCM is only approved if the module itself ensures that no nonce is used twice.
-//! For TLS, it has keys that know the nonces of the protocol, and reject a nonce that is not
-//! greater than the last. With feature `fips`, the cipher suites use these keys. Their records are
-//! the same, except for the explicit nonces of TLS 1.2. QUIC builds its nonces like TLS 1.3 (RFC
-//! 9001 §5.3) and uses the same keys. So packet numbers must increase, and connections cannot be
-//! multipath: paths repeat each other's packet numbers, which the module rejects.
+//! For TLS, the module has keys that know how the protocol builds its nonces, and reject a nonce
+//! that is not greater than the last. With feature `fips`, the cipher suites use these keys. Their
+//! records are the same, except for the explicit nonces of TLS 1.2. QUIC builds its nonces like TLS
+//! 1.3 (RFC 9001 §5.3) and uses the same keys. So packet numbers must increase, and connections
+//! cannot be multipath: paths repeat each other's packet numbers, which the module rejects.
 //!
 //! Services of the module also derive the keys of connections
 //! ([`key_derivation`](crate::key_derivation)). The keys of HPKE are derived with single calls of
@@ -35,7 +35,7 @@ pub(crate) type Tls12Gcm<C> = Gcm<C, Tls12>;
 /// The AES-GCM cipher `C` for the records of version `P`.
 pub(crate) struct Gcm<C, P>(PhantomData<(C, P)>);
 
-/// Selects the rule by which aws-lc's TLS keys check that nonces grow.
+/// The version of TLS whose nonces aws-lc's keys check.
 pub(crate) trait Protocol: Send + Sync + 'static {
     const ID: TlsProtocolId;
 }
@@ -169,7 +169,7 @@ pub(crate) struct PacketKey {
 /// change, so the first packet under a key may have any number.
 struct PacketSealingKey {
     key: RecordSealingKey,
-    /// The IV, for the nonce of packet number 0; `None` after the first packet.
+    /// The IV, from which the nonce of packet number 0 is built; `None` after the first packet.
     iv: Option<Iv>,
 }
 

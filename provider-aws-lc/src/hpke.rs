@@ -21,8 +21,8 @@ use rustls_core::enums::{HpkeAead, HpkeKem};
 use rustls_core::error::Error;
 
 use crate::aead::AwsLc;
-/// AES-GCM. The nonces of a context increase like those of TLS 1.3, so the FIPS record keys work
-/// here too.
+/// AES-GCM. The nonces of a context increase as in TLS 1.3, so the FIPS keys for records work here
+/// too.
 #[cfg(not(feature = "fips"))]
 use crate::aead::AwsLc as Gcm;
 #[cfg(feature = "fips")]
@@ -161,8 +161,8 @@ impl<const KEY_SIZE: usize, const KDF_SIZE: usize> Hpke for HpkeAwsLcRs<KEY_SIZE
 
     /// True if FIPS approves the algorithms of this suite: all except X25519 and ChaCha20.
     ///
-    /// It does not depend on whether the library is the FIPS module.
-    /// [`CryptoProvider::fips`](rustls_core::provider::CryptoProvider::fips) reports that.
+    /// This does not say that the library is the FIPS module, which
+    /// [`CryptoProvider::fips`](rustls_core::provider::CryptoProvider::fips) reports.
     fn fips(&self) -> bool {
         let suite = self.suite();
         suite.kem != HpkeKem::DHKEM_X25519_HKDF_SHA256
@@ -202,7 +202,7 @@ impl<G: Group> HpkeDh for Dh<G> {
         PrivateKey::generate(G::ALGORITHM).map_err(|_| GetRandomFailed)
     }
 
-    /// Leaves the check of the range to the library.
+    /// Reads a key. The library checks its range.
     fn from_bytes(bytes: &[u8]) -> Option<PrivateKey> {
         PrivateKey::from_private_key(G::ALGORITHM, bytes).ok()
     }

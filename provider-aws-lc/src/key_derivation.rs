@@ -1,9 +1,9 @@
 //! HKDF-Expand and the PRF of TLS 1.2 as services of the library, for its FIPS module. Single calls
 //! of HMAC would yield the same, but are only approved as services of the module.
 //!
-//! HKDF-Extract is a single HMAC, which is a service already. The library's own HKDF-Extract leaves
+//! HKDF-Extract is a single HMAC, which already is a service. The library's own HKDF-Extract leaves
 //! a copy of the salt in memory, and the salts of TLS 1.3 are secrets. Of the PRF's labels, the
-//! module only approves that of the extended master secret, so configurations must require it.
+//! module approves only that of the extended master secret, so configurations must require it.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -119,7 +119,7 @@ impl<H: Derivation> LibraryPrf<H> {
 
 impl<H: Derivation> Prf for LibraryPrf<H> {
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
-        // the library rejects empty ones, and TLS has none
+        // the library rejects empty inputs, and TLS has none
         if secret.is_empty() || output.is_empty() {
             return PrfUsingHmac(&Hashing::<H>::NEW).for_secret(output, secret, label, seed);
         }

@@ -8,7 +8,7 @@ use rustls_core::crypto::{GetRandomFailed, SecureRandom};
 pub(crate) struct Random;
 
 impl fmt::Debug for Random {
-    /// Prints the name of the library, by which programs tell providers apart.
+    /// Prints the name of the library, so that programs can tell providers apart.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AwsLcRs")
     }

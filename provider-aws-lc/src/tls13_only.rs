@@ -2,8 +2,8 @@
 //! the feature `tls12`.
 //!
 //! Nothing here refers to a TLS 1.2 suite, so the linker drops their code. A feature of this crate
-//! would do the same. But then the feature of `rustls` would have to name it weakly, which would
-//! add this crate to every program's lockfile.
+//! could do the same, but `rustls` would have to enable it as a weak dependency feature, which
+//! would add this crate to every program's lockfile.
 
 use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
@@ -13,8 +13,7 @@ pub mod cipher_suite {
     pub use crate::cipher_suite::tls13_only::*;
 }
 
-/// Returns a provider of [`DEFAULT_CIPHER_SUITES`]. All else is as in
-/// [`crate::default_provider`].
+/// Returns a provider of [`DEFAULT_CIPHER_SUITES`]. The rest is as in [`crate::default_provider`].
 pub fn default_provider() -> CryptoProvider {
     crate::provider_of(DEFAULT_CIPHER_SUITES)
 }

@@ -1,6 +1,6 @@
 //! The AEADs, and the ciphers of QUIC's headers.
 //!
-//! ring only seals in place, so sealing a record copies it once.
+//! ring only seals in place, so sealing copies each record once.
 
 use core::marker::PhantomData;
 
@@ -12,10 +12,10 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// A cipher of ring, with the library's names for it.
+/// A cipher as ring names it.
 pub(crate) trait LibraryCipher: Cipher {
     const AEAD: &'static aead::Algorithm;
-    /// The cipher of QUIC's headers.
+    /// The cipher that protects QUIC's headers.
     const HEADER: &'static quic::Algorithm;
 }
 

@@ -45,7 +45,7 @@ pub fn any_eddsa_type(der: &PrivatePkcs8KeyDer<'_>) -> Result<Arc<dyn SigningKey
     blocks::any_eddsa_type::<KeyPair>(der)
 }
 
-/// An RSA signing key, for programs that create it by name. New programs should use
+/// An RSA signing key, for programs that name this type. New programs should use
 /// [`any_supported_type`].
 #[doc(hidden)]
 #[derive(Debug)]

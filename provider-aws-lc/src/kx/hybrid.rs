@@ -62,7 +62,7 @@ impl SupportedKxGroup for Hybrid {
         self.name
     }
 
-    /// True if the first part is approved: SP 800-56C allows any bytes after an approved secret.
+    /// True if the first part is approved. SP 800-56C allows any bytes after an approved secret.
     fn fips(&self) -> bool {
         match self.first {
             First::Classical => self.classical.fips(),
@@ -85,7 +85,7 @@ impl fmt::Debug for Hybrid {
 struct HybridExchange {
     name: NamedGroup,
     first: First,
-    /// The length in bytes of the curve's shares, the same for both sides.
+    /// The length in bytes of a share of the curve, which is the same for both sides.
     classical_share_len: usize,
     classical: Box<dyn ActiveKeyExchange>,
     post_quantum: Box<dyn ActiveKeyExchange>,
