@@ -54,8 +54,8 @@ pub struct Cache<S: CacheSource> {
 }
 
 impl<S: CacheSource> Cache<S> {
-    /// Creates an empty cache for 64 sources, with the system's clock. The lifetime is 24 hours for
-    /// roots, and one hour for revocation lists.
+    /// Creates an empty cache for up to 64 sources, with the system's clock. The lifetime is 24
+    /// hours for roots, and one hour for revocation lists.
     pub fn new() -> Self {
         Self {
             cache: LoadingCache::new(Policy {
@@ -86,12 +86,12 @@ impl<S: CacheSource> Cache<S> {
         self
     }
 
-    /// Lets each call check the size and modification time of a file, or of a directory and all its
-    /// files, and read the source again if they have changed.
+    /// Makes each call check the size and modification time of a file, or of a directory and all
+    /// its files, and read the source again if they have changed.
     ///
-    /// Off by default: changes are then seen after the lifetime. Use it if that is too late and
-    /// calls are rare: each costs one system call per file. It does not work for the platform's
-    /// roots.
+    /// Off by default, so that changes are seen only after the lifetime. Turn it on if that is too
+    /// late and calls are rare, because each call then costs one system call per file. It does not
+    /// work for the platform's roots.
     pub fn with_change_detection(mut self, at_each_call: bool) -> Self {
         self.cache.policy_mut().check_for_changes = at_each_call;
         self
@@ -121,7 +121,7 @@ impl<S: CacheSource> Cache<S> {
     ///
     /// # Errors
     ///
-    /// Returns `self` if a process-wide cache was installed or used before.
+    /// Returns `self` if a process-wide cache has already been installed or used.
     pub fn install_global(self) -> Result<(), Arc<Self>> {
         S::global().set(Arc::new(self))
     }

@@ -31,13 +31,14 @@ pub struct FileError {
     pub cause: FileErrorCause,
 }
 
-/// The reason that a file or a directory cannot be read.
+/// The reason why a file or a directory cannot be read.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FileErrorCause {
     /// The operating system returned an error.
     Io(Arc<io::Error>),
-    /// It is not a regular file or a link to one. A directory, a device or a pipe might never end.
+    /// The path is not that of a regular file or a link to one. A directory, a device or a pipe
+    /// might never end.
     NotRegular,
     /// The file has more than `limit` bytes.
     TooLong {
@@ -135,7 +136,7 @@ fn read_once(
     if before.len() > limit {
         return Err(too_long());
     }
-    // it may be a private key: zeroize the content if it is not returned
+    // the file may be a private key, so zeroize the content if it is not returned
     let mut content = Zeroizing::new(Vec::with_capacity(
         usize::try_from(before.len()).unwrap_or(0) + 1,
     ));

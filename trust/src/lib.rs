@@ -143,10 +143,10 @@
 //!
 //! # Features
 //!
-//! - `x509`: reloading of certificates and private keys, by the crate x509-cert.
+//! - `x509`: reloading of certificates and private keys, with the crate x509-cert.
 //! - `native-certs`, `webpki-roots`: root certificates of the platform and of Mozilla, as
 //!   [sources](RootSource) of roots.
-//! - `logging` (default): messages through the `log` crate.
+//! - `logging` (default): log messages through the `log` crate.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]

@@ -45,7 +45,7 @@ pub trait Source: Clone + Eq + Hash {
     /// cache.
     ///
     /// `held` is the previous value. Return it if nothing changed, so that its users keep sharing
-    /// it. `now` is the time by the clock of the policy.
+    /// it. `now` is the time of the policy's clock.
     fn load(
         &self,
         held: Option<&Arc<Self::Value>>,
@@ -159,7 +159,7 @@ impl<S: Source> LoadingCache<S> {
         }
 
         loop {
-            // foreign code or system calls: not under the lock
+            // this may run foreign code or system calls, so do it before taking the lock
             let now = self.policy.now();
             let version = self.version(source);
 

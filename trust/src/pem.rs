@@ -68,7 +68,7 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
                 .is_some_and(|rest| rest.starts_with(b"-----"))
         })
     };
-    // five dashes in a row always cover a multiple of five
+    // five dashes in a row always include an offset that is a multiple of five
     (0..pem.len())
         .step_by(5)
         .filter(|&at| pem[at] == b'-')
@@ -78,7 +78,8 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
         .count()
 }
 
-/// Describes the error without the content: a private key may be on the line of its mark.
+/// Describes the error without the content, because a private key may be on the same line as its
+/// mark.
 pub(super) fn describe(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { end_marker } => match label(end_marker) {
@@ -99,8 +100,8 @@ pub(super) fn describe(error: &pem::Error) -> String {
     }
 }
 
-/// Returns the label at the start of `text`. Returns `None` if it is too long or has other
-/// characters: it may then be part of a key in base64.
+/// Returns the label at the start of `text`. Returns `None` if it is too long or has unusual
+/// characters, because it may then be part of a key in base64.
 fn label(text: &[u8]) -> Option<&str> {
     let end = text.iter().position(|&byte| byte == b'-');
     let label = &text[..end.unwrap_or(text.len())];
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_anywhere() {
+    fn marks_are_found_anywhere() {
         for before in 0..12 {
             for filler in ["-", "x"] {
                 let pem = filler.repeat(before)
@@ -144,8 +145,8 @@ mod tests {
         }
     }
 
-    /// A key may be on one line, for example from an environment variable, in a file of the wrong
-    /// kind.
+    /// A file of the wrong kind may contain a key on a single line, for example one from an
+    /// environment variable.
     #[test]
     fn errors_do_not_reveal_keys() {
         const SECRET: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC";

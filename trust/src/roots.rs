@@ -32,11 +32,11 @@ use crate::loading::Loaded;
 /// [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the store that they
 /// were created with.
 ///
-/// So no root is lost because a bundle is cut off inside a certificate, or a file of a directory
+/// So no root is lost if a bundle is cut off inside a certificate, or if a file in a directory
 /// cannot be read. A bundle that ends between two certificates looks complete: replace files by
-/// renaming. Roots that are missing are removed if nothing in the source has become unusable, or
-/// after [`invalidate`](Self::invalidate). So check [`failed_reload`](LoadedRoots::failed_reload)
-/// after removing a root that must not be trusted any longer.
+/// renaming. Missing roots are removed if nothing in the source has become unusable, or after
+/// [`invalidate`](Self::invalidate). So check [`failed_reload`](LoadedRoots::failed_reload) after
+/// removing a root that must not be trusted any longer.
 ///
 /// The cache holds no results of verification. `ClientConfig::verified_chains` does.
 ///
@@ -117,7 +117,7 @@ pub struct LoadedRoots {
     pub duplicates: usize,
     /// The time of reading; `None` if the clock did not know it.
     pub loaded_at: Option<UnixTime>,
-    /// The reason that the source could not be read again, or that roots were missing. `store` is
-    /// then the old one.
+    /// The reason why the source could not be read again, or why the old roots were kept although
+    /// some are missing. `store` is then the old one.
     pub failed_reload: Option<RootsError>,
 }

@@ -55,8 +55,8 @@ impl<S: Source> Flight<S> {
         self.ended.notify_all();
     }
 
-    /// Waits until a begun load ends. Returns `None` if the source panicked; the caller must load
-    /// then.
+    /// Waits until a begun load ends. Returns `None` if the source panicked, in which case the
+    /// caller must load.
     pub(super) fn wait(&self) -> Option<Outcome<S>> {
         let mut state = self.lock();
         loop {

@@ -95,7 +95,7 @@ struct TestSource {
     can_change: bool,
     loads: Arc<AtomicUsize>,
     does: Arc<Mutex<Does>>,
-    /// The channels of the next load: one reports its begin, the other lets it end.
+    /// The channels of the next load: one reports that it has begun, the other lets it end.
     pause: Arc<Mutex<Option<Pause>>>,
     version: Arc<AtomicU64>,
     looks: Arc<AtomicUsize>,

@@ -26,7 +26,7 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 ///
 /// A handshake uses the roots and lists that are current when its ClientHello arrives. Connections
 /// are not disturbed. A resumption verifies the client's certificate again, with the roots and
-/// lists current then.
+/// lists that are current at that time.
 ///
 /// ## In a custom verifier
 ///

@@ -9,7 +9,7 @@ use rustls::{CertificateError, Error, OtherError};
 
 use crate::{CrlError, FileError, IgnoredCertificate, RootsError};
 
-/// The reason that something could not be read or must not become active.
+/// The reason why something could not be read or must not become active.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ReloadError {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_without_file() {
+    fn texts_need_no_file() {
         let name = ReloadError::Name("a b".into()).to_string();
         assert_eq!(name, "not a DNS name: \"a b\"");
         assert!(

@@ -112,7 +112,7 @@ impl ReloadingCertifiedKeys {
     ///
     /// # Errors
     ///
-    /// Returns the reason that a pair, or [several](ReloadError::Several), could not be replaced.
+    /// Returns the reason why a pair, or [several](ReloadError::Several), could not be replaced.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.reload_each(|pair| {
             pair.slot
@@ -261,8 +261,8 @@ impl ReloadingCertifiedKeysBuilder {
         self
     }
 
-    /// Adds files for clients whose SNI is one of `names`, on a server. They replace files added
-    /// for the same name before. The certificate must cover all of `names`.
+    /// Adds files for clients whose SNI is one of `names`, on a server. They replace earlier files
+    /// for the same name. The certificate must cover all of `names`.
     pub fn with_names<N: Into<String>>(
         mut self,
         names: impl IntoIterator<Item = N>,
@@ -273,7 +273,7 @@ impl ReloadingCertifiedKeysBuilder {
         self
     }
 
-    /// Sets the clock; by default, the system's.
+    /// Sets the clock. The default is the system's.
     pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
         self.clock = clock;
         self
@@ -307,7 +307,7 @@ impl ReloadingCertifiedKeysBuilder {
         if let Some(files) = self.default {
             keys.default = Some(keys.add(files, Vec::new())?);
         }
-        // drop pairs whose names were all given to other files
+        // drop pairs all of whose names were given to other files
         let is_used = |pair: &Arc<Pair>| {
             let mut used = keys.by_name.values().chain(&keys.default);
             used.any(|other| Arc::ptr_eq(other, pair))
@@ -384,7 +384,7 @@ struct ActiveKeys {
     /// unlimited.
     ocsp_currency: Option<Currency>,
     requires_ocsp: bool,
-    /// The same pair without the OCSP response, created when that expires.
+    /// The same pair without the OCSP response, created once the response has expired.
     without_ocsp: OnceLock<Arc<CertifiedKey>>,
     /// A resolver for the pair. A client's sessions are bound to this object.
     resolver: Arc<SingleCertAndKey>,

@@ -69,7 +69,7 @@ impl CertifiedKeyFiles {
     ///
     /// # Errors
     ///
-    /// Returns the reason that the pair must not become active. A tolerable defect is one of the
+    /// Returns the reason why the pair must not become active. A tolerable defect is one of the
     /// [`flaws`](LoadedPair::flaws) instead.
     pub(super) fn load(
         &self,
@@ -219,7 +219,7 @@ impl CertifiedKeyFiles {
         Ok(held)
     }
 
-    /// Returns the reason that a response that was usable when it was read is not stapled `now`.
+    /// Returns the reason why a response that was usable when it was read is not stapled `now`.
     pub(super) fn outdated_ocsp(
         &self,
         now: Option<UnixTime>,

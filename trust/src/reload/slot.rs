@@ -1,9 +1,9 @@
 //! The current value of something that can be reloaded.
 //!
 //! Reloads may run concurrently. Each takes a ticket when it begins. A reload is overtaken if one
-//! with a later ticket has finished; it changes nothing then, because it may have read older files.
+//! with a later ticket has finished; it then changes nothing, because it may have read older files.
 //! A reload loads again if one with an earlier ticket replaced the current value meanwhile, because
-//! it compared with an outdated value.
+//! its own result was compared with an outdated value.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -164,7 +164,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         value: Arc<T>,
         findings: Findings<'_, V>,
     ) -> Option<(Reload, Vec<String>)> {
-        // foreign code: not under the lock
+        // the clock is foreign code, so read it before taking the lock
         let now = self.clock.current_time();
         let fails = findings.problem.is_some();
         let mut journal = self.journal();

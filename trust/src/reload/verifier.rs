@@ -50,7 +50,7 @@ pub trait VerifierKind: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns the reason that it must not become active.
+    /// Returns the reason why it must not become active.
     fn check(&self) -> Result<(), ReloadError>;
 
     /// Returns the replacement of this verifier, if any.
@@ -122,12 +122,12 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
 
     /// Reads all sources as if for the first time: drops missing roots and revocation lists, and
     /// accepts older lists. Use this after removing an authority on purpose. Also removes the roots
-    /// from [`RootCache::global`], so that its other users read them again. A concurrent
-    /// reload may keep what is missing.
+    /// from [`RootCache::global`], so that its other users read them again. A concurrent reload may
+    /// still keep missing roots and lists.
     ///
     /// # Errors
     ///
-    /// Returns any problem with a source. Nothing is replaced then.
+    /// Returns any problem with a source. In that case nothing is replaced.
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         let load = |held: &Arc<ActiveVerifier<V>>| match self.sources.load(None) {
             Ok((trust, _)) => {

@@ -108,6 +108,6 @@ pub struct LoadedCrls {
     pub problems: Arc<[CrlProblem]>,
     /// The time of reading; `None` if the clock did not know it.
     pub loaded_at: Option<UnixTime>,
-    /// The reason that the source could not be read again; `lists` are then the old ones.
+    /// The reason why the source could not be read again; `lists` are then the old ones.
     pub failed_reload: Option<CrlError>,
 }

@@ -8,7 +8,7 @@ use rustls::{CertRevocationListError, Error, OtherError};
 
 use crate::FileError;
 
-/// The reason that there are no revocation lists.
+/// The reason why there are no revocation lists.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CrlError {

@@ -26,7 +26,7 @@ use crate::pem::{count_marks, describe, is_der, other_format};
 /// The maximum length of a file, and of all files in a directory. Lists of 100 MB exist.
 const MAX_LENGTH: u64 = 256 << 20;
 
-/// The maximum number of lists per source. Each is compared with each.
+/// The maximum number of lists per source. Each list is compared with all others.
 pub(super) const MAX_LISTS: usize = 4096;
 
 /// The limits on the lists of a source, including lists in use that are no longer on disk.

@@ -8,7 +8,7 @@ use rustls::{Error, OtherError};
 
 use crate::FileError;
 
-/// The reason that there are no roots, or that the old ones stay in use.
+/// The reason why there are no roots, or why the old ones stay in use.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RootsError {

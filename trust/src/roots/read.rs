@@ -217,7 +217,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Skips unreadable files: the others are still usable.
+    /// Skips unreadable files, because the others are still usable.
     fn add_directory(&mut self, directory: &Path) -> Result<(), FileError> {
         let mut left = MAX_DIRECTORY_LENGTH;
         let mut is_empty = true;

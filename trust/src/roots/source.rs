@@ -46,7 +46,7 @@ pub enum RootSource {
 }
 
 impl RootSource {
-    /// Logs the first skipped items only: a damaged file may have any number.
+    /// Logs only the first skipped items, because a damaged file may have any number of them.
     fn warn_of_ignored(&self, roots: &CachedRoots) {
         const NAMED: usize = 10;
         let mut ignored = roots

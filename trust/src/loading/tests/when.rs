@@ -70,7 +70,7 @@ fn maximum_lifetime_never_expires() {
     }
     set.clock.forget();
     assert_eq!(set.load(&source).value.1, 1);
-    // but it can be replaced
+    // but it can be reloaded
     assert_eq!(set.cache.reload(&source).unwrap().value.1, 2);
 }
 

@@ -118,7 +118,7 @@ fn a_failed_reload_does_not_restore_a_replaced_value() {
     }
 }
 
-/// A later reload may find the original value again, which becomes current then.
+/// A later reload may find the original value again, which then becomes current.
 #[test]
 fn a_later_reload_may_restore_an_old_value() {
     let slot = slot();

@@ -19,7 +19,7 @@ fn issues_are_ordered() {
     };
     let now = Some(at(1_672_963_200)); // the 6th of January
 
-    // the time first, then the number; no number is least
+    // by time first, then by number; a list without a number comes first
     let ascending = [
         issue(2, &[7]),
         issue(3, &[1]),
