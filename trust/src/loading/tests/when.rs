@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn loads_once_until_stale() {
+fn a_source_is_loaded_once_until_it_is_stale() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     let first = set.load(&source);
