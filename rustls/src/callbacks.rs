@@ -1,7 +1,8 @@
 //! Calls of the application's code: synchronous ones, or futures.
 //!
-//! Code that calls is written once, as an `async` function. A connection that cannot wait runs it
-//! synchronously, because it only calls synchronous methods.
+//! Code that makes such calls is written once, as an `async` function. A connection that cannot
+//! wait runs that function synchronously, which works because it then only calls synchronous
+//! methods.
 
 use alloc::boxed::Box;
 use core::future::Future;
@@ -22,8 +23,8 @@ pub(crate) enum Callbacks {
     Async,
 }
 
-/// The [`Callbacks`] of a connection as a type, for code that is compiled once for each. So
-/// connections that cannot wait have no code for waiting.
+/// The [`Callbacks`] of a connection as a type, for code that is compiled once for each mode. So
+/// connections that cannot wait contain no code for waiting.
 pub(crate) trait CallMode {
     const CALLBACKS: Callbacks;
 }

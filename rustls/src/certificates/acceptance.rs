@@ -12,9 +12,9 @@ use rustls_core::codec::{Codec, Reader};
 use crate::enums::Side;
 use crate::error::InvalidMessage;
 
-/// A digest of all inputs of a verifier's verdict except its arguments; **not for verifiers that
-/// consult anything which may change**, such as the trust store of the platform, a file, or a field
-/// behind a lock.
+/// A digest of all inputs of a verifier's verdict except its arguments. **Do not use it in a
+/// verifier that consults anything that may change**, such as the trust store of the platform, a
+/// file, or a field behind a lock.
 ///
 /// Verifiers with equal rules must accept the same chains at the same time. The built-in verifiers
 /// compute their rules from their roots, revocation lists, policy and algorithms. A custom verifier
@@ -67,7 +67,7 @@ pub(crate) struct Acceptance {
     basis: Basis,
     /// The time of the verification, in seconds since 1970.
     verified_at: u64,
-    /// The first second at which it no longer holds.
+    /// The first second at which the acceptance no longer holds.
     until: u64,
 }
 
@@ -132,7 +132,7 @@ impl Acceptance {
         self.basis
     }
 
-    /// Returns the first time at which it no longer holds.
+    /// Returns the first time at which the acceptance no longer holds.
     pub(crate) fn until(&self) -> UnixTime {
         UnixTime::since_unix_epoch(core::time::Duration::from_secs(self.until))
     }
@@ -211,7 +211,7 @@ mod tests {
 
     /// A full handshake renews an acceptance of a client while its sessions can still use it.
     #[test]
-    fn the_age_counts_in_sessions_and_for_clients() {
+    fn the_age_is_limited_in_sessions_and_for_clients() {
         const DAY: u64 = 24 * 60 * 60;
         let of_servers = Basis {
             peer: Side::Server,
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trip() {
+    fn an_acceptance_round_trips() {
         let acceptance = Acceptance::new(BASIS, at(1 << 40), at(u64::MAX)).unwrap();
         let mut bytes = Vec::new();
         acceptance.encode(&mut bytes);

@@ -198,8 +198,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the algorithm, or the certificate as a whole, cannot be parsed.
-    /// Also if the signed part names another algorithm.
+    /// Returns [`PropertyError`] if the algorithm, or the certificate as a whole, cannot be parsed,
+    /// or if the signed part names another algorithm.
     #[inline]
     pub fn signature_algorithm(&self) -> Result<&AlgorithmIdentifier, PropertyError> {
         self.keep(
@@ -266,7 +266,7 @@ impl Certificate {
     }
 
     /// Returns the basic constraints, which identify the certificate of an authority. `None`
-    /// without the extension: then it is not one.
+    /// without the extension, which means that the certificate is not an authority's.
     ///
     /// # Errors
     ///

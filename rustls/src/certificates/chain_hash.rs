@@ -43,7 +43,7 @@ fn hash(state: &impl BuildHasher, chain: &PeerChain, form: u64, salt: u64) -> u6
     hasher.finish()
 }
 
-/// Passes on a key that is a hash already.
+/// Passes on a key that is already a hash.
 #[derive(Default)]
 pub(super) struct Hashed(u64);
 
@@ -102,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_passed_on() {
+    fn a_hash_is_not_hashed_again() {
         let mut hasher = Hashed::default();
         hasher.write_u64(1 << 63 | 7);
         assert_eq!(hasher.finish(), 1 << 63 | 7);
     }
 
     #[test]
-    fn the_hash_of_an_end_entity_depends_on_it_and_the_salt_only() {
+    fn the_hash_of_an_end_entity_depends_only_on_it_and_the_salt() {
         let state = RandomState::new();
         let hash =
             |kind, content: &[&[u8]], salt| hash_end_entity(&state, &chain(kind, content), salt);

@@ -2,8 +2,9 @@
 //! opaque<1..2^24-1>.
 //!
 //! A [`PeerChain`](super::PeerChain) has an allocation for each certificate. A peer may send
-//! thousands of certificates of one byte, which then take many times their length. So a chain is
-//! held in this form until its peer is authenticated. Sessions use it, too, if it is shorter.
+//! thousands of certificates of one byte, which would then take many times their length. So a chain
+//! is held in this form until its peer is authenticated. Sessions use this form too, if it is
+//! shorter.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

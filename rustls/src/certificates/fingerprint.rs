@@ -27,10 +27,10 @@ impl Fingerprint {
         let hash = hash().ok_or_else(|| {
             Error::General("no cipher suite of the crypto provider uses SHA-256".into())
         })?;
-        // outside the cell: other threads must not wait for the provider's code
+        // do this outside the cell, because other threads must not wait for the provider's code
         let fingerprint = <[u8; 32]>::try_from(hash.hash(bytes).as_ref())
             .ok()
-            // kept for users of all providers
+            // check the hash, because the result is kept for users of all providers
             .filter(|_| is_sha256(hash))
             .ok_or_else(|| {
                 Error::General("the crypto provider's SHA-256 returns wrong results".into())
@@ -118,7 +118,7 @@ pub(super) mod tests {
     use super::*;
     use crate::providers::any_provider;
 
-    /// A hash that returns the same for each input, as fuzzers use.
+    /// A hash that is the same for each input, such as fuzzers use.
     #[derive(Clone)]
     pub(crate) struct Stub;
 

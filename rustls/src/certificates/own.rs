@@ -94,7 +94,8 @@ impl OwnCertificates {
         self.find_by(self.state.hash_one((der.len(), &der[end..])), der)
     }
 
-    /// Holds no lock while it hashes, compares, copies or frees certificates.
+    /// Returns the shared object for `der`. Holds no lock while it hashes, compares, copies or
+    /// frees certificates.
     fn find_by(&self, hash: u64, der: &CertificateDer<'static>) -> Arc<Certificate> {
         if let Some(found) = self.alive(hash).filter(|found| found.der() == der) {
             return found;

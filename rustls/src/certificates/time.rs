@@ -104,7 +104,7 @@ impl<'a> Elements<'a> {
 ///
 /// # Errors
 ///
-/// The rule that it violates.
+/// Returns the rule that the content violates.
 pub(super) fn seconds_since_1970(tag: u8, text: &[u8]) -> Result<i64, &'static str> {
     let digits_of_year = match tag {
         UTC_TIME => 2,

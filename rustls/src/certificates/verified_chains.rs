@@ -123,7 +123,7 @@ impl VerifiedChains {
 
     /// Returns the acceptance of `chain` that holds for the verifier of `basis` at the time `now`.
     ///
-    /// The peer must have signed the handshake with the key of `chain` before.
+    /// The peer must already have signed the handshake with the key of `chain`.
     pub(crate) fn find(
         &self,
         basis: Basis,

@@ -101,9 +101,9 @@ impl fmt::Display for CertificateField {
 /// The defect of malformed bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
-    /// They are not the expected DER. Positions count from the start of the field.
+    /// The bytes are not the expected DER. Positions count from the start of the field.
     Der(der::Error),
-    /// They violate this rule.
+    /// The bytes violate this rule.
     Rule(&'static str),
 }
 

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_follows_the_two_times() {
+    fn a_period_has_exactly_two_times() {
         let time = [&[UTC_TIME, 13][..], b"700101000000Z"].concat();
         let of = |times: usize, behind: &[u8]| {
             let content = time.repeat(times);

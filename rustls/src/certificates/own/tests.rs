@@ -57,7 +57,7 @@ fn the_map_is_bounded() {
 }
 
 #[test]
-fn poisoned_lock() {
+fn poisoned_lock_is_recovered() {
     let own = &OwnCertificates::new(8);
     let one = own.find(&certificate(1));
     let ended = thread::scope(|scope| {
@@ -157,7 +157,7 @@ mod keys {
     }
 
     #[test]
-    fn key_without_certificate() {
+    fn a_key_without_a_certificate_has_no_properties() {
         let (mut key, _) = certified_key(&any_provider());
         key.cert.clear();
         assert_eq!(

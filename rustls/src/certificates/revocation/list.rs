@@ -60,7 +60,7 @@ impl RevocationList {
     ///
     /// # Errors
     ///
-    /// The errors of [`from_der`](Self::from_der).
+    /// Returns the errors of [`from_der`](Self::from_der).
     pub(super) fn parse(
         der: Arc<CertificateRevocationListDer<'static>>,
     ) -> Result<Self, CertRevocationListError> {

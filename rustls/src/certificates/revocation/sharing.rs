@@ -54,7 +54,7 @@ impl SharedLists {
     ///
     /// # Errors
     ///
-    /// The errors of [`RevocationList::from_der`]. They are not cached.
+    /// Returns the errors of [`RevocationList::from_der`]. They are not cached.
     pub(super) fn list(
         &self,
         der: CertificateRevocationListDer<'static>,
@@ -181,7 +181,7 @@ struct KnownLists {
 impl KnownLists {
     /// Adds `new`, unless `capacity` others are in use.
     fn insert(&mut self, hash: u64, new: Known, capacity: usize) {
-        /// The number of entries from which on dead ones are searched for.
+        /// The number of entries below which dead ones are not searched for.
         const FEW: usize = 16;
 
         if self.len >= self.prune_at.max(FEW).min(capacity) {

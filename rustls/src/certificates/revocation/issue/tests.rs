@@ -7,7 +7,7 @@ use super::*;
 use crate::config::webpki::tests::pki::{at, crl, root};
 
 #[test]
-fn fields_of_a_list() {
+fn the_fields_of_a_list_are_parsed() {
     let root = root("Root", |_| ());
     for revoked in [&[][..], &[1, 2]] {
         for (number, expected) in [
@@ -28,7 +28,7 @@ fn fields_of_a_list() {
 }
 
 #[test]
-fn times() {
+fn dates_of_any_century_are_parsed() {
     let root = root("Root", |_| ());
     for (year, month, day, secs) in [
         (1970, 1, 1, 0),
@@ -74,7 +74,7 @@ fn times() {
 }
 
 #[test]
-fn damaged() {
+fn damaged_lists_have_no_fields() {
     let good = crl(&root("Root", |_| ()), &[1], |_| ());
     assert!(Issue::read(&good).is_some());
     for end in 0..good.len() {

@@ -16,7 +16,7 @@ fn counts(lists: &SharedLists) -> (usize, u64, u64, u64) {
 }
 
 #[test]
-fn same_bytes_same_list() {
+fn equal_bytes_share_one_list() {
     let lists = SharedLists::new(8);
     let issuer = issuer();
     let (one, two) = (crl(&issuer, &[1], |_| ()), crl(&issuer, &[2], |_| ()));
@@ -159,7 +159,7 @@ fn abandoned_parsing_is_taken_over() {
 }
 
 #[test]
-fn poisoned_lock() {
+fn poisoned_lock_is_recovered() {
     let lists = SharedLists::new(8);
     let der = crl(&issuer(), &[1], |_| ());
     let list = lists.list(der.clone()).unwrap();
