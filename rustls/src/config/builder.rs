@@ -118,7 +118,7 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
     ///
     /// # Errors
     ///
-    /// The errors of [`with_protocol_versions`](Self::with_protocol_versions).
+    /// Returns the errors of [`with_protocol_versions`](Self::with_protocol_versions).
     pub fn with_safe_default_protocol_versions(
         self,
     ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {

@@ -64,8 +64,8 @@ impl Carrier {
         }
     }
 
-    /// True if the handshake imitates TLS 1.2 for middleboxes (RFC 9846 §E.4). RFC 9001 §8.4
-    /// forbids it.
+    /// True if the handshake imitates TLS 1.2 for middleboxes (RFC 9846 §E.4), which RFC 9001 §8.4
+    /// forbids in QUIC.
     pub(crate) fn has_compatibility_mode(self) -> bool {
         self == Self::Records
     }

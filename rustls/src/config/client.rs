@@ -51,7 +51,7 @@ pub struct ClientConfig {
 
     /// Requires the server to select one of the offered application protocols, if it selects any.
     ///
-    /// True by default, as RFC 7301 §3.1 demands. If false, any selection is accepted.
+    /// True by default, as RFC 7301 §3.1 requires. If false, any selection is accepted.
     pub check_selected_alpn: bool,
 
     /// Chooses the client's certificate when a server asks for one.
@@ -109,8 +109,8 @@ pub struct ClientConfig {
     /// to 16389.
     pub max_fragment_size: Option<usize>,
 
-    /// The clock by which certificates and the age of sessions are checked: that of the operating
-    /// system by default; [`builder_with_details`](Self::builder_with_details) takes another.
+    /// The clock for checking certificates and the age of sessions. The default is that of the
+    /// operating system; [`builder_with_details`](Self::builder_with_details) takes another.
     pub time_provider: Arc<dyn TimeProvider>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
@@ -119,7 +119,7 @@ pub struct ClientConfig {
     /// Requires TLS 1.2 servers to support the extended master secret (RFC 7627). Servers without
     /// it are then rejected, and sessions without it are not resumed.
     ///
-    /// False by default; true with the feature `fips`, where it is required.
+    /// False by default; true with the feature `fips`, because FIPS 140-3 requires it.
     #[cfg(feature = "tls12")]
     pub require_ems: bool,
 
@@ -130,9 +130,9 @@ pub struct ClientConfig {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
     pub(crate) ech_mode: Option<EchMode>,
-    /// Handshakes use the verifier in
-    /// [`ClientSettings`](crate::config::settings::ClientSettings) instead, which may replace
-    /// this one.
+    /// The verifier of the configuration. Handshakes use the one in
+    /// [`ClientSettings`](crate::config::settings::ClientSettings) instead, which may have replaced
+    /// it.
     pub(crate) configured_verifier: Arc<dyn ServerCertVerifier>,
 }
 
@@ -186,10 +186,11 @@ impl ClientConfig {
         ConfigBuilder::new(provider, time_provider)
     }
 
-    /// True when connections made with this configuration run in FIPS-approved mode.
+    /// True if connections made with this configuration run in FIPS-approved mode.
     ///
-    /// True if the whole crypto provider is approved, so is the HPKE suite of [`EchMode`] if one is
-    /// set, and the extended master secret is required, even if TLS 1.2 is not enabled.
+    /// They do if the whole crypto provider is approved and the extended master secret is required,
+    /// even if TLS 1.2 is not enabled. If [`EchMode`] is set, its HPKE suite must be approved as
+    /// well.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
         let is_approved = self.require_ems;
@@ -209,6 +210,8 @@ impl ClientConfig {
         DangerousClientConfig { cfg: self }
     }
 
+    /// Returns the time of the configuration's clock.
+    ///
     /// # Errors
     ///
     /// Returns [`Error::FailedToGetCurrentTime`] if the clock does not know the time.
@@ -315,8 +318,8 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
         self.with_client_cert_resolver(Arc::new(NoClientCert))
     }
 
-    /// Authenticates with the certificate that `client_auth_cert_resolver` chooses: by the hints of
-    /// the server, or because certificates are replaced while the client runs.
+    /// Authenticates with the certificate that `client_auth_cert_resolver` chooses. Use this to
+    /// choose by the hints of the server, or to replace certificates while the client runs.
     pub fn with_client_cert_resolver(
         self,
         client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,

@@ -225,7 +225,7 @@ impl EchGreaseConfig {
     ///
     /// Nobody decrypts these hellos, so the private key is not needed. Create the key with
     /// `suite.generate_key_pair()` and use it for any number of connections. RFC 9849 §6.2.1
-    /// recommends to vary `suite`, but not between connections to the same server.
+    /// recommends varying `suite`, but not between connections to the same server.
     pub fn new(suite: &'static dyn Hpke, placeholder_key: HpkePublicKey) -> Self {
         Self {
             suite,
@@ -248,6 +248,6 @@ pub enum EchStatus {
     /// The server has rejected ECH.
     ///
     /// The handshake continues with the server of the public name, to learn which configurations to
-    /// use instead. It fails at its end.
+    /// use instead. At its end the connection fails.
     Rejected,
 }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn appends_one_line_for_each_secret() {
+    fn each_secret_is_appended_as_one_line() {
         let path = env::temp_dir().join(format!("rustls-key-log-{}", process::id()));
         fs::write(&path, "# before\n").unwrap();
 

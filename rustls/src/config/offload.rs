@@ -104,13 +104,13 @@ impl<F: Fn(Job) + Send + Sync> Spawn for F {
 /// # assert!(load(PrivateKeyDer::Pkcs8(key.into())).is_ok());
 /// ```
 ///
-/// The threads of tokio, if the connections are polled by tasks of its runtime:
+/// On the blocking threads of tokio, if tasks of its runtime poll the connections:
 ///
 /// ```ignore
 /// Offload::new(key, |job: Job| drop(tokio::task::spawn_blocking(job)))
 /// ```
 ///
-/// Those of rayon:
+/// On the threads of rayon:
 ///
 /// ```ignore
 /// Offload::new(key, |job: Job| rayon::spawn(job))
@@ -207,14 +207,14 @@ fn channel() -> (Signature, Promise) {
 /// The future of a signature. Once it is dropped, the job does not sign any more.
 struct Signature(Arc<Slot>);
 
-/// The producer of a signature. Dropping it without a result is an error.
+/// The producer of a signature. If it is dropped without a result, the future returns an error.
 struct Promise(Arc<Slot>);
 
-/// The memory that both share.
+/// The memory that the future and its producer share.
 struct Slot(Mutex<Content>);
 
 enum Content {
-    /// The task waits for the result. The waker is there once the task has polled.
+    /// The task waits for the result. The waker is set once the task has polled.
     Awaited(Option<Waker>),
     Ready(Result<Vec<u8>, Error>),
     /// The result was taken, or the future was dropped.
@@ -243,7 +243,7 @@ impl Promise {
         if let Content::Awaited(waker) = &mut *content {
             let waker = waker.take();
             *content = Content::Ready(result);
-            // a waker runs the code of others, which may want this lock
+            // a waker runs the application's code, which may take this lock
             drop(content);
             if let Some(waker) = waker {
                 waker.wake();
@@ -271,7 +271,7 @@ impl Future for Signature {
             Content::Awaited(_) => mem::replace(&mut *content, new),
             _ => mem::replace(&mut *content, Content::Over),
         };
-        // wakers run the code of others, also when they are dropped
+        // wakers run the application's code, even when they are dropped
         drop(content);
         match old {
             Content::Awaited(_) => Poll::Pending,

@@ -106,8 +106,8 @@ pub struct ServerConfig {
     /// to 16389.
     pub max_fragment_size: Option<usize>,
 
-    /// The clock by which certificates and the age of sessions are checked: that of the operating
-    /// system by default; [`builder_with_details`](Self::builder_with_details) takes another.
+    /// The clock for checking certificates and the age of sessions. The default is that of the
+    /// operating system; [`builder_with_details`](Self::builder_with_details) takes another.
     pub time_provider: Arc<dyn TimeProvider>,
 
     /// The algorithms that may compress the server's certificates (RFC 8879), most preferred first.
@@ -155,9 +155,9 @@ pub struct ServerConfig {
 
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
-    /// Handshakes use the verifier in
-    /// [`ServerSettings`](crate::config::settings::ServerSettings) instead, which may replace
-    /// this one.
+    /// The verifier of the configuration. Handshakes use the one in
+    /// [`ServerSettings`](crate::config::settings::ServerSettings) instead, which may have replaced
+    /// it.
     pub(crate) configured_verifier: Arc<dyn ClientCertVerifier>,
     pub(crate) session_digests: Arc<SessionDigests>,
 }
@@ -212,9 +212,9 @@ impl ServerConfig {
         ConfigBuilder::new(provider, time_provider)
     }
 
-    /// True when connections made with this configuration run in FIPS-approved mode.
+    /// True if connections made with this configuration run in FIPS-approved mode.
     ///
-    /// True if the whole crypto provider is approved and the extended master secret is required,
+    /// They do if the whole crypto provider is approved and the extended master secret is required,
     /// even if TLS 1.2 is not enabled. [`ticketer`](Self::ticketer) is not taken into account: the
     /// nonces of the providers' `Ticketer` are generated outside the approved module.
     pub fn fips(&self) -> bool {
@@ -233,8 +233,7 @@ impl ServerConfig {
 
     /// Checks that the names of the verifier's authorities fit into a CertificateRequest.
     ///
-    /// Each connection checks this when it begins. Call it before a verifier replaces another one
-    /// in use.
+    /// Each connection checks this when it begins. Call it before replacing a verifier in use.
     ///
     /// # Errors
     ///
@@ -246,6 +245,8 @@ impl ServerConfig {
         Ok(())
     }
 
+    /// Returns the time of the configuration's clock.
+    ///
     /// # Errors
     ///
     /// Returns [`Error::FailedToGetCurrentTime`] if the clock does not know the time.
@@ -325,8 +326,8 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
         self.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified_key)))
     }
 
-    /// Authenticates with the certificate that `cert_resolver` chooses: by the requested name, or
-    /// because certificates are replaced while the server runs.
+    /// Authenticates with the certificate that `cert_resolver` chooses. Use this to choose by the
+    /// requested name, or to replace certificates while the server runs.
     pub fn with_cert_resolver(self, cert_resolver: Arc<dyn ResolvesServerCert>) -> ServerConfig {
         ServerConfig {
             ignore_client_order: false,

@@ -105,7 +105,7 @@ pub(crate) struct ClientSettings {
     pub(crate) carrier: Carrier,
     /// The configured versions that the carrier supports.
     pub(crate) versions: EnabledVersions,
-    /// Boxed, because few configurations need it.
+    /// Boxed, because few configurations replace them.
     replaced: Option<Box<Replaced>>,
 }
 

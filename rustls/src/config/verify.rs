@@ -200,10 +200,10 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// [`recheck_server_cert`](Self::recheck_server_cert) returns true.
     /// [`ClientConfig::verified_chains`](crate::ClientConfig::verified_chains) holds acceptances.
     ///
-    /// An implementation with rules must keep these:
+    /// An implementation that returns rules must ensure that:
     ///
     /// - Verifiers with equal rules accept the same chains.
-    /// - Times passed to `assertion_until` take everything into account that expires, such as a
+    /// - Times passed to `assertion_until` take into account everything that expires, such as a
     ///   stapled OCSP response that the verdict depends on.
     /// - The signature methods do not need an earlier call of `verify_server_cert`.
     ///
@@ -244,9 +244,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
     ///
     /// Sessions with the server are resumed without another call, until the time of
-    /// [`ServerCertVerified::assertion_until`]. Without that, or with a past time under the rules
-    /// of another verifier, they end when `end_entity` expires. If a verifier accepts an expired
-    /// `end_entity`, its expiry does not limit sessions.
+    /// [`ServerCertVerified::assertion_until`]. If the proof has none, or a past time under the
+    /// rules of another verifier, they end when `end_entity` expires. If a verifier accepts an
+    /// expired `end_entity`, its expiry does not limit sessions.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which may not
     /// be the order of a chain. `ocsp_response` is empty if the server stapled none. All three are
@@ -272,8 +272,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// [`verify_server_cert`](Self::verify_server_cert). The handshake also calls this for unknown
     /// chains, whose bytes may be malformed.
     ///
-    /// After false, the default, the handshake calls `verify_server_cert`, whose verdict counts.
-    /// There is no error, so that a rejection takes as long as for an unknown chain.
+    /// If this returns false, the default, the handshake calls `verify_server_cert` and uses its
+    /// verdict. This method cannot return an error, so that a rejection takes as long as for an
+    /// unknown chain.
     fn recheck_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -431,10 +432,10 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// for half a day, and sessions hold them for a day. `verify_client_cert` is then not called in
     /// each handshake: keep authorization and audit elsewhere.
     ///
-    /// An implementation with rules must keep these:
+    /// An implementation that returns rules must ensure that:
     ///
     /// - Verifiers with equal rules accept the same chains.
-    /// - Times passed to `assertion_until` take everything into account that expires.
+    /// - Times passed to `assertion_until` take into account everything that expires.
     /// - The signature methods do not need an earlier call of `verify_client_cert`.
     ///
     /// A verifier that wraps another one may keep the default of `rules` or of
@@ -452,7 +453,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
 
     /// The names of the authorities offered to the client in `certificate_authorities` (RFC 9846
-    /// §4.3.4). Empty: no hint.
+    /// §4.3.4). An empty list gives no hint.
     ///
     /// Clients with several certificates select one by these names.
     fn root_hint_subjects(&self) -> &[DistinguishedName];
@@ -491,7 +492,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// [`verify_client_cert`](Self::verify_client_cert). The handshake also calls this for unknown
     /// chains, whose bytes may be malformed.
     ///
-    /// After false, the default, the handshake calls `verify_client_cert`, whose verdict counts.
+    /// If this returns false, the default, the handshake calls `verify_client_cert` and uses its
+    /// verdict.
     fn recheck_client_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -615,7 +617,7 @@ impl ClientCertVerifier for NoClientAuth {
         &[]
     }
 
-    /// Always an error: a client must not send a certificate unasked.
+    /// Always returns an error, because the client was not asked for a certificate.
     fn verify_client_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -625,7 +627,7 @@ impl ClientCertVerifier for NoClientAuth {
         Err(not_asked())
     }
 
-    /// Always an error: a client must not send a signature unasked.
+    /// Always returns an error, because the client was not asked for a signature.
     fn verify_tls13_signature(
         &self,
         _message: &[u8],
@@ -635,7 +637,7 @@ impl ClientCertVerifier for NoClientAuth {
         Err(not_asked())
     }
 
-    /// Always an error: a client must not send a signature unasked.
+    /// Always returns an error, because the client was not asked for a signature.
     fn verify_tls12_signature(
         &self,
         _message: &[u8],
@@ -656,7 +658,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that asks for no certificate rejects any that it gets.
+    /// A server that asks for no certificate rejects any that a client sends.
     #[test]
     fn unsolicited_client_certificate_is_rejected() {
         let cert = CertificateDer::from(vec![0x30, 0]);

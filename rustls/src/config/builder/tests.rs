@@ -41,7 +41,7 @@ fn assert_refused(verdict: Result<(), Error>, because: &str) {
 }
 
 #[test]
-fn versions() {
+fn each_supported_set_of_versions_is_accepted() {
     let provider = any_provider();
     assert_eq!(verdict(&provider, ALL_VERSIONS), Ok(()));
     assert_eq!(verdict(&provider, &[&TLS13]), Ok(()));

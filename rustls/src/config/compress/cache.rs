@@ -25,7 +25,7 @@ pub enum CompressionCache {
     /// No cache: each chain is compressed again, with [`CompressionLevel::Interactive`].
     Disabled,
 
-    /// A cache of the most recently used chains. Often used ones are recompressed with
+    /// A cache of the most recently used chains. Chains that are used often are recompressed with
     /// [`CompressionLevel::Amortized`].
     #[cfg(feature = "std")]
     Enabled(CompressionCacheInner),
@@ -36,7 +36,7 @@ impl CompressionCache {
     /// [`Disabled`](Self::Disabled).
     ///
     /// A good size is the number of certificates in use times the number of algorithms that peers
-    /// prefer. Stay below some hundreds, because each full handshake searches all entries.
+    /// prefer. Stay below a few hundred, because each full handshake searches all entries.
     #[cfg(feature = "std")]
     pub fn new(size: usize) -> Self {
         if size == 0 {
@@ -53,7 +53,7 @@ impl CompressionCache {
     ///
     /// # Errors
     ///
-    /// The errors of the compressor.
+    /// Returns the errors of the compressor.
     pub(crate) fn compress(
         &self,
         compressor: &dyn CertCompressor,
@@ -84,7 +84,7 @@ impl Default for CompressionCache {
 #[derive(Debug)]
 pub struct CompressionCacheInner {
     size: usize,
-    /// Most recently used first.
+    /// The entries, most recently used first.
     entries: Mutex<VecDeque<Entry>>,
 }
 

@@ -79,7 +79,7 @@ fn poll(signature: &mut Signature, task: &Arc<Task>) -> Poll<Result<Vec<u8>, Err
     signature.as_mut().poll(&mut Context::from_waker(&waker))
 }
 
-/// Parks the thread until the signature is there.
+/// Parks the thread until the signature is ready.
 fn wait(mut signature: Signature) -> Result<Vec<u8>, Error> {
     let task = Task::new();
     loop {
@@ -159,7 +159,7 @@ fn dropped_job_is_an_error() {
     assert_eq!(task.woken(), 1);
     assert!(is_general(&poll(&mut signature, &task), "dropped the job"));
 
-    // a pool that was shut down before
+    // a pool that has already been shut down
     drop(jobs);
     let mut signature = signer.sign_async(b"abc").unwrap();
     assert!(is_general(&poll(&mut signature, &task), "dropped the job"));

@@ -99,7 +99,7 @@ impl ResolvesServerCertUsingSni {
         }
     }
 
-    /// Adds `ck` for the server `name`, and replaces any key added for it before.
+    /// Adds `ck` for the server `name`. It replaces any earlier key for that name.
     ///
     /// # Errors
     ///

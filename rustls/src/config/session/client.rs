@@ -35,7 +35,7 @@ use crate::suites::Tls13CipherSuite;
 /// A resumed session involves no verifier and no certificate of the client. So it is resumed only
 /// with the verifier and the certificate resolver that it was created with. These must be the same
 /// objects, as in clones of a configuration. If they replace themselves
-/// ([`current_verifier`](ServerCertVerifier::current_verifier)), the current ones count.
+/// ([`current_verifier`](ServerCertVerifier::current_verifier)), the current objects are compared.
 /// Configurations with other objects may share a store, but do not resume each other's sessions.
 #[derive(Clone)]
 pub struct Resumption {
@@ -159,8 +159,8 @@ pub(crate) struct ClientSessionCommon {
     /// references do not keep them alive, but keep their addresses from being reused.
     verifier: Weak<dyn ServerCertVerifier>,
     client_auth: Weak<dyn ResolvesClientCert>,
-    /// The verification of `server_chain`. It is older than `received_at` if the session follows
-    /// from earlier ones.
+    /// The verification of `server_chain`. It is older than `received_at` if the session was
+    /// received on a resumed connection.
     verification: Verification,
     received_at: UnixTime,
     lifetime_secs: u32,
@@ -234,8 +234,8 @@ impl ClientSessionCommon {
     }
 
     /// True if the lifetime of the session or of the server's verification is over. The clock
-    /// counts in seconds, and no lifetime is exceeded. A clock that was set back counts like one
-    /// that advanced by as much.
+    /// counts whole seconds, so both end up to a second early. If the clock was set back, the time
+    /// by which it is behind counts as the age.
     pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
         let distance = |then: UnixTime| now.as_secs().abs_diff(then.as_secs());
         distance(self.received_at) >= self.lifetime_secs.into()
@@ -428,8 +428,8 @@ mod memory {
 
     struct Servers {
         by_name: BoundedMap<ServerName<'static>, Server>,
-        /// True once a session of this version was stored. Most clients only meet servers of one
-        /// version, so this saves a lookup, which hashes the name.
+        /// True once a session of this version has been stored. Most clients only meet servers of
+        /// one version, so this saves a lookup, which hashes the name.
         has_tls12: bool,
         has_tls13: bool,
     }
@@ -446,7 +446,7 @@ mod memory {
     struct Server {
         kx_hint: Option<NamedGroup>,
         tls12: Option<Tls12ClientSessionValue>,
-        /// Newest session last.
+        /// The TLS 1.3 sessions, newest last.
         tls13: VecDeque<Tls13ClientSessionValue>,
     }
 

@@ -154,7 +154,7 @@ pub(crate) mod tests {
             .with_cert_resolver(Arc::new(ResolvesServerCertUsingSni::new()))
     }
 
-    /// Returns the digest in a configuration of its own, as on another machine.
+    /// Returns the digest in a separate configuration, as on another machine.
     fn id(settings: &Settings) -> ClientAuthId {
         let verifier: Arc<dyn ClientCertVerifier> = Arc::new(settings.clone());
         let config = config(verifier.clone());
@@ -184,7 +184,7 @@ pub(crate) mod tests {
             assert!(!ids[..at].contains(id), "change {at}");
             assert_ne!(id.0, [0; DIGEST_LEN]);
         }
-        // nothing else matters if no client is asked
+        // nothing else matters if clients are not asked for a certificate
         for is_mandatory in [false, true] {
             let asks_nobody = Settings {
                 offers: false,

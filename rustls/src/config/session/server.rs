@@ -88,8 +88,9 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// callers gets it. `None`, the default, falls back to [`take_session`](Self::take_session).
     ///
     /// Called only for connections whose owner polls operations. A TLS 1.2 connection that fails
-    /// removes its session by `take_session` in any case, because it is not polled any longer. That
-    /// call blocks: it may leave the work to another thread, and return `None`.
+    /// removes its session with `take_session` in any case, because it is no longer polled. That
+    /// call blocks; to avoid this, the storage may hand the work to another thread and return
+    /// `None`.
     fn take_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
         let _ = key;
         None

@@ -63,7 +63,7 @@ pub(crate) struct SessionFacts<'a> {
     /// The time at which the session became resumable, in seconds since 1970.
     pub(crate) issued_at: u64,
     /// The time of the handshake that authenticated with certificates, in seconds since 1970. It is
-    /// older than `issued_at` if the session follows from earlier ones.
+    /// older than `issued_at` if the session was created on a resumed connection.
     pub(crate) authenticated_at: u64,
     /// The requirements on clients at that time.
     pub(crate) client_auth: ClientAuthId,

@@ -30,7 +30,7 @@ impl RootCertStore {
     /// Trusts `der` as a root.
     ///
     /// Prefer [`add_parsable_certificates`](Self::add_parsable_certificates) for the certificates
-    /// of a system's store: some of them may be unsupported.
+    /// of a system's store, because some of them may be unsupported.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Extend<TrustAnchor<'static>> for RootCertStore {
 }
 
 impl fmt::Debug for RootCertStore {
-    /// Prints only the number of roots: a system's store has over a hundred.
+    /// Prints only the number of roots, because a system's store has over a hundred.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RootCertStore")
             // a string, as applications know it from rustls 0.23

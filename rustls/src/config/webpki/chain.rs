@@ -98,7 +98,8 @@ impl ChainVerifierBuilder {
         }
     }
 
-    /// Adds unparsed lists. There may be none: applications written for rustls 0.23 rely on it.
+    /// Adds unparsed lists. There may be none, because applications written for rustls 0.23 rely on
+    /// that.
     pub(super) fn add_crls(
         &mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
@@ -305,8 +306,8 @@ impl ChainVerifier {
     /// comparisons changes. Certificates that are not on the path count too: one that becomes valid
     /// could change the path.
     ///
-    /// Nobody may rely on an acceptance with a date that cannot be read, or a list that has expired
-    /// already. So it has no rules then.
+    /// If a date cannot be read or a list has already expired, nobody may rely on the acceptance.
+    /// So the proof then has no rules.
     fn proof(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -33,7 +33,8 @@ const FORMAT: &str = "rustls-inplace 1, rustls-webpki 0.103.16";
 pub(super) struct RulesInputs<'a> {
     pub(super) usage: Usage,
     pub(super) roots: &'a Arc<RootCertStore>,
-    /// In this order: if two lists cover the same certificates, the first one counts.
+    /// The revocation lists. Their order matters: if two cover the same certificates, the first one
+    /// counts.
     pub(super) crls: &'a [Arc<RevocationList>],
     pub(super) revocation: RevocationPolicy,
     pub(super) algorithms: Algorithms,
@@ -82,7 +83,8 @@ impl DigestsRules for LazyRules {
         if let Some(known) = self.digest.get() {
             return *known;
         }
-        // not inside `get_or_init`: other threads must not wait for code of the provider
+        // compute it outside `get_or_init`, because other threads must not wait for the provider's
+        // code
         let computed = self.hash.and_then(|hash| {
             let inputs = RulesInputs {
                 usage: self.usage,
@@ -115,8 +117,9 @@ impl RulesInputs<'_> {
     /// Hashes the inputs. Returns `None` if `hash` does not belong to the SHA-2 family, or computes
     /// wrong results.
     ///
-    /// With a stub, as fuzzers use, all rules could be equal. Verifiers with a correct hash would
-    /// rely on its digests, too: those of roots and lists are shared in the whole process.
+    /// With a stub, such as fuzzers use, all rules could be equal. Verifiers with a correct hash
+    /// would rely on its digests too, because those of roots and lists are shared in the whole
+    /// process.
     fn digest(&self, hash: &'static dyn Hash) -> Option<VerifierRules> {
         if !is_correct(hash) {
             return None;

@@ -39,7 +39,7 @@ pub fn verify_tls13_signature(
 ///
 /// # Errors
 ///
-/// The errors of [`verify_tls13_signature`].
+/// Returns the errors of [`verify_tls13_signature`].
 pub fn verify_tls13_signature_with_raw_key(
     message: &[u8],
     spki: &SubjectPublicKeyInfoDer<'_>,

@@ -18,7 +18,7 @@ use crate::msgs::short_list::ShortList;
 
 /// The lists of a ClientHello.
 pub(crate) struct OnDemand<'a> {
-    /// The body of the message, which was decoded before.
+    /// The body of the message, which has already been decoded once.
     body: &'a [u8],
     lists: &'a KeptLists,
 }
@@ -36,7 +36,7 @@ pub(crate) struct KeptLists {
 }
 
 impl<'a> OnDemand<'a> {
-    /// Creates the lists of the ClientHello with this `body`, which was decoded before.
+    /// Creates the lists of the ClientHello with this `body`, which has already been decoded once.
     pub(crate) fn new(body: &'a [u8], lists: &'a KeptLists) -> Self {
         Self { body, lists }
     }
@@ -88,7 +88,7 @@ impl<'a> OnDemand<'a> {
 
     /// Decodes the message again, and returns one list of it.
     fn decode<T>(&self, list: impl FnOnce(ClientHello<'a>) -> Option<T>) -> Option<T> {
-        // it cannot fail: the same bytes were decoded before
+        // this cannot fail, because the same bytes have been decoded before
         list(ClientHello::read_bytes(self.body).ok()?)
     }
 }

@@ -56,8 +56,8 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// Returns the digest of the end-entity certificate of `certified_key`, by `compute` if it is
-    /// not cached.
+    /// Returns the digest of the end-entity certificate of `certified_key`. Calls `compute` if it
+    /// is not cached.
     pub(super) fn of_certificate(
         &self,
         certified_key: &Arc<CertifiedKey>,
@@ -75,8 +75,8 @@ impl Cache {
         digest
     }
 
-    /// Returns the digest of `names`, which `verifier` has just returned, by `compute` if it is not
-    /// cached.
+    /// Returns the digest of `names`, which `verifier` has just returned. Calls `compute` if it is
+    /// not cached.
     pub(super) fn of_authorities(
         &self,
         verifier: &Arc<dyn ClientCertVerifier>,

@@ -71,7 +71,7 @@ pub(super) fn tls13() -> Tls13Session<'static> {
 }
 
 #[test]
-fn round_trip() {
+fn a_session_round_trips() {
     let empty = Tls13Session {
         psk: &[4; 48],
         max_early_data_size: 0,

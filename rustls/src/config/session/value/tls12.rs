@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trip() {
+    fn a_session_round_trips() {
         let empty = Tls12Session {
             extended_master_secret: false,
             facts: no_facts(),

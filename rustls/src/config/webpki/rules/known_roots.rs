@@ -55,7 +55,7 @@ pub(super) fn digest(
     if let Some(digest) = known().find(roots, key) {
         return Some(digest);
     }
-    // without the lock
+    // compute it without holding the lock
     let digest = compute()?;
     known().insert(Known {
         roots: Arc::downgrade(roots),

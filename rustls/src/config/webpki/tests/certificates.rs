@@ -29,7 +29,7 @@ fn other(verdict: Result<(), Error>) -> std::string::String {
 }
 
 #[test]
-fn good() {
+fn valid_paths_are_accepted() {
     let root = a_root();
     let direct = Case::new(leaf(&root, nothing), &[], &root);
     assert_eq!(direct.as_either(), Ok(()));

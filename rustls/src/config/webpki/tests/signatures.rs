@@ -62,7 +62,7 @@ fn verify(message: &[u8], cert: &CertificateDer<'_>, dss: &[u8]) -> [Result<(), 
 }
 
 #[test]
-fn good_and_bad() {
+fn valid_signatures_are_accepted_and_others_rejected() {
     for (algorithm, scheme) in [
         (
             &rcgen::PKCS_ECDSA_P256_SHA256,

@@ -189,8 +189,8 @@ fn certificates_off_the_path_may_end_an_acceptance() {
     assert!(!unreadable.is_kept(now()));
 }
 
-/// The second list is used for nothing, because the first one covers the same certificates. Its
-/// expiry ends the acceptance all the same.
+/// The second list is never used, because the first one covers the same certificates. Its expiry
+/// ends the acceptance all the same.
 #[test]
 fn every_list_may_end_an_acceptance() {
     let case = |second| {
@@ -207,7 +207,7 @@ fn every_list_may_end_an_acceptance() {
     assert!(!case(2022).is_kept(now()));
 }
 
-/// The server's verifier returns the same end. Both print nothing of it, like those of 0.23.
+/// The server's verifier returns the same end. Neither verifier prints it, as in 0.23.
 #[test]
 fn both_sides_return_the_end() {
     let case = Case::new(nothing, expires_in(2026));
