@@ -7,7 +7,7 @@
 //! # A client
 //!
 //! A connection turns the application's bytes into bytes for the network, and back. The application
-//! moves them. A configuration states whom to trust:
+//! does the I/O. A configuration states whom to trust:
 //!
 #![cfg_attr(all(feature = "aws_lc_rs", feature = "std"), doc = "```")]
 #![cfg_attr(not(all(feature = "aws_lc_rs", feature = "std")), doc = "```ignore")]
@@ -51,11 +51,11 @@
 //! - `fips`: the FIPS-validated build of aws-lc-rs.
 //! - `tls12` (default): TLS 1.2.
 //! - `brotli`, `zlib`: [certificate compression](compress) with these algorithms.
-//! - `logging` (default): messages through the `log` crate.
+//! - `logging` (default): log messages through the `log` crate.
 //! - `hashbrown`: session caches without `std`, behind [locks](lock) of the application.
 //! - `read_buf`: [`Reader`] and [`Stream`] read into uninitialized memory, on nightly compilers
 //!   with the unstable `Read::read_buf`.
-//! - `x509`: properties of [certificates], by the crate x509-cert.
+//! - `x509`: properties of [certificates], with the crate x509-cert.
 //! - `std` (default): I/O, the clock, in-memory session caches. Without it, `alloc` is needed.
 
 #![no_std]
@@ -193,16 +193,16 @@ pub mod time_provider {
 
 /// Operations of the application that take time, as futures.
 ///
-/// A private key in a hardware module, a verifier that asks another service, a session storage over
-/// the network: a call of each takes milliseconds. By default a connection calls synchronous
-/// methods, and blocks its thread meanwhile. A connection with
-/// [`set_async`](crate::CommonState::set_async) calls methods that return a
-/// [`BoxFuture`](crate::operation::BoxFuture), and waits without a thread.
+/// Calling a private key in a hardware module, a verifier that asks another service, or a session
+/// storage over the network takes milliseconds. By default a connection calls synchronous methods,
+/// and blocks its thread meanwhile. A connection with [`set_async`](crate::CommonState::set_async)
+/// calls methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without a
+/// thread.
 ///
-/// [`Offload`](crate::operation::Offload) makes such a key of any private key, with a pool of
-/// threads. The examples `remote_key` (a key in another process), `pkcs11_key` (a key in a hardware
-/// module, a package of its own in `rustls/examples/pkcs11_key`) and `redis_sessions` are complete
-/// servers.
+/// [`Offload`](crate::operation::Offload) turns any private key into one that signs asynchronously,
+/// on a pool of threads. The examples `remote_key` (a key in another process), `pkcs11_key` (a key
+/// in a hardware module, in a separate package, `rustls/examples/pkcs11_key`) and `redis_sessions`
+/// are complete servers.
 pub mod operation {
     pub use rustls_core::operation::BoxFuture;
 

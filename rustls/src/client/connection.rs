@@ -109,7 +109,7 @@ impl ClientConnection {
         })
     }
 
-    /// Returns a writer of early data (0-RTT, RFC 9846 §2.3), which is sent behind the ClientHello.
+    /// Returns a writer of early data (0-RTT, RFC 9846 §2.3), which is sent after the ClientHello.
     ///
     /// Returns `None` unless [`ClientConfig::enable_early_data`] is set and the client offers a
     /// session whose ticket allows early data. Also returns `None` once the server has rejected
@@ -161,7 +161,7 @@ impl ClientConnection {
     ///     let mut data = Vec::new();
     ///     while !receiver.peer_has_closed() && receiver.read_tls(&mut incoming)? != 0 {
     ///         receiver.process_new_packets().map_err(std::io::Error::other)?;
-    ///         // `WouldBlock` once all received data was read
+    ///         // `WouldBlock` once all received data has been read
     ///         match receiver.reader().read_to_end(&mut data) {
     ///             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
     ///             Err(error) => return Err(error),

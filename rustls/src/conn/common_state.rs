@@ -187,9 +187,9 @@ impl CommonState {
     /// Queues a close_notify: nothing more is sent on this connection (RFC 9846 §6.1). A handshake
     /// still completes, or a peer that ignores the close_notify would wait forever.
     ///
-    /// Application data that was written before is sent first; during the handshake, both wait for
-    /// its end. Does nothing if a close_notify or a fatal alert was queued before. QUIC closes
-    /// connections itself: the close_notify becomes the
+    /// Application data that has already been written is sent first. During the handshake, both
+    /// wait until it is complete. Does nothing if a close_notify or a fatal alert has already been
+    /// queued. QUIC closes connections itself: the close_notify becomes the
     /// [alert](crate::quic::ConnectionCommon::alert) that is returned.
     pub fn send_close_notify(&mut self) {
         if let Some(quic) = &mut self.quic {

@@ -33,7 +33,7 @@ use crate::suites::ExtractedSecrets;
 ///                └──────────────────────────────────────────┘
 /// ```
 ///
-/// The methods are of five kinds. After one of a kind, call those of the kinds below:
+/// There are five kinds of methods. After a method of one kind, call those of the kinds below it:
 ///
 /// 1. **Bytes from the socket**: call [`read_tls`](Self::read_tls) while
 ///    [`wants_read`](CommonState::wants_read) is true and the socket is readable.
@@ -43,7 +43,7 @@ use crate::suites::ExtractedSecrets;
 ///    [`set_async`](CommonState::set_async) wait.
 /// 3. **Plaintext of the application**: read from [`reader`](Self::reader) what
 ///    [`IoState::plaintext_bytes_to_read`] reports, before the next `read_tls`: unread plaintext
-///    makes `wants_read` false. Write to [`writer`](Self::writer) at any time. That,
+///    makes `wants_read` false. Write to [`writer`](Self::writer) at any time. Writing,
 ///    [`send_close_notify`](Self::send_close_notify) and
 ///    [`refresh_traffic_keys`](Self::refresh_traffic_keys) queue bytes for the next kind.
 ///    [`encrypt_in_place`](Self::encrypt_in_place) returns a record instead, to be sent after them.
@@ -54,8 +54,8 @@ use crate::suites::ExtractedSecrets;
 ///    other accessors of [`CommonState`], [`set_buffer_limit`](Self::set_buffer_limit),
 ///    [`export_keying_material`](Self::export_keying_material).
 ///
-/// [`complete_io`](Self::complete_io) does the first, second and fourth for blocking sockets, and
-/// [`Stream`](crate::Stream) all four.
+/// [`complete_io`](Self::complete_io) does the work of the first, second and fourth kind for
+/// blocking sockets. [`Stream`](crate::Stream) also does that of the third.
 pub struct ConnectionCommon<Data> {
     pub(crate) driver: Driver<Data>,
 }
@@ -109,7 +109,7 @@ impl<Data> ConnectionCommon<Data> {
     /// # Errors
     ///
     /// Any [`Error`] ends the connection. The alert for the peer is queued for [`Self::write_tls`],
-    /// and plaintext received before can still be read. Each later call returns the same error.
+    /// and plaintext received earlier can still be read. Each later call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
         fail_on_panic(&mut self.driver, Driver::process_received)?;
         let records = &self.driver.common.records;
@@ -122,14 +122,14 @@ impl<Data> ConnectionCommon<Data> {
     }
 
     /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Ready if it waits for none; the task of `cx` is woken when it is worth polling
-    /// again.
+    /// result. Returns `Ready` if the handshake waits for none. Otherwise, the task of `cx` is
+    /// woken when it is worth polling again.
     ///
-    /// Call it if [`IoState::is_waiting`] is true, which needs
+    /// Call it if [`IoState::is_waiting`] is true, which only happens with
     /// [`set_async`](CommonState::set_async). Meanwhile the connection can write, and should read
     /// while [`wants_read`](CommonState::wants_read) is true. Received records wait, except alerts.
     /// When the operation is over, this processes them like [`Self::process_new_packets`]; call
-    /// that for the new [`IoState`]. Dropping the connection drops the operation.
+    /// that method for the new [`IoState`]. Dropping the connection drops the operation.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl<Data> ConnectionCommon<Data> {
     /// all queued bytes, or reads once if nothing was queued.
     ///
     /// If the handshake waits for an operation of the application, this parks the thread until the
-    /// operation is over. Time-outs of `io` do not apply then.
+    /// operation is over. Timeouts of `io` do not apply during that time.
     ///
     /// Returns the numbers of bytes read and written. Two zeros mean that there was nothing to do,
     /// that the stream has ended, or that `io.write` returned 0.
@@ -323,7 +323,7 @@ impl<Data> ConnectionCommon<Data> {
     /// Returns [`Error::General`] if one of these holds:
     ///
     /// - the configuration does not set `enable_secret_extraction`;
-    /// - output is queued, or a KeyUpdate that the peer requested was not sent yet (call
+    /// - output is queued, or a KeyUpdate that the peer requested has not been sent yet (call
     ///   `refresh_traffic_keys`);
     /// - received data is unread, including part of a record or of a message;
     /// - the crypto provider does not export keys.
@@ -389,7 +389,7 @@ impl<Data> ConnectionCommon<Data> {
     }
 }
 
-/// The reason that [`ConnectionCommon::write_all_tls`] stopped.
+/// The reason why [`ConnectionCommon::write_all_tls`] stopped.
 enum WriteEnd {
     AllWritten,
     /// The writer would block.

@@ -335,8 +335,8 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// Counts `len` bytes of early data, and returns true. All other non-empty application data was
-    /// handled before, or is unexpected.
+    /// Counts `len` bytes of early data, and returns true. All other non-empty application data has
+    /// already been handled, or is unexpected.
     fn handle_application_data(&mut self, len: usize) -> Result<bool, Failure> {
         match &mut self.common.records.receiving {
             Receiving::EarlyData { left } => {
@@ -415,7 +415,7 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// True if the record at the front of `buf` has to wait for an operation of the handshake; see
+    /// True if the record at the front of `buf` must wait for an operation of the handshake; see
     /// [`CommonState::must_wait`].
     pub(super) fn must_wait(&self, buf: &[u8]) -> bool {
         let drops_change_cipher_spec = self.change_cipher_specs < MAX_CHANGE_CIPHER_SPECS;
@@ -423,7 +423,8 @@ impl<Data> Driver<Data> {
     }
 
     /// Polls the operation that the handshake waits for. Continues the handshake with its result,
-    /// and with the messages that have been buffered. Ready if it waits for none.
+    /// and with the messages that have been buffered. Returns `Ready` if the handshake waits for
+    /// none.
     pub(crate) fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         self.check_failed()?;
         while self.common.is_waiting() {

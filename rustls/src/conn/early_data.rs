@@ -74,7 +74,7 @@ impl CommonState {
     }
 }
 
-/// The reason that early data was not encrypted.
+/// The reason why early data was not encrypted.
 #[derive(Debug)]
 pub enum EarlyDataError {
     /// The data exceeds the limit of the server's ticket. Nothing was encrypted.

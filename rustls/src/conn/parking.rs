@@ -67,7 +67,7 @@ mod tests {
     }
 
     /// The wake-up comes after the future was polled, and before the thread parks. A thread that
-    /// parks then may stay parked.
+    /// then parks may stay parked.
     #[test]
     fn no_wake_up_is_lost_before_the_thread_parks() {
         let parks = || panic!("the thread parks although it was woken");

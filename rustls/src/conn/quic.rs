@@ -162,7 +162,7 @@ impl Quic {
         }
     }
 
-    /// True once all keys were returned and the handshake no longer needs the traffic secrets.
+    /// True once all keys have been returned and the handshake no longer needs the traffic secrets.
     pub(super) fn has_returned_all_keys(&self) -> bool {
         self.writing == Space::OneRtt && !self.is_handshaking
     }

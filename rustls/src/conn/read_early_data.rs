@@ -16,7 +16,7 @@ pub struct ReadEarlyData<'a> {
     common: &'a mut CommonState,
 }
 
-/// A shared reference cannot change anything, so a panic leaves no partial change.
+/// A shared reference allows no change, so a panic cannot leave a partial one.
 impl RefUnwindSafe for ReadEarlyData<'_> {}
 
 impl<'a> ReadEarlyData<'a> {

@@ -22,7 +22,7 @@ pub struct Reader<'a> {
     common: &'a mut CommonState,
 }
 
-/// A shared reference cannot change anything, so a panic leaves no partial change.
+/// A shared reference allows no change, so a panic cannot leave a partial one.
 impl RefUnwindSafe for Reader<'_> {}
 
 impl<'a> Reader<'a> {
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The text that rustls prints, address included, because programs compare it.
+/// The text that rustls prints, URL included, because programs compare it.
 const UNEXPECTED_EOF_MESSAGE: &str = "peer closed connection without sending TLS close_notify: \
      https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof";
 

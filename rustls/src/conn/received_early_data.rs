@@ -12,7 +12,7 @@ use rustls_core::copy;
 #[derive(Default)]
 pub(crate) struct ReceivedEarlyData {
     bytes: Vec<u8>,
-    /// The number of bytes that were read.
+    /// The number of bytes that have been read.
     read: usize,
 }
 

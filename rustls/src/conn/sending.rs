@@ -350,9 +350,9 @@ impl CommonState {
             .map_err(|error| self.in_place_failed(error))
     }
 
-    /// Ends the connection if the record cannot be sealed with more room either. If the cipher
-    /// failed, a sequence number is used up, and the partial record cannot be sent. All other
-    /// errors change nothing.
+    /// Ends the connection if the record could not be sealed with more room. If the cipher failed,
+    /// a sequence number is used up, and the partial record cannot be sent. All other errors change
+    /// nothing.
     #[cold]
     fn in_place_failed(&mut self, error: SealInPlaceError) -> InPlaceError {
         if let SealInPlaceError::Exhausted | SealInPlaceError::Failed = error {
@@ -387,7 +387,7 @@ impl CommonState {
     }
 }
 
-/// The reason that application data was not encrypted.
+/// The reason why application data was not encrypted.
 #[derive(Debug)]
 pub enum EncryptError {
     /// The output is too short; nothing has changed.

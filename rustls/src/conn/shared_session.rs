@@ -26,7 +26,8 @@ impl SharedSession {
 }
 
 impl SessionInUse for SharedSession {
-    /// Does nothing if the other half has done it: the store may have a newer session by now.
+    /// Does nothing if the other half has already done it, because the store may have a newer
+    /// session by now.
     fn forget(&self) {
         if !self.0.is_forgotten.swap(true, Ordering::Relaxed) {
             self.0.session.forget();

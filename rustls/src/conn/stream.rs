@@ -81,7 +81,7 @@ where
         }
         // with nothing to write, `complete_io` would wait for input
         if self.conn.wants_write() {
-            // ignore the error, because plaintext was accepted; the next call meets the same socket
+            // ignore the error, because plaintext was accepted; the next call gets the same socket
             // error
             let _ = self.conn.complete_io(self.sock);
         }

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use crate::conn::sending::EncryptError;
 
-    /// Returns a `write` that checks the bytes there before, and writes ten bytes.
+    /// Returns a `write` that checks the bytes already there, and writes ten bytes.
     fn write_ten(before: &[u8]) -> impl FnMut(&mut [u8]) -> Result<usize, EncryptError> {
         move |out| match out.first_chunk_mut::<10>() {
             Some(out) => {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn grows_to_the_required_size() {
+    fn the_vec_grows_to_the_required_size() {
         let mut out = vec![1, 2, 3];
         assert_eq!(write_to_vec(&mut out, 3, write_ten(&[0; 10])).unwrap(), 10);
         assert_eq!(out, [&[1, 2, 3][..], &[7; 10]].concat());
@@ -102,7 +102,7 @@ mod tests {
 
     /// Zeroing bytes that are already initialised would cost time for each record.
     #[test]
-    fn does_not_zero_initialised_bytes() {
+    fn initialised_bytes_are_not_zeroed() {
         let mut out = vec![5; 40];
         let (len, memory) = (out.len(), out.as_ptr());
         for used in [0, 10, 25] {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_behind_the_end_is_zeroed() {
+    fn a_gap_after_the_end_is_zeroed() {
         let mut out = vec![1];
         assert_eq!(write_to_vec(&mut out, 3, write_ten(&[0; 10])).unwrap(), 10);
         assert_eq!(out, [&[1, 0, 0][..], &[7; 10]].concat());

@@ -128,8 +128,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     }
 
     /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Ready if it waits for none; the task of `cx` is woken when it is worth polling
-    /// again.
+    /// result. Returns `Ready` if the handshake waits for none. Otherwise, the task of `cx` is
+    /// woken when it is worth polling again.
     ///
     /// Call it after [`ConnectionState::WaitingForOperation`]. Dropping the connection drops the
     /// operation.
@@ -163,8 +163,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
-    /// Returns unread data again, or processes records until the application has to act. `first` is
-    /// the result of the first record if it was already processed.
+    /// Returns unread data again, or processes records until the application must act. `first` is
+    /// the result of the first record if that has already been processed.
     #[inline(never)]
     fn process_all<'c, 'i>(
         &'c mut self,
@@ -372,7 +372,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// Returns [`Error::General`] if one of these holds:
     ///
     /// - the configuration does not set `enable_secret_extraction`;
-    /// - output is queued, or a KeyUpdate that the peer requested was not sent yet (call
+    /// - output is queued, or a KeyUpdate that the peer requested has not been sent yet (call
     ///   `refresh_traffic_keys`);
     /// - received data is unread, including part of a record or of a message;
     /// - the crypto provider does not export keys.
@@ -430,12 +430,12 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
     pub discard: usize,
 
     /// The next action for the application, or the error that ended the connection. After an error,
-    /// further calls return the alert to send, and then the error again. All bytes passed to them
-    /// are to be discarded.
+    /// further calls return the alert to send, and then the error again. Discard all bytes passed
+    /// to them.
     ///
-    /// After the peer's close_notify, a sending error is returned by the call that sends and not as
-    /// a state: [`PeerClosed`](ConnectionState::PeerClosed) and [`Closed`](ConnectionState::Closed)
-    /// still follow.
+    /// After the peer's close_notify, a sending error is returned by the call that sends, not here:
+    /// [`PeerClosed`](ConnectionState::PeerClosed) and [`Closed`](ConnectionState::Closed) still
+    /// follow.
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
 }
 
@@ -483,7 +483,7 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// that may already send gets its writer from
     /// [`UnbufferedConnectionCommon::write_traffic`].
     ///
-    /// Only connections with [`UnbufferedConnectionCommon::set_async`] return it.
+    /// Only returned by connections with [`UnbufferedConnectionCommon::set_async`].
     WaitingForOperation,
 
     /// The handshake is complete: send application data, or receive more bytes.
@@ -626,7 +626,7 @@ pub enum EncodeError {
     /// The output is too short; nothing has changed.
     InsufficientSize(InsufficientSizeError),
 
-    /// The record was already encoded.
+    /// The record has already been encoded.
     AlreadyEncoded,
 }
 

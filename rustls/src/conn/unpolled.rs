@@ -8,7 +8,7 @@ use crate::handshake::operation::Call;
 use crate::logging::warn;
 
 /// The number of calls without a poll after which a warning is logged. Code that polls never makes
-/// as many calls before its first poll.
+/// that many calls before its first poll.
 const MOST: u8 = 16;
 
 /// Counts the calls from the start of a wait to the first poll.
@@ -20,7 +20,7 @@ pub(crate) struct Unpolled {
     waits_for: Option<Call>,
     /// True if a call has reported to the application that the handshake waits.
     is_reported: bool,
-    /// True once the log has the warning.
+    /// True once the warning has been logged.
     is_logged: bool,
 }
 

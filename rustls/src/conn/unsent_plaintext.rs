@@ -37,7 +37,7 @@ impl UnsentPlaintext {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfMemory`] if memory cannot be allocated; nothing has changed then.
+    /// Returns [`OutOfMemory`] if memory cannot be allocated, and changes nothing.
     #[cfg(feature = "std")]
     pub(crate) fn append(&mut self, payload: &OutboundChunks<'_>) -> Result<(), OutOfMemory> {
         if payload.is_empty() {

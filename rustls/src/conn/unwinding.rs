@@ -6,15 +6,15 @@
 //! received or sealed before is unchanged.
 //!
 //! Every public method that may reach the application's code through `&mut self` does so inside
-//! [`fail_on_panic`] or a [`PanicGuard`]. The functions below it need no guard of their own. Three
-//! cases need none:
+//! [`fail_on_panic`] or a [`PanicGuard`]. The functions that it calls need no other guard. Three
+//! cases need none at all:
 //!
 //! - A method that takes `self` drops the connection if it panics.
 //! - A transport is called between two operations, when the connection is consistent. After its
 //!   panic, the connection continues, as after an error of the transport.
 //! - A writer that fails, `WriteAccess::send` or the split `Sender`, removes the session from the
-//!   application's store. The failure is recorded before, and the session is taken out, so that no
-//!   later call can repeat the removal.
+//!   application's store. It first records the failure and takes the session out, so that no later
+//!   call can repeat the removal.
 
 use core::mem;
 

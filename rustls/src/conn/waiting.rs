@@ -12,8 +12,8 @@ use crate::record::{ALERT_LEN, HEADER_LEN};
 const PROTECTED_ALERT_LEN: usize = ALERT_LEN + 1 + TAG_LEN;
 
 impl CommonState {
-    /// True if the handshake waits for an operation, and the record at the front of `buf` has to
-    /// wait as well. An alert need not, unless it comes after handshake bytes or the peer's
+    /// True if the handshake waits for an operation, and the record at the front of `buf` must wait
+    /// as well. An alert need not wait, unless it comes after handshake bytes or the peer's
     /// Finished.
     ///
     /// `drops_change_cipher_spec` is true if TLS 1.3 would drop another change_cipher_spec.

@@ -11,7 +11,7 @@ pub(crate) trait EndHandshake: Send + Sync {
     fn end(&mut self);
 }
 
-/// The handshake of a sending half: at most a TLS 1.2 session is left of it.
+/// The handshake of a sending half, of which at most a TLS 1.2 session is left.
 impl EndHandshake for Option<Box<dyn EndHandshake>> {
     fn end(&mut self) {
         if let Some(mut session) = self.take() {

@@ -67,10 +67,10 @@ impl<Data: SideData> ConnectionCommon<Data> {
     }
 
     /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Ready if it waits for none; the task of `cx` is woken when it is worth polling
-    /// again.
+    /// result. Returns `Ready` if the handshake waits for none. Otherwise, the task of `cx` is
+    /// woken when it is worth polling again.
     ///
-    /// Call it while [`is_waiting`](CommonState::is_waiting) is true, which needs
+    /// Call it while [`is_waiting`](CommonState::is_waiting) is true, which only happens with
     /// [`set_async`](CommonState::set_async). Bytes passed to [`read_hs`](Self::read_hs) meanwhile
     /// are buffered. When it is ready, call [`write_hs`](Self::write_hs).
     ///
@@ -238,8 +238,8 @@ impl ServerConnection {
 
     /// Rejects early data.
     ///
-    /// Call it before the ClientHello is read, so that the client learns of it. A later call
-    /// removes the keys of 0-RTT packets.
+    /// Call it before the ClientHello is read, so that the client learns of the rejection. A later
+    /// call removes the keys of 0-RTT packets.
     ///
     /// # Panics
     ///
@@ -257,7 +257,7 @@ impl ServerConnection {
     }
 
     /// Returns the server name that the client requested (SNI, RFC 6066 §3), once its ClientHello
-    /// was read. Returns `None` if it sent none.
+    /// has been read. Returns `None` if it sent none.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
     }

@@ -64,7 +64,7 @@ use crate::record::buffer::OutgoingBuffer;
 /// }
 /// ```
 pub struct Acceptor {
-    /// `None` once the connection was returned, or has failed.
+    /// `None` once the connection has been returned, or has failed.
     connection: Option<ConnectionCommon<ServerConnectionData>>,
 }
 
@@ -108,8 +108,8 @@ impl Acceptor {
         }
     }
 
-    /// Returns the connection once the whole ClientHello was read. If it returns `None`, read more
-    /// and call it again.
+    /// Returns the connection once the whole ClientHello has been read. If it returns `None`, read
+    /// more and call it again.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Acceptor {
     }
 }
 
-/// A connection whose ClientHello was read, and which waits for a configuration.
+/// A connection whose ClientHello has been read, and which waits for a configuration.
 pub struct Accepted {
     connection: ConnectionCommon<ServerConnectionData>,
     server_name: Option<DnsName<'static>>,
@@ -176,7 +176,7 @@ impl Accepted {
     ///
     /// Call [`ConnectionCommon::write_tls`] next to send the server's messages. With
     /// [`Self::set_async`], the connection may already [wait](CommonState::is_waiting). If bytes
-    /// behind the ClientHello may have been read, also call
+    /// after the ClientHello may have been read, also call
     /// [`ConnectionCommon::process_new_packets`].
     ///
     /// # Errors

@@ -80,13 +80,13 @@ impl ServerConnection {
     }
 
     /// Returns the server name that the client requested (SNI, RFC 6066 §3), once its ClientHello
-    /// was processed. Returns `None` if it sent none.
+    /// has been processed. Returns `None` if it sent none.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
     }
 
     /// Returns the data that [`set_resumption_data`] stored in the resumed session, once the
-    /// ClientHello was processed. Returns `None` if the client does not resume a session.
+    /// ClientHello has been processed. Returns `None` if the client does not resume a session.
     ///
     /// Only this server can have written the data. But until the handshake is complete, the client
     /// may be an attacker who recorded the session's ticket.
@@ -98,9 +98,9 @@ impl ServerConnection {
 
     /// Stores `data` in the sessions of this connection. By default they store none.
     ///
-    /// Call it before the handshake is complete: it does not change sessions whose tickets were
-    /// already sent. The client cannot see `data`, unless the [ticketer](ServerConfig::ticketer)
-    /// reveals it.
+    /// Call it before the handshake is complete: it does not change sessions whose tickets have
+    /// already been sent. The client cannot see `data`, unless the
+    /// [ticketer](ServerConfig::ticketer) reveals it.
     ///
     /// # Panics
     ///
@@ -113,8 +113,8 @@ impl ServerConnection {
     /// Returns a reader of early data (0-RTT, RFC 9846 §2.3) if the client has sent any that was
     /// accepted. It remains available after the handshake.
     ///
-    /// Returns `None` before the ClientHello was processed, and if early data is not accepted. It
-    /// is accepted if all of these hold:
+    /// Returns `None` before the ClientHello has been processed, and if early data is not accepted.
+    /// It is accepted if all of these hold:
     ///
     /// - [`ServerConfig::max_early_data_size`] allows it;
     /// - the client resumes a TLS 1.3 session from the [session
@@ -129,8 +129,9 @@ impl ServerConnection {
 
     /// Rejects early data.
     ///
-    /// Call it before the ClientHello is processed, so that the client learns of it. If early data
-    /// was already accepted, the unread part is dropped, and any more of it ends the connection.
+    /// Call it before the ClientHello is processed, so that the client learns of the rejection. If
+    /// early data has already been accepted, the unread part is dropped, and any more of it ends
+    /// the connection.
     ///
     /// # Panics
     ///

@@ -43,8 +43,8 @@ impl<Data> Driver<Data> {
         Err(Error::AlertReceived(description).into())
     }
 
-    /// Handles a change_cipher_spec. TLS 1.3 drops it from the first ClientHello to the peer's
-    /// Finished, and rejects it before and after (RFC 9846 §5). TLS 1.2 handles it as a message.
+    /// Handles a change_cipher_spec. TLS 1.3 drops it between the first ClientHello and the peer's
+    /// Finished, and rejects it at any other time (RFC 9846 §5). TLS 1.2 handles it as a message.
     pub(super) fn handle_change_cipher_spec(&mut self, content: &[u8]) -> Result<(), Failure> {
         #[cfg(feature = "tls12")]
         if self.common.negotiated.version == Some(ProtocolVersion::TLSv1_2) {

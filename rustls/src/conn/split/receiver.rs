@@ -37,7 +37,7 @@ use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData}
 /// half now has something to send: the KeyUpdate that the peer has requested, or the alert for an
 /// error. If the thread of that half is idle, wake it.
 ///
-/// Dropping the receiver does not affect the sender. What the peer sends is then no longer
+/// Dropping the receiver does not affect the sender, but messages from the peer are then no longer
 /// processed, not even alerts.
 pub struct Receiver<Data> {
     driver: Driver<Data>,
@@ -54,13 +54,13 @@ impl<Data> Receiver<Data> {
         }
     }
 
-    /// True if the sending half has something to send because of received data or an error. Then
+    /// True if the sending half has something to send because of received data or an error. If so,
     /// call [`Sender::write_tls`](super::Sender::write_tls) while
     /// [`Sender::wants_write`](super::Sender::wants_write) is true.
     ///
-    /// False again once the sending half has made its next call that sends; its `wants_write` then
-    /// reports pending output. Also false if that half is closed or dropped, and after an error
-    /// without an alert for the peer, such as an alert from the peer.
+    /// It becomes false again once the sending half has made its next call that sends; its
+    /// `wants_write` then reports pending output. It is also false if that half is closed or
+    /// dropped, and after an error without an alert for the peer, such as an alert from the peer.
     pub fn sender_wants_write(&self) -> bool {
         wants_sender(&self.link)
     }
@@ -71,12 +71,12 @@ impl<Data> Receiver<Data> {
     }
 
     /// Opens the first record with application data in `incoming_tls`, in place, and processes the
-    /// records before it. `incoming_tls` are bytes received from the peer. Call it again with the
-    /// bytes after those to [`discard`](AppDataRecord::discard).
+    /// records before it. `incoming_tls` contains bytes received from the peer. Call this again
+    /// with the bytes after those to [`discard`](AppDataRecord::discard).
     ///
     /// The payload is empty if no application data is left: the rest is an incomplete record, or
     /// the peer [has closed](Self::peer_has_closed). Receive more bytes, append them to the
-    /// remaining ones, and call it again.
+    /// remaining ones, and call this again.
     ///
     /// ```
     /// # use rustls::client::ClientConnectionData;
@@ -106,8 +106,8 @@ impl<Data> Receiver<Data> {
     /// # Errors
     ///
     /// Any [`Error`] ends the connection, and each later call returns the same one. The sending
-    /// half has the alert. The exception is [`Error::General`] if data from
-    /// [`read_tls`](Self::read_tls) is unread: the connection continues.
+    /// half sends the alert. The exception is [`Error::General`] because data from
+    /// [`read_tls`](Self::read_tls) is unread: the connection then continues.
     pub fn open_in_place<'i>(
         &mut self,
         incoming_tls: &'i mut [u8],
@@ -223,9 +223,9 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection, even one of the sending half. That half has the alert for
-    /// the peer ([`Self::sender_wants_write`]). Plaintext received before can still be read, and
-    /// each later call returns the same error.
+    /// Any [`Error`] ends the connection, even one of the sending half. That half sends the alert
+    /// ([`Self::sender_wants_write`]). Plaintext received earlier can still be read, and each later
+    /// call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<ReceiverState, Error> {
         self.after_failures(Driver::process_received)?;
         Ok(ReceiverState {

@@ -185,7 +185,7 @@ impl Sender {
 
     /// Queues a close_notify: nothing more is sent (RFC 9846 §6.1), not even a KeyUpdate that the
     /// peer requests. The receiving half continues. Does nothing if a close_notify or a fatal alert
-    /// was queued before.
+    /// has already been queued.
     pub fn send_close_notify(&mut self) {
         self.after_requests(CommonState::send_close_notify);
     }
@@ -237,7 +237,7 @@ impl Sender {
         self.after_requests(CommonState::send_owed_update);
     }
 
-    /// True if a KeyUpdate that the peer requested was not sent yet.
+    /// True if a KeyUpdate that the peer requested has not been sent yet.
     fn owes_update(&self) -> bool {
         let established = self.common.established.as_ref();
         self.common.records.sending == Sending::Traffic
@@ -372,9 +372,9 @@ impl Writer<'_> {
         crate::conn::writer::Writer::new(WriteAccess::new(common, session))
     }
 
-    /// Returns [`io::ErrorKind::BrokenPipe`] once sending is over, and `written` before. The writer
-    /// of an unsplit connection drops the data instead, because programs written for 0.23 expect no
-    /// error.
+    /// Returns [`io::ErrorKind::BrokenPipe`] once sending is over, and `written` until then. The
+    /// writer of an unsplit connection drops the data instead, because programs written for 0.23
+    /// expect no error.
     #[inline]
     fn broken_pipe_if_over(&self, written: io::Result<usize>) -> io::Result<usize> {
         if self.sender.common.records.is_sending_over() {

@@ -23,8 +23,8 @@ impl<'c, 'i, Data> ReadEarlyData<'c, 'i, Data> {
 }
 
 impl ReadEarlyData<'_, '_, ServerConnectionData> {
-    /// Returns the record's early data in the buffer that received it, or `None` if it was already
-    /// taken.
+    /// Returns the record's early data in the buffer that received it, or `None` if it has already
+    /// been taken.
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
         let payload = self.conn.pending.take(self.payload)?;
         Some(Ok(AppDataRecord::new(payload)))

@@ -25,8 +25,8 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
         Self { conn, payload }
     }
 
-    /// Returns the record's application data in the buffer that received it, or `None` if it was
-    /// already taken. Later records have their own states.
+    /// Returns the record's application data in the buffer that received it, or `None` if it has
+    /// already been taken. Later records have their own states.
     #[inline]
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
         let payload = self.conn.pending.take(self.payload)?;
