@@ -36,10 +36,10 @@ pub(crate) trait Machine<Data>: Send + Sync {
         self.wait().is_none()
     }
 
-    /// Returns what the handshake waits for, if it does.
+    /// Returns the call that the handshake waits for, if any.
     fn wait(&self) -> Option<Wait>;
 
-    /// Polls the operation that the handshake waits for. Ready if there is none.
+    /// Polls the operation that the handshake waits for. Returns `Ready` if there is none.
     fn poll_operation(
         &mut self,
         task: &mut core::task::Context<'_>,
@@ -75,9 +75,9 @@ pub(crate) struct Context<'a, Data> {
 
 /// A TLS 1.2 session that a connection offers, resumes or has created.
 ///
-/// RFC 5246 §7.2.2: it must not be resumed after a fatal alert. Only the driver forgets it, once
-/// the failure is recorded and all secrets are dropped: the store belongs to the application, and
-/// may panic.
+/// RFC 5246 §7.2.2: it must not be resumed after a fatal alert. Only the driver forgets it, after
+/// the failure is recorded and all secrets are dropped, because the store belongs to the
+/// application and may panic.
 #[cfg(feature = "tls12")]
 pub(crate) trait SessionInUse: Send + Sync {
     /// Removes the session from its store.

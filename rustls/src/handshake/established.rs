@@ -249,8 +249,8 @@ fn extract_tls13(
     Ok(extracted?)
 }
 
-/// Replaces `secret` with the next one if the keys of that can be extracted, and returns them. A
-/// key that was skipped could never be extracted again.
+/// Replaces `secret` with the next one, and returns the keys derived from that. If they cannot be
+/// extracted, changes nothing: a skipped key could never be extracted again.
 fn extract_next(
     suite: &'static Tls13CipherSuite,
     secret: &mut OkmBlock,
@@ -347,7 +347,7 @@ pub(crate) struct SendingSecrets {
     /// True if this side has requested a KeyUpdate, and none has arrived since. With a link, the
     /// link stores this.
     awaits_update: bool,
-    /// True if the peer has requested a KeyUpdate, and none was sent since.
+    /// True if the peer has requested a KeyUpdate, and none has been sent since.
     owes_update: bool,
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct Operation<S, Data> {
 /// The function that continues a handshake after its calls have returned.
 type Continuation<S, Data> = Box<dyn FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send>;
 
-/// A handshake's wait: for a call, while only some records are opened.
+/// A wait of the handshake for a call, during which only some records may be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) call: Call,
@@ -155,7 +155,7 @@ where
     }
 }
 
-/// Runs `operation` like [`run`], of a connection that may wait. `current_call` names the pending
+/// Runs `operation` like [`run`], for a connection that may wait. `current_call` names the pending
 /// call if there are several.
 pub(crate) fn run_async<S, Data, C>(
     wait: Wait,

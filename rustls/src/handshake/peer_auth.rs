@@ -18,19 +18,19 @@
 //!                                                           signature is valid
 //! ```
 //!
-//! With rules, the signature comes first: if known chains were looked up before, anybody who
+//! With rules, the signature comes first: if known chains were looked up earlier, anybody who
 //! presents a public certificate could measure whether its owner is known. For the same reason, a
 //! rejected peer causes the same work whether its chain is known or not. If the signature is
-//! invalid, or valid but for another name (an attacker may relay a handshake to another server),
-//! the chain is not looked up but verified in full. An error of the chain comes before that of the
-//! signature, as in the other order.
+//! invalid, or the chain is for another name (an attacker may relay a handshake to another server),
+//! the chain is not looked up but verified in full. If both are wrong, the error of the chain is
+//! returned rather than that of the signature, as in the other order.
 //!
 //! The map of known chains never holds a long one. So a server verifies a long client chain on
 //! arrival, as if the verifier had no rules. Most clients that send a long chain without having its
 //! key are then rejected, and the server need not hold their chains.
 //!
 //! - [`verifier`]: one interface to the verifiers of both sides.
-//! - [`chain_check`]: the calls of a verifier for one chain, and what its verdict is worth later.
+//! - [`chain_check`]: the calls of a verifier for one chain, and the later use of its verdict.
 
 mod chain_check;
 mod verifier;
@@ -217,7 +217,7 @@ impl ReceivedChain {
         let chain = self.chain.to_chain();
         let time = match check.callbacks {
             Callbacks::Sync => time,
-            // the verification of the signature may have waited
+            // time may have passed while the signature was verified
             Callbacks::Async => now()?,
         };
         if signature.is_ok() && check.still_accepts(&chain, time) {

@@ -71,7 +71,7 @@ pub(crate) trait Transport {
     /// Ends the sending of early data.
     fn end_early_data(&mut self);
 
-    /// Stops protecting messages, as a HelloRetryRequest demands. Also ends early data.
+    /// Stops protecting messages, as a HelloRetryRequest requires. Also ends early data.
     fn drop_sending_secret(&mut self);
 
     /// Opens all later input with the keys of `secret`. The keys of [`Level::Application`] end the
@@ -150,7 +150,7 @@ pub(crate) trait Transport {
     /// one.
     fn retire_sending_key(&mut self);
 
-    /// True if something was sent under the current key.
+    /// True if something has been sent under the current key.
     fn has_used_sending_key(&self) -> bool;
 
     /// True if the current sending key may protect `len` more bytes (RFC 9846 §5.5).

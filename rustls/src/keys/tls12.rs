@@ -68,8 +68,8 @@ impl Randoms {
     }
 }
 
-/// The master secret of a session. It stays at one address until it is dropped, and is zeroized
-/// then. Connections and stores share it, so moving them leaves no copy behind.
+/// The master secret of a session. It stays at one address until it is dropped and zeroized.
+/// Connections and stores share it, so moving them leaves no copy behind.
 #[derive(Clone)]
 pub(crate) struct SessionSecret(Arc<Zeroizing<[u8; MASTER_SECRET_LEN]>>);
 
@@ -275,7 +275,7 @@ pub(crate) struct KeyBlock {
 }
 
 impl KeyBlock {
-    /// Creates the encrypter for this side, which is `sender`.
+    /// Creates the encrypter of the side `sender`.
     pub(crate) fn encrypter(&self, sender: Side) -> Box<dyn MessageEncrypter> {
         with_deep_stack_erased(|| {
             let (key, iv, explicit) = self.keys(sender);
@@ -283,7 +283,7 @@ impl KeyBlock {
         })
     }
 
-    /// Creates the decrypter for the records of the peer, whose side is `sender`.
+    /// Creates the decrypter for records of the side `sender`.
     pub(crate) fn decrypter(&self, sender: Side) -> Box<dyn MessageDecrypter> {
         with_deep_stack_erased(|| {
             let (key, iv, _) = self.keys(sender);
@@ -317,7 +317,7 @@ impl KeyBlock {
     ///
     /// # Errors
     ///
-    /// Same as for [`Self::extract_sending`].
+    /// Returns the errors of [`Self::extract_sending`].
     pub(crate) fn extract_receiving(&self, side: Side) -> Result<ConnectionTrafficSecrets, Error> {
         self.extract(match side {
             Side::Client => Side::Server,

@@ -296,7 +296,7 @@ impl TrafficSecret<'_> {
             expand_label_slice(self.expander, b"iv", &[], iv).expect(SHORT_ENOUGH);
         });
         let key = AeadKey::written_by(self.suite.aead_alg.key_len(), |key| {
-            // a provider's key may have unused bytes, to which a move copies what is on the stack
+            // a provider's key may have unused bytes, into which a move copies old stack content
             with_erased_stack(|| expand_label_slice(self.expander, b"key", &[], key))
                 .expect(SHORT_ENOUGH);
         });

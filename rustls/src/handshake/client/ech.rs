@@ -108,8 +108,8 @@ impl Ech {
         }
     }
 
-    /// True once ECH was rejected. RFC 9849 §6.1.7: the peer then authenticates only for the public
-    /// name, and nothing it says is reported or kept.
+    /// True once ECH has been rejected. RFC 9849 §6.1.7: the peer then authenticates only for the
+    /// public name, and nothing it says is reported or kept.
     pub(crate) fn is_rejected(&self) -> bool {
         matches!(self, Self::Rejected(_))
     }
@@ -118,8 +118,8 @@ impl Ech {
     ///
     /// # Errors
     ///
-    /// Returns [`PeerMisbehaved::UnsolicitedEchExtension`] if it answers nothing, and a decoding
-    /// error if it is malformed.
+    /// Returns [`PeerMisbehaved::UnsolicitedEchExtension`] if the client sent no extension that the
+    /// server may answer, and a decoding error if the extension is malformed.
     pub(crate) fn read_encrypted_extensions(&mut self, body: Option<&[u8]>) -> Result<(), Error> {
         let Some(body) = body else {
             return Ok(());
@@ -144,7 +144,7 @@ impl Ech {
     /// # Errors
     ///
     /// Returns [`PeerIncompatible::ServerRejectedEncryptedClientHello`] if ECH was rejected. The
-    /// server has authenticated itself for the public name, and so its `retry_configs`.
+    /// server has authenticated itself for the public name, and thereby its `retry_configs`.
     pub(crate) fn check_not_rejected(&mut self) -> Result<(), PeerIncompatible> {
         match self {
             Self::Rejected(rejected) => Err(PeerIncompatible::ServerRejectedEncryptedClientHello(

@@ -43,7 +43,7 @@ pub(crate) struct Offer {
     pub(crate) server_name: ServerName<'static>,
     pub(crate) alpn_protocols: Vec<Vec<u8>>,
     pub(crate) random: Random,
-    /// The legacy_session_id: names the offered session, or is random, or empty.
+    /// The legacy_session_id, which names the offered session, is random, or is empty.
     pub(crate) session_id: SessionId,
     /// The id that accompanies a ticket of TLS 1.2, unless `session_id` is already random.
     #[cfg(feature = "tls12")]
@@ -51,7 +51,7 @@ pub(crate) struct Offer {
     /// The TLS 1.2 session that is offered.
     #[cfg(feature = "tls12")]
     pub(crate) tls12_session: Option<Tls12ClientSessionValue>,
-    /// The group that this server chose before, from the session store.
+    /// The group that this server chose earlier, from the session store.
     pub(crate) kx_hint: Option<NamedGroup>,
     /// The use of Encrypted ClientHello in the hello.
     pub(crate) ech: Ech,
@@ -98,7 +98,7 @@ impl Offer {
         })
     }
 
-    /// Looks up the group that this server chose before.
+    /// Looks up the group that this server chose earlier.
     pub(crate) fn find_kx_hint(&mut self) {
         let config = &self.config;
         let store = config.resumption.store.as_ref();
@@ -301,8 +301,8 @@ impl Offer {
         self.tls13_groups().find(|group| group.name() == name)
     }
 
-    /// Returns the group for the first key share: the one that this server chose before, or the
-    /// most preferred.
+    /// Returns the group for the first key share: the one that this server chose earlier, or the
+    /// most preferred one.
     pub(crate) fn first_group(&self) -> Result<&'static dyn SupportedKxGroup, Error> {
         self.kx_hint
             .and_then(|hint| self.offered_group(hint))

@@ -142,8 +142,8 @@ impl OfferedSession {
         transcript
     }
 
-    /// Starts to send early data. `client_hello` is the hash of the first ClientHello, which was
-    /// sent.
+    /// Starts to send early data. `client_hello` is the hash of the first ClientHello, which has
+    /// been sent.
     pub(crate) fn start_early_data(
         &self,
         offer: &Offer,

@@ -22,7 +22,7 @@ pub(crate) struct SentHello {
     pub(crate) shares: Option<KeyShares>,
     /// The message, header included. With ECH it is the ClientHelloInner.
     pub(crate) encoded: Vec<u8>,
-    /// The ClientHelloOuter, as long as the server may use it instead.
+    /// The ClientHelloOuter, while the server may still use it instead.
     pub(crate) outer: Option<Box<OuterHello>>,
     /// The transcript up to this message, if it exists already. It exists if a binder was computed
     /// (with the session's hash), or after a HelloRetryRequest.

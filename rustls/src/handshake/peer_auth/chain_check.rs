@@ -113,8 +113,8 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
             .map_err(Failure::rejected_by_verifier)
     }
 
-    /// Looks up the acceptance of `chain` by an earlier handshake. The peer must have signed this
-    /// handshake before.
+    /// Looks up the acceptance of `chain` by an earlier handshake. The peer must already have
+    /// signed this handshake.
     pub(super) fn find_known(&self, chain: &PeerChain, now: UnixTime) -> Option<Verdict> {
         let acceptance = self.known.find(self.basis?, chain, now)?;
         Some(Verdict {
@@ -142,7 +142,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
     /// Returns the first time at which the verdict may change, if the verifier knows it.
     ///
     /// A wrapper without rules may have verified at a time other than the clock's. Its proof is
-    /// that of the inner verifier, whose end may be past.
+    /// that of the inner verifier, whose end may lie in the past.
     pub(super) fn until(&self, proof: &Proof, now: UnixTime) -> Option<UnixTime> {
         let is_future = |until: &UnixTime| until.as_secs() > now.as_secs();
         let has_rules_of_proof = || {

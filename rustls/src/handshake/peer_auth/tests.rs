@@ -54,7 +54,7 @@ impl Peers {
         }
     }
 
-    /// Returns the outcome, and the calls of the verifier with that for the signature, 's'.
+    /// Returns the outcome and the calls of the verifier, with 's' for the signature.
     fn handshake(&mut self, step: &Step) -> (Outcome, String) {
         let verifier = Recorded::new(step.model);
         let outcome = if self.is_server {
@@ -299,7 +299,7 @@ fn an_invalid_signature_is_rejected() {
             step
         };
         let mut peers = Peers::new(VerifiedChains::default(), is_server);
-        // the chain is unknown at first, and known at last
+        // the chain is unknown at first, and known at the end
         for step in [unsigned, PLAIN, unsigned].map(of) {
             let (outcome, calls) = peers.handshake(&step);
             assert_eq!(outcome.is_ok(), step.signs, "{step:?}, {calls}");
@@ -599,9 +599,9 @@ fn a_session_begins_with_a_young_acceptance() {
     }
 }
 
-/// A proof by other rules may have ended already. Then its end limits no session.
+/// A proof by other rules may have ended already. Its end then limits no session.
 #[test]
-fn a_past_end_counts_under_own_rules_only() {
+fn a_past_end_counts_only_under_the_verifiers_own_rules() {
     let without_rules = Wrapper {
         forwards_rules: false,
         ..Wrapper::NONE

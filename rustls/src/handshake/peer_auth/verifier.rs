@@ -35,8 +35,8 @@ pub(crate) trait PeerVerifier: Sync {
         callbacks: Callbacks,
     ) -> impl Future<Output = Result<Proof, Error>> + Send;
 
-    /// Checks what an acceptance of the chain does not prove. After false, the chain must be
-    /// verified in full.
+    /// Checks what an acceptance of the chain does not prove. If it returns false, the chain must
+    /// be verified in full.
     fn recheck_chain(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -30,8 +30,9 @@ pub(crate) fn server_name(
     }
 }
 
-/// Calls the resolver for a certificate for a client that can verify `signature_schemes`, which are
-/// those of its signature_algorithms if `None`. Fails with access_denied if there is none.
+/// Calls the resolver to choose a certificate for a client that can verify `signature_schemes`, or
+/// if that is `None`, the schemes in its signature_algorithms. Fails with access_denied if there is
+/// no certificate.
 pub(crate) async fn resolve_certificate<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
     signature_schemes: Option<Vec<SignatureScheme>>,
@@ -63,7 +64,7 @@ pub(crate) async fn resolve_certificate<M: CallMode>(
     };
     let resolved = match M::CALLBACKS.future(|| resolver.resolve_async(view())) {
         Some(future) => {
-            // there may be as many as fit into the message
+            // drop the schemes while waiting, because there may be as many as fit into the message
             drop(signature_schemes);
             hello.wait(Call::Certificate, future).await
         }

@@ -1,8 +1,8 @@
 //! A ClientHello while the server negotiates.
 //!
 //! A call of the application may take long, and many connections may wait at the same time. A
-//! ClientHello of 64 KiB can decode to lists of 890 KiB, so a connection that waits holds the
-//! encoded message only, and decodes it again afterwards. Decisions are made once.
+//! ClientHello of 64 KiB can decode to lists of 890 KiB, so a waiting connection holds only the
+//! encoded message, and decodes it again afterwards. Each decision is made only once.
 
 use alloc::boxed::Box;
 use core::future::{Future, poll_fn};
@@ -37,7 +37,7 @@ pub(crate) struct ReceivedHello<'r, 'a, M> {
 pub(crate) struct HeldHello<'a> {
     encoded: &'a [u8],
     decoded: Decoded<'a>,
-    /// The call that is pending, for the log. `None` if no call can be.
+    /// The pending call, for the log; `None` if no call can be pending.
     current_call: Option<&'a CurrentCall>,
 }
 
@@ -108,7 +108,8 @@ impl<'a> HeldHello<'a> {
         }
     }
 
-    /// Waits for `future`, which runs `call`. Drops the decoded message if it takes time.
+    /// Waits for `future`, which runs `call`. Drops the decoded message if the future is not ready
+    /// at once.
     pub(crate) async fn wait<T>(&mut self, call: Call, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         poll_fn(|task| {

@@ -63,7 +63,7 @@ impl SessionFacts<'_> {
     }
 
     /// Returns the client if its certificates, or their absence, are still accepted at the time
-    /// `now`. Calls the verifier, which may be slow, so callers do it last.
+    /// `now`. Calls the verifier, which may be slow, so callers do this last.
     pub(crate) async fn accept_client(
         &self,
         config: &ServerSettings,
@@ -82,8 +82,8 @@ impl SessionFacts<'_> {
         }
     }
 
-    /// RFC 9846 §4.7.1 recommends to respect the certificate's expiry and revocation. The
-    /// verifier's roots and rules may have changed as well.
+    /// Verifies the client's certificates again. RFC 9846 §4.7.1 recommends respecting their expiry
+    /// and revocation, and the verifier's roots and rules may have changed as well.
     async fn accept_chain(
         &self,
         chain: &[CertificateDer<'_>],
@@ -124,7 +124,7 @@ mod tests {
             (true, true, false),
             (true, false, true),
             (false, false, true),
-            // no client is asked
+            // clients are not asked for a certificate
             (false, true, true),
         ] {
             let verifier = Settings {
@@ -140,7 +140,7 @@ mod tests {
             };
             let client = accept(&no_facts());
             assert_eq!(client.is_some(), is_accepted);
-            // no acceptance of certificates belongs to it
+            // it has no acceptance of certificates
             let anonymous = SessionFacts {
                 client_acceptance: facts().client_acceptance,
                 ..no_facts()

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_in_the_rfc() {
+    fn the_content_matches_the_example_in_the_rfc() {
         // RFC 9846 §4.5.2, with a hash of 32 bytes 01
         let expected = [
             &[0x20; 64][..],

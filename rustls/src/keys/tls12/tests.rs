@@ -115,7 +115,7 @@ impl Vector {
 }
 
 #[test]
-fn master_secrets() {
+fn master_secrets_follow_from_the_key_exchange() {
     for vector in VECTORS {
         let plain = vector.secret(None);
         assert_eq!(hex(plain.as_bytes()), vector.master_secret);
@@ -169,7 +169,7 @@ fn a_cipher_without_explicit_nonce_gets_none() {
 }
 
 #[test]
-fn verify_data_of_either_side() {
+fn each_side_has_its_own_verify_data() {
     for vector in VECTORS {
         let keys = vector.extended_secret().key_block();
         let client = keys.verify_data(Side::Client, &vector.hash());

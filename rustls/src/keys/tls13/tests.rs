@@ -264,7 +264,7 @@ fn the_early_secret_depends_on_the_psk() {
 }
 
 #[test]
-fn the_next_traffic_secret() {
+fn the_next_traffic_secret_follows_from_the_current_one() {
     let secret: Vec<u8> = (0..48).collect();
     assert_hex(
         derived(|next| {
@@ -290,7 +290,7 @@ fn the_next_traffic_secret() {
 }
 
 #[test]
-fn exporters() {
+fn exporters_derive_from_label_and_context() {
     let suite = suite(CipherSuite::TLS13_AES_256_GCM_SHA384);
     let secret: Vec<u8> = (0..48).collect();
     let secret = OkmBlock::new(&secret);

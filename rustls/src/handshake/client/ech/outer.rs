@@ -27,7 +27,7 @@ pub(crate) struct OuterHello {
     maximum_name_length: u8,
     cipher_suite: HpkeSymmetricCipherSuite,
     config_id: u8,
-    /// The encapsulated key of the HPKE context. Empty once it was sent.
+    /// The encapsulated key of the HPKE context. Empty once it has been sent.
     enc: Vec<u8>,
     /// The HPKE context. It counts its messages, so the second ClientHello must be opened after the
     /// first (RFC 9849 §6.1.5).
@@ -72,8 +72,8 @@ impl OuterHello {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if the message would be too long; nothing is encrypted then. Also
-    /// returns errors of HPKE, and [`Error::FailedToGetRandomBytes`].
+    /// Returns [`Error::General`] if the message would be too long, without encrypting anything.
+    /// Also returns errors of HPKE, and [`Error::FailedToGetRandomBytes`].
     pub(crate) fn seal(
         &mut self,
         inner: ClientHello<'_>,

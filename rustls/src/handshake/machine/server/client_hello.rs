@@ -44,7 +44,7 @@ pub(crate) struct WaitClientHello {
     retry: Option<Box<Retry>>,
 }
 
-/// The decision about a ClientHello. Nothing was sent yet.
+/// The decision about a ClientHello. Nothing has been sent yet.
 #[allow(clippy::large_enum_variant)] // destructured immediately: a box would only allocate
 enum Decision<'a> {
     Tls13(tls13::server::negotiation::Decision<'a>),
@@ -179,7 +179,7 @@ fn negotiate_async(
     operation::run_async(wait, Some(current_call), negotiating, cx)
 }
 
-/// Stores the client's transport parameters, which are checked.
+/// Stores the client's transport parameters, which have been checked.
 fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Result<(), Failure> {
     let carrier = transport.carrier();
     let Some(typ) = carrier.parameters_extension() else {
@@ -189,8 +189,8 @@ fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Resu
     transport.set_peer_parameters(&parameters)
 }
 
-/// Decides on the answer to a ClientHello. Calls the application, and touches nothing of the
-/// connection but the facts that its accessors report.
+/// Decides on the answer to a ClientHello. Calls the application, and changes nothing of the
+/// connection except the facts that its accessors report.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
 async fn negotiate<'a>(
@@ -290,7 +290,7 @@ fn check_signature_algorithms(hello: &ClientHello<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Chooses the protocol version. No other code does.
+/// Chooses the protocol version. No other code chooses it.
 fn select_version(
     hello: &ClientHello<'_>,
     config: &ServerSettings,

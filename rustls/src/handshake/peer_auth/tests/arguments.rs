@@ -151,7 +151,7 @@ fn both_methods_receive_all_of_the_handshake() {
     }
 }
 
-/// A verifier with the methods of 0.23 only.
+/// A verifier with only the methods of 0.23.
 #[derive(Debug)]
 struct Plain;
 

@@ -51,7 +51,7 @@ impl WaitServerHelloDone {
         }
     }
 
-    /// True if a CertificateRequest may follow. Only one may.
+    /// True if a CertificateRequest may follow. Only one is allowed.
     pub(super) fn accepts_request(&self) -> bool {
         self.client_auth.is_none()
     }

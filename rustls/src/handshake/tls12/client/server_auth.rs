@@ -40,8 +40,8 @@ impl WaitCertificate {
     ) -> Result<WaitServerKeyExchange, Failure> {
         // RFC 5246 §7.4.2: the server must have at least one certificate
         if certificate.0.is_empty() {
-            // the error maps to another alert, for clients without certificates. This alert is that
-            // of TLS 1.3
+            // the error alone would map to the alert for clients without certificates, so name the
+            // alert of TLS 1.3
             return Err(Failure::new(
                 Error::NoCertificatesPresented,
                 AlertDescription::DecodeError,
@@ -99,7 +99,7 @@ impl WaitServerKeyExchange {
         let handshake = &mut *self.handshake;
         let (client, server) = (&handshake.randoms.client, &handshake.randoms.server);
         let content = params.signed_content(client, server);
-        // an error is returned only if the signature is valid
+        // check the parameters now, but return their error only if the signature is valid
         let group = check_params(&params, &handshake.offer);
         let public = params.public().to_vec();
         handshake.transcript.add(encoded);
@@ -139,7 +139,7 @@ impl WaitServerKeyExchange {
     }
 }
 
-/// Returns the group of `params`, whose public value is acceptable.
+/// Returns the group of `params`, if it was offered and the public value is acceptable.
 fn check_params(
     params: &ServerKeyExchangeParams<'_>,
     offer: &Offer,

@@ -29,8 +29,8 @@ use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParam
 /// signature.
 const OTHERS_LEN: usize = 1024;
 
-/// Sends everything up to ServerHelloDone, and waits for the client's flight. A signature, with one
-/// of `schemes`, that takes time comes first.
+/// Sends everything up to ServerHelloDone, signed with one of `schemes`, and waits for the client's
+/// flight. If signing takes time, sends nothing until it is done.
 pub(super) fn send_flight(
     handshake: Handshake,
     parameters: &Parameters,

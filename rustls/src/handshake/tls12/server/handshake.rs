@@ -43,7 +43,7 @@ pub(super) struct Handshake {
     pub(super) is_stored: bool,
     /// True if the ServerHello has promised a ticket (RFC 5077 §3.2).
     pub(super) sends_ticket: bool,
-    /// `None` if the clock failed. No session is kept then.
+    /// `None` if the clock failed, in which case no session is kept.
     pub(super) now: Option<UnixTime>,
     /// The time at which client and server authenticated with certificates, in seconds since 1970.
     pub(super) authenticated_at: u64,
@@ -110,8 +110,8 @@ impl Handshake {
 
 impl WaitChangeCipherSpec {
     /// Keeps the session: stores `to_store`, or seals a ticket. Then sends the server's Finished,
-    /// and continues with `next`. If that takes time, `opens` says which records may be opened
-    /// meanwhile.
+    /// and continues with `next`. If keeping it takes time, `opens` says which records may be
+    /// opened meanwhile.
     pub(super) fn finish(
         mut self: Box<Self>,
         to_store: Option<ServerSessionValue>,

@@ -106,7 +106,7 @@ pub(crate) async fn negotiate<M: CallMode>(
 }
 
 impl Decision {
-    /// Sends the server's flight. A signature or a ticket that takes time comes first.
+    /// Sends the server's flight. If a signature or a ticket takes time, waits for it first.
     pub(crate) fn send_flight(
         self,
         config: ServerSettings,

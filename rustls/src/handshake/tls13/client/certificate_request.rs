@@ -18,7 +18,7 @@ use crate::handshake::tls13::certificate_compression::choose_compressor;
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;
 
-/// Waits for the server's Certificate or its CertificateRequest. EncryptedExtensions were accepted.
+/// Waits for the server's Certificate or its CertificateRequest, after EncryptedExtensions.
 pub(crate) struct WaitCertificateOrRequest {
     handshake: Box<Handshake>,
     /// True if the client has a certificate of the type that the server accepts.

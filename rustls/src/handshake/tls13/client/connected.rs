@@ -24,7 +24,8 @@ pub(crate) struct Connected {
     resumption_secret: Option<OkmBlock>,
     config: PastClientSettings,
     server_name: ServerName<'static>,
-    /// The verification of the server's certificates, by this connection or before its session.
+    /// The verification of the server's certificates, by this connection or by the one that began
+    /// its session.
     verification: Option<Verification>,
 }
 

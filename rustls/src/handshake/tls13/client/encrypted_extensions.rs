@@ -118,8 +118,8 @@ impl WaitEncryptedExtensions {
         Ok(())
     }
 
-    /// Checks that the certificate types are the offered ones. A type that was not offered has been
-    /// rejected before. Returns true if the client may be asked for a certificate.
+    /// Checks that the certificate types are the offered ones. A type that was not offered has
+    /// already been rejected. Returns true if the client may be asked for a certificate.
     fn check_certificate_types(
         &self,
         extensions: &EncryptedExtensions<'_>,

@@ -77,7 +77,7 @@ impl WaitFinished {
 
 impl Handshake {
     /// Installs the keys of application data. `server_finished` is the hash of the messages up to
-    /// the server's Finished; the client's Finished was sent.
+    /// the server's Finished. The client's Finished has already been sent.
     fn connect(
         self: Box<Self>,
         server_finished: &hash::Output,

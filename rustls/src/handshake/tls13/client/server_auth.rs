@@ -66,8 +66,8 @@ impl WaitCertificate {
         // RFC 9846 §4.5.1.3: the server must have at least one certificate. Decoding has checked
         // that entries have no extension but status_request, which is always offered
         let Some(end_entity) = certificate.entries.first() else {
-            // RFC 9846 §4.5.1.3: decode_error. The error maps to another alert, for clients without
-            // certificates
+            // RFC 9846 §4.5.1.3: decode_error. The error alone would map to the alert for clients
+            // without certificates
             return Err(Failure::new(
                 Error::NoCertificatesPresented,
                 AlertDescription::DecodeError,

@@ -60,7 +60,7 @@ const SERVER_HELLO_LEN: usize = {
 /// NEGOTIATED: the parameters for the answer to a ClientHello.
 pub(crate) struct Agreed<'a> {
     pub(super) facts: HelloFacts,
-    /// True if a HelloRetryRequest was sent before.
+    /// True if a HelloRetryRequest has already been sent.
     pub(super) is_retried: bool,
     pub(super) parameters: Parameters<'a>,
     pub(super) authentication: Authentication,
@@ -107,8 +107,8 @@ impl Agreed<'_> {
         }
     }
 
-    /// Sends everything up to Finished, and waits for the client's flight. A signature that takes
-    /// time comes first.
+    /// Sends everything up to Finished, and waits for the client's flight. If signing takes time,
+    /// sends nothing until it is done.
     pub(crate) fn send_flight(
         mut self,
         config: ServerSettings,
@@ -238,8 +238,8 @@ impl WaitFinished {
         operation::run(Wait::before_finished(Call::Signature), signing, cx)
     }
 
-    /// Sends the `flight` with the server's Finished at its end, and installs the keys that follow
-    /// it.
+    /// Sends the `flight`, ending with the server's Finished, and installs the keys for the
+    /// messages after it.
     fn end_flight(
         &mut self,
         flight: PausedFlight,
@@ -274,8 +274,8 @@ impl WaitFinished {
         *cx.established = Some(Established::Tls13(secrets));
     }
 
-    /// Starts to send application data if it may follow the server's Finished. No certificate was
-    /// requested.
+    /// Starts to send application data if it may follow the server's Finished. Called only if no
+    /// certificate was requested.
     fn start_half_rtt_data(&self, cx: &mut ServerContext<'_>) {
         // RFC 9846 §4.5.3: the client is not authenticated yet
         if self.config.send_half_rtt_data {

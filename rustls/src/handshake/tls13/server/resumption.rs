@@ -169,7 +169,8 @@ pub(super) async fn find_session<M: CallMode>(
             index: index as u16, // below MAX_IDENTITIES
             early_data_limit: offer.accepted_limit(parameters, config, now),
             authenticated_at: session.facts.authenticated_at,
-            // shared after the client's Finished: anybody can replay a ClientHello with its binder
+            // shared only after the client's Finished, because anybody can replay a ClientHello
+            // with its binder
             client_chain: session.facts.client_chain.to_chain(chain_kind),
             client_acceptance: client.acceptance,
             application_data: session.facts.application_data.to_vec(),

@@ -17,7 +17,7 @@ use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::server_hello::{HelloRetryRequest, HelloRetryRequestExtensions};
 use crate::suites::Tls13CipherSuite;
 
-/// The decisions that a HelloRetryRequest made. The second ClientHello must lead to the same ones.
+/// The decisions made with a HelloRetryRequest. The second ClientHello must lead to the same ones.
 ///
 /// All other parameters, such as the application protocol, the certificate and the session, are
 /// chosen by the second ClientHello alone.
@@ -70,7 +70,7 @@ impl RetryNeeded {
 }
 
 impl Retry {
-    /// Creates the state behind a HelloRetryRequest for a share of the selected group. `encoded` is
+    /// Creates the state after a HelloRetryRequest for a share of the selected group. `encoded` is
     /// the first ClientHello.
     pub(super) fn new(
         hello: &ClientHello<'_>,

@@ -1,6 +1,6 @@
 //! The place of sessions: in tickets, or in the session storage.
 //!
-//! The application's code is called here: the ticketer and the storage.
+//! This module calls the application's code: the ticketer and the storage.
 
 use alloc::vec::Vec;
 use core::task::{self, Poll, ready};

@@ -125,10 +125,10 @@ impl TicketInputs {
 /// The properties that all tickets of a connection have.
 struct Terms {
     kind: TicketKind,
-    /// In seconds since 1970, like the next.
+    /// The current time, in seconds since 1970.
     now: u64,
     authenticated_at: u64,
-    /// In seconds.
+    /// The lifetime of the tickets, in seconds.
     lifetime: u32,
     max_early_data_size: u32,
 }
@@ -278,7 +278,7 @@ impl UnmadeTickets {
     }
 
     /// Makes the tickets of the handshake `finished`, and continues with `next`. If a call takes
-    /// time, the handshake's secrets are dropped before.
+    /// time, drops the handshake's secrets first.
     pub(super) fn make(
         self,
         finished: Box<WaitFinished>,
@@ -366,7 +366,7 @@ impl UnmadeTickets {
     }
 }
 
-/// Polls all tickets of `batch`. Ready once each is made, or cannot be.
+/// Polls all tickets of `batch`. Returns `Ready` once each of them has been made or has failed.
 fn poll_all(batch: &mut [(u32, Making)], task: &mut task::Context<'_>) -> Poll<()> {
     let mut is_pending = false;
     for (_, ticket) in batch {
@@ -400,7 +400,7 @@ impl MadeTickets {
         // the next one exceed 64 KiB
         let last = self.parts.last();
         if last.is_none_or(|part| part.len() + len > MAX_FRAGMENT_LEN) {
-            // for the next tickets too, which have the same length, unless there are many
+            // reserve room for the next tickets too, which have the same length, but only for a few
             let fitting = (MAX_FRAGMENT_LEN / len).max(1);
             let next = (tickets.inputs.count - number).min(fitting).min(4);
             self.parts.push(Vec::with_capacity(len * next));
