@@ -111,8 +111,8 @@ pub(crate) trait EncodeMessage {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if the message or a part of it is too long; `bytes` is unchanged
-    /// then.
+    /// Returns [`Error::General`] if the message or a part of it is too long, and leaves `bytes`
+    /// unchanged.
     fn encode_message(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         trace!("sending {:?}", Self::TYPE);
         self.encode_part(bytes)
@@ -122,7 +122,7 @@ pub(crate) trait EncodeMessage {
     ///
     /// # Errors
     ///
-    /// The errors of [`Self::encode_message`].
+    /// Returns the errors of [`Self::encode_message`].
     fn encode_part(&self, bytes: &mut Vec<u8>) -> Result<(), Error> {
         self.check_inner_lengths()?;
         let start = bytes.len();

@@ -107,7 +107,7 @@ pub enum PeerMisbehaved {
     IllegalHelloRetryRequestWithEmptyCookie,
     /// A HelloRetryRequest requests no change.
     IllegalHelloRetryRequestWithNoChanges,
-    /// A HelloRetryRequest requests a group whose share was already sent.
+    /// A HelloRetryRequest requests a group whose share has already been sent.
     IllegalHelloRetryRequestWithOfferedGroup,
     /// A HelloRetryRequest selects a cipher suite that was not offered.
     IllegalHelloRetryRequestWithUnofferedCipherSuite,

@@ -34,7 +34,7 @@ impl<Bytes: AsRef<[u8]>> EncodeMessage for CompressedCertificate<Bytes> {
 
     fn encode_body(&self, bytes: &mut Vec<u8>) {
         self.algorithm.encode(bytes);
-        // it was encoded as a message before, so the length is at most 2^24 - 1
+        // it has already been encoded as a message, so the length is at most 2^24 - 1
         U24(self.uncompressed_length as u32).encode(bytes);
         encode_bytes(bytes, LengthSize::U24, self.compressed.as_ref());
     }
