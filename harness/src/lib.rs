@@ -13,7 +13,7 @@
 //!   providers ─── crypto providers whose keys wear out soon, whose ciphers call a hook, that have
 //!                 finite-field groups, or that neither encrypt nor draw random numbers; ticketers
 //!   manual ────── real ends for the programs of the manual
-//!   operations ── keys, verifiers, resolvers, storages and tickets whose answers take time
+//!   operations ── keys, verifiers, resolvers, storages and tickets whose calls take time
 //!   wire ──────── vectors, messages, ClientHellos and records byte by byte; records sealed with
 //!                 the bare AEAD and extracted keys; reproducible noise
 //!

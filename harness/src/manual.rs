@@ -300,7 +300,7 @@ fn with_early_data(provider: Provider) -> (Configs, Arc<ServerConfig>) {
     (configs, rejecting.into())
 }
 
-/// Completes the handshake; returns the early data that the server accepted.
+/// Completes the handshake. Returns the early data that the server accepted.
 fn handshake(client: &mut ClientConnection, server: &mut ServerConnection) -> Vec<u8> {
     let (mut wire, mut early) = (Vec::new(), Vec::new());
     while client.wants_write() || server.wants_write() {

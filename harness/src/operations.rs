@@ -1,10 +1,10 @@
 //! Operations of the application that take time: keys, verifiers, resolvers, storages and tickets
-//! whose answers come as futures.
+//! whose results come as futures.
 //!
-//! A [`Slow`] object answers like the one in it. Its [`Plan`] says which operations are futures,
-//! and when these are ready. With the environment variable `HARNESS_OPERATIONS=futures`, all
-//! configurations and connections of this crate from this package use them, so that any test runs
-//! with operations that take time.
+//! A [`Slow`] object returns the results of the object in it. Its [`Plan`] says which operations
+//! are futures, and when these are ready. With the environment variable
+//! `HARNESS_OPERATIONS=futures`, all configurations and connections of this crate from this package
+//! use such objects, so that any test runs with operations that take time.
 
 pub mod ends;
 pub mod kinds;
@@ -35,7 +35,7 @@ use rustls::{
 /// The time at which a future is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// There is no future: the answer comes at once.
+    /// There is no future: the operation is synchronous.
     NoFuture,
     /// At the first poll.
     Ready,
@@ -55,22 +55,23 @@ pub enum When {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     pub operation: &'static str,
-    /// True if the answer is a future.
+    /// True if the call returned a future.
     pub is_future: bool,
 }
 
-/// The operations of some objects, and the times of their answers.
+/// The operations of some objects, and the times at which their results are ready.
 pub struct Plan {
     when: When,
     /// The only operation that is a future. `None` for all.
     only: Option<&'static str>,
-    /// The operation that fails, as a future or at once, once [`Self::begin_to_fail`] was called.
+    /// The operation that fails, whether asynchronous or not, once [`Self::begin_to_fail`] has been
+    /// called.
     fails: Option<&'static str>,
     has_begun: AtomicBool,
     asked: Mutex<BTreeSet<&'static str>>,
     questions: Mutex<Vec<Question>>,
     dropped: AtomicUsize,
-    /// The times of the next answers.
+    /// The times of the next results.
     schedule: Mutex<Vec<When>>,
 }
 
@@ -88,8 +89,7 @@ impl Plan {
         }
     }
 
-    /// Creates a plan with a time for each answer, the last one first. Further answers come at
-    /// once.
+    /// Creates a plan with a time for each result, the last one first. Later calls are synchronous.
     pub fn scheduled(schedule: Vec<When>) -> Self {
         Self {
             schedule: Mutex::new(schedule),
@@ -118,7 +118,7 @@ impl Plan {
         self.asked.lock().unwrap().clone()
     }
 
-    /// Returns all questions since [`Self::begin_to_fail`], in order.
+    /// Returns all calls since [`Self::begin_to_fail`], in order.
     pub fn questions(&self) -> Vec<Question> {
         self.questions.lock().unwrap().clone()
     }
@@ -146,7 +146,7 @@ impl Plan {
         }
     }
 
-    /// Returns `answer`, or `wrong` if the operation fails.
+    /// Returns the result of `answer`, or of `wrong` if the operation fails.
     fn answer<T>(
         &self,
         operation: &'static str,
@@ -159,7 +159,7 @@ impl Plan {
         answer()
     }
 
-    /// Answers at once.
+    /// Calls the operation synchronously.
     fn ask<T>(
         &self,
         operation: &'static str,
@@ -170,7 +170,7 @@ impl Plan {
         self.answer(operation, wrong, answer)
     }
 
-    /// Answers with a future, if the operation is one.
+    /// Returns a future of the operation, if it is asynchronous.
     fn start<T: Send + 'static>(
         self: &Arc<Self>,
         operation: &'static str,
@@ -305,7 +305,7 @@ impl Wake for Alarm {
     }
 }
 
-/// An object whose operations are futures, by its plan.
+/// An object whose operations are futures, according to its plan.
 pub struct Slow<T: ?Sized> {
     inner: Arc<T>,
     plan: Arc<Plan>,
@@ -330,7 +330,7 @@ fn as_told() -> Error {
     Error::General("as told".into())
 }
 
-/// Implements an operation and its future. `wrong` is the answer of a failing operation.
+/// Implements an operation and its future. `wrong` is the result of a failing operation.
 macro_rules! operation {
     (
         $(fn $name:ident, $start:ident($($arg:ident: $type:ty),*) -> $out:ty, wrong $wrong:expr;)*

@@ -11,11 +11,11 @@
 //!   roles ─────── configurations of either role
 //!   pki ───────── valid chains, and chains that are invalid in a chosen way
 //!   memory ────── a transport over memory
-//!   faulty ────── a transport to a peer that goes wrong at a chosen call
+//!   faulty ────── a transport that fails at a chosen call
 //!   os ────────── loopback sockets, CPU time of threads
 //!   programs ──── programs of other stacks, and the files that they read
 //!   ports ─────── reserved ports for servers of other stacks
-//!   deviations ── intended differences to upstream's answers to wrong bytes
+//!   deviations ── intended differences from upstream's reactions to wrong bytes
 //!   log_lines ─── the log lines of a call
 //!   texts ─────── errors that consist only of a text, compared with upstream's
 //! ```

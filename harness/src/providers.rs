@@ -1,7 +1,7 @@
 //! Crypto providers whose suites differ from the genuine ones: keys that wear out soon, ciphers
-//! that call a hook. In [`ffdhe`] finite-field groups, which the providers lack; in
-//! [`transparent`] a provider without encryption and randomness; in [`tickets`] ticketers of
-//! functions; in [`constant`] groups and signing keys with constant results.
+//! that call a hook. [`ffdhe`] has finite-field groups, which the providers lack; [`transparent`] a
+//! provider without encryption and randomness; [`tickets`] ticketers made of functions;
+//! [`constant`] groups and signing keys with constant results.
 
 pub mod constant;
 pub mod ffdhe;
@@ -25,8 +25,8 @@ use rustls::{
 use crate::peers::configs::Provider;
 use crate::verifiers::hooked::Hook;
 
-/// Leaks `value`, as parts of a provider require. It stays referenced, so that the leak detection of
-/// fuzz targets ignores it even if its provider is dropped.
+/// Leaks `value`, because parts of a provider must be static. It stays referenced, so that the leak
+/// detection of fuzz targets ignores it even if its provider is dropped.
 pub fn leak<T: Send + Sync + 'static>(value: T) -> &'static T {
     static LEAKED: Mutex<Vec<&'static (dyn Any + Send + Sync)>> = Mutex::new(Vec::new());
 

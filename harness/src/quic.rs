@@ -51,7 +51,7 @@ pub trait QuicEndpoint {
     /// Takes all pending CRYPTO bytes, in order of rising levels.
     fn take_crypto(&mut self) -> Vec<Crypto>;
 
-    /// Feeds CRYPTO bytes; returns the error as its crate prints it. The connection neither knows
+    /// Feeds CRYPTO bytes. Returns the error as its crate prints it. The connection neither knows
     /// nor checks their level.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
 
@@ -67,7 +67,7 @@ pub trait QuicEndpoint {
     /// Seals a packet. The keys must exist.
     fn seal(&self, level: Level, which: Use, number: u32, payload: &[u8]) -> Vec<u8>;
 
-    /// Opens a packet; returns its number and payload. The keys must exist.
+    /// Opens a packet. Returns its number and payload. The keys must exist.
     fn open(&self, level: Level, which: Use, packet: &[u8]) -> Result<(u32, Vec<u8>), String>;
 
     /// Derives the next keys of 1-RTT (RFC 9001 §6).
@@ -116,7 +116,7 @@ pub fn deliver(
     Ok(to.take_crypto())
 }
 
-/// Moves CRYPTO bytes until neither end has output; returns the first error of either.
+/// Moves CRYPTO bytes until neither end has output. Returns the first error of either.
 pub fn exchange(
     client: &mut dyn QuicEndpoint,
     server: &mut dyn QuicEndpoint,

@@ -2,7 +2,7 @@
 //! [`Endpoint`](crate::peers::endpoints::Endpoint).
 //!
 //! They check nothing, except for [`ech`]. They have their own key schedule and record protection;
-//! ciphers, hash functions and key exchange come from a provider. In [`recorded`] are flights of
+//! ciphers, hash functions and key exchange come from a provider. [`recorded`] has flights of
 //! genuine peers, to change and replay.
 
 /// The methods that the scripted clients of both versions share.
@@ -14,7 +14,7 @@ macro_rules! scripted_client {
             self.receive(&wire::records(&received));
         }
 
-        /// Sends handshake messages as the next ones of the handshake, and receives the answer.
+        /// Sends handshake messages as the next ones of the handshake, and receives the response.
         ///
         /// # Errors
         ///

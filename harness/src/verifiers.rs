@@ -1,8 +1,8 @@
 //! Verifiers for tests: one that accepts, rejects or observes, [`hooked`] ones around others, and
 //! [`raw_keys`].
 //!
-//! A [`Verifier`](this::Verifier) serves both sides. It accepts everything, or answers like another
-//! verifier; a test replaces single answers.
+//! A [`Verifier`](this::Verifier) serves both sides. It accepts everything, or returns the results
+//! of another verifier. A test replaces single results.
 
 pub mod hooked;
 pub mod raw_keys;

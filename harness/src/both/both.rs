@@ -1,4 +1,4 @@
-//! Everything that the test kit has once for each crate.
+//! The parts of the test kit that exist once for each crate.
 //!
 //! The types of the two crates have the same names, but are distinct. So these modules are compiled
 //! twice, with `tls` naming the crate, for [`crate::this`] and [`crate::upstream`]. Those two have
@@ -9,7 +9,8 @@ use super::{
     prepare_connection, prepare_server, prepare_unbuffered, prepare_verifier, provider, ring, tls,
 };
 
-/// The accessors that endpoints share. A macro, because their connections have no common trait.
+/// Defines the accessors that endpoints share. A macro, because their connections have no common
+/// trait.
 macro_rules! accessors {
     () => {
         fn is_handshaking(&self) -> bool {

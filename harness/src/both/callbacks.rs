@@ -16,7 +16,7 @@ use super::tls::time_provider::TimeProvider;
 use super::tls::{KeyLog, NamedGroup, SignatureScheme};
 use crate::peers::callbacks::{Asked, Clock, KeyLines};
 
-// A method that only an open memory answers.
+// Defines a method that only has an effect while the memory is open.
 macro_rules! open {
     ($call:ident($($arg:ident: $type:ty),*) -> $out:ty) => {
         fn $call(&self, $($arg: $type),*) -> $out {
@@ -26,7 +26,7 @@ macro_rules! open {
     };
 }
 
-// The traits demand Debug, which functions lack.
+// Implements Debug, which the traits require and functions lack.
 macro_rules! debugs {
     ($($name:ident),*) => {$(
         impl fmt::Debug for $name {
@@ -68,7 +68,7 @@ impl ResolvesServerCert for ServerKey {
     }
 }
 
-/// A client's resolver with one answer, which records its arguments.
+/// A client's resolver that always returns the same key, and records its arguments.
 #[derive(Debug)]
 pub struct ClientKey {
     answer: Key,
@@ -81,7 +81,7 @@ impl ClientKey {
         Self::claiming(true, answer)
     }
 
-    /// Creates one whose `has_certs` has this answer.
+    /// Creates a resolver whose `has_certs` returns this value.
     pub fn claiming(has_certs: bool, answer: Key) -> Arc<Self> {
         Arc::new(Self {
             answer,
@@ -108,8 +108,8 @@ impl ResolvesClientCert for ClientKey {
     }
 }
 
-/// A memory of a client that a function of the call's name opens and closes. A group
-/// that it has already is set by `set_kx_hint again`.
+/// A client's session store. A function of a call's name decides if that call reaches the memory.
+/// Setting the group that is already stored has the name `set_kx_hint again`.
 pub struct Sessions {
     memory: ClientSessionMemoryCache,
     opens: Box<dyn Fn(&'static str) -> bool + Send + Sync>,
@@ -123,7 +123,7 @@ impl Sessions {
         })
     }
 
-    /// A store that never has anything.
+    /// Creates a store that is always empty.
     pub fn forgotten() -> Arc<Self> {
         Self::when(|_| false)
     }

@@ -14,7 +14,7 @@ pub fn roots(key_type: KeyType) -> Arc<tls::RootCertStore> {
     Arc::new(roots)
 }
 
-/// The provider with this suite only.
+/// Returns the provider with only this suite.
 pub fn provider_of(provider: Provider, suite: impl Into<u16>) -> CryptoProvider {
     let (mut provider, suite) = (super::provider(provider), suite.into());
     let suites = &mut provider.cipher_suites;

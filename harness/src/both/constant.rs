@@ -13,7 +13,7 @@ pub struct Group {
     pub name: NamedGroup,
     pub share: Vec<u8>,
     pub secret: Vec<u8>,
-    /// The only length of a peer's share that is accepted, if not any.
+    /// The only accepted length of a peer's share; `None` accepts any length.
     pub peer_len: Option<usize>,
     /// The other group of a hybrid, and its share.
     pub component: Option<(NamedGroup, Vec<u8>)>,
@@ -40,7 +40,7 @@ impl Group {
         }
     }
 
-    /// Makes the group one that a provider can have.
+    /// Leaks the group, because a provider needs static groups.
     pub fn leak(self) -> &'static dyn SupportedKxGroup {
         leak(self)
     }
@@ -82,8 +82,8 @@ impl ActiveKeyExchange for Group {
     }
 }
 
-/// A key that makes the same signature for every message. Its scheme must be offered,
-/// unless it is an unknown one.
+/// A key that makes the same signature for every message. Its scheme must be offered, unless it is
+/// an unknown one.
 #[derive(Clone, Debug)]
 pub struct Key {
     pub algorithm: SignatureAlgorithm,

@@ -5,8 +5,9 @@ use super::tls::crypto::hmac::{Hmac, Key, Tag};
 use super::tls::crypto::tls12::PrfUsingHmac;
 use super::tls::crypto::tls13::HkdfUsingHmac;
 
-/// Set in every byte of a tag, so that none is a content type. Tags differ between the crates, and
-/// a change may make a record end inside one. Both crates then find the same there.
+/// The bits set in every byte of a tag, so that no byte is a content type. Tags differ between the
+/// crates, and a change may make a record end inside a tag. Both crates then find no content type
+/// there.
 const NO_CONTENT_TYPE: u64 = 0x8080_8080_8080_8080;
 
 /// The length of the suite's hash.

@@ -13,7 +13,8 @@ use super::tls::sign::{CertifiedKey, SingleCertAndKey};
 use super::tls::{SignatureAlgorithm, SignatureScheme};
 use crate::peers::configs::Identity;
 
-/// More than genuine connections need. A full cache stays unchanged.
+/// The maximum length of the cache, more than genuine connections need. A full cache stays
+/// unchanged.
 const CACHE_LEN: usize = 1024;
 
 type Algorithm = &'static dyn SignatureVerificationAlgorithm;
@@ -56,7 +57,7 @@ impl SignatureVerificationAlgorithm for Cached {
     }
 }
 
-/// Returns `algorithms`, with `cached` in the place of the one that it caches.
+/// Returns `algorithms`, with `cached` instead of the one that it caches.
 fn with_cached(algorithms: &[Algorithm], cached: &'static Cached) -> &'static [Algorithm] {
     let choose = |algorithm: &Algorithm| -> Algorithm {
         if algorithm.signature_alg_id() == cached.signature_alg_id() {

@@ -4,10 +4,11 @@ use std::fmt;
 
 use super::tls::server::{ProducesTickets, StoresServerSessions};
 
-/// The content of a ticket for a session, or the session in a ticket.
+/// A conversion from a session to a ticket, or back.
 type Convert = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
 
-/// A ticketer; or a storage, which converts values that are put and keys to find.
+/// A ticketer, or a session storage that passes the values to store and the keys to look up to the
+/// same functions.
 pub struct Tickets {
     lifetime: u32,
     encrypt: Convert,
@@ -15,7 +16,7 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// Makes tickets by `encrypt`, and opens them by `decrypt`.
+    /// Creates a ticketer that makes tickets with `encrypt`, and opens them with `decrypt`.
     pub fn new(
         lifetime: u32,
         encrypt: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'static,
@@ -28,7 +29,7 @@ impl Tickets {
         }
     }
 
-    /// Makes tickets of `len` bytes that open to nothing.
+    /// Creates a ticketer whose tickets have `len` bytes and cannot be opened.
     pub fn of_len(len: usize) -> Self {
         Self::new(3600, move |_| Some(vec![7; len]), |_| None)
     }

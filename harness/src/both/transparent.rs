@@ -259,8 +259,7 @@ impl Hash for FixedHash {
     }
 
     fn algorithm(&self) -> HashAlgorithm {
-        // another algorithm than the suite's, because the first secrets of that are
-        // well known
+        // not the suite's algorithm, for which the key schedule has constants
         HashAlgorithm::SHA512
     }
 }

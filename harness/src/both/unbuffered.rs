@@ -156,7 +156,7 @@ impl UnbufferedEndpoint<UnbufferedServerConnection> {
 }
 
 impl ToSend {
-    /// Performs the next waiting operation; returns false if there is none.
+    /// Performs the next waiting operation. Returns false if there is none.
     fn send<D>(
         &mut self,
         mut state: WriteTraffic<'_, D>,

@@ -103,7 +103,7 @@ pub struct Verifier {
     signatures: Box<CheckSignature>,
     schemes: Vec<SignatureScheme>,
     hints: Option<Vec<DistinguishedName>>,
-    /// The number of calls for hints that are still answered with none.
+    /// The number of further calls for hints that return none.
     empty_hints: AtomicUsize,
     is_optional: Arc<AtomicBool>,
     wants_raw_keys: bool,
@@ -137,7 +137,7 @@ impl Verifier {
         )
     }
 
-    /// Answers like `inner`.
+    /// Creates a verifier that returns the results of `inner`.
     pub fn like_server_verifier(inner: Arc<dyn ServerCertVerifier>) -> Self {
         let other = inner.clone();
         Self {
@@ -149,7 +149,8 @@ impl Verifier {
         .with_signatures(move |it| signature_by!(other, it))
     }
 
-    /// Answers like `inner`, and always offers client authentication.
+    /// Creates a verifier that returns the results of `inner`, but always offers client
+    /// authentication.
     pub fn like_client_verifier(inner: Arc<dyn ClientCertVerifier>) -> Self {
         let other = inner.clone();
         let is_optional = !inner.client_auth_mandatory();

@@ -17,7 +17,7 @@ use crate::peers::configs::this::roots;
 use crate::peers::configs::{KeyType, Provider};
 use crate::this::stores::ThreadSessions;
 
-/// All operations, by the methods that answer at once.
+/// All operations, by the names of their synchronous methods.
 pub const OPERATIONS: [&str; 11] = [
     "decrypt",
     "encrypt",
@@ -119,7 +119,7 @@ pub struct World {
 }
 
 impl Kind {
-    /// True if a connection before creates the session.
+    /// True if an earlier connection creates the session.
     pub fn is_resumed(&self) -> bool {
         self.session != Session::None
     }
@@ -199,7 +199,7 @@ impl Kind {
     }
 }
 
-/// Returns the provider with one group only.
+/// Returns the provider with only one group.
 fn of_group(provider: &CryptoProvider, group: NamedGroup) -> CryptoProvider {
     let mut provider = provider.clone();
     provider.kx_groups.retain(|known| known.name() == group);

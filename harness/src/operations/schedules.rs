@@ -61,7 +61,7 @@ fn facts(results: [Result<(), Error>; 2], client: &mut End, server: &mut End) ->
 }
 
 /// Returns configurations, with a session if this kind of handshake resumes one. The operations
-/// begin to fail behind it.
+/// begin to fail after that.
 pub fn resumable(kind: &Kind, api: Api, plan: &Arc<Plan>) -> World {
     let world = kind.world(api, plan);
     if kind.is_resumed() {
@@ -99,8 +99,8 @@ pub fn pump(client: &mut End, server: &mut End) -> [Result<(), Error>; 2] {
     }
 }
 
-/// Checks that `steps` and answers at `times`, the last one first, lead to the same connection as
-/// answers at once.
+/// Checks that `steps`, with results at `times` (the last one first), lead to the same connection
+/// as synchronous operations.
 pub fn check(kind: &Kind, api: Api, times: Vec<When>, steps: impl IntoIterator<Item = Step>) {
     let expected = connect(kind, api, &Arc::new(Plan::new(When::NoFuture)), false);
     let plan = Arc::new(Plan::scheduled(times));

@@ -1,4 +1,4 @@
-//! The intended differences between the answers of this crate and of upstream to wrong bytes, with
+//! The intended differences between this crate and upstream in their reactions to wrong bytes, with
 //! reasons.
 
 mod noted;

@@ -16,13 +16,13 @@ pub trait Endpoint {
     /// Takes all pending output.
     fn take_output(&mut self) -> Vec<u8>;
 
-    /// Feeds bytes from the peer; returns the error as its crate prints it.
+    /// Feeds bytes from the peer. Returns the error as its crate prints it.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
 
     /// Processes the received bytes.
     fn process(&mut self) -> Result<(), String>;
 
-    /// Sends application data; returns the number of accepted bytes.
+    /// Sends application data. Returns the number of accepted bytes.
     fn send(&mut self, plaintext: &[u8]) -> usize;
 
     /// Appends the application data received since the last call.
@@ -35,7 +35,7 @@ pub trait Endpoint {
         plaintext
     }
 
-    /// Receives valid bytes; returns the plaintext received.
+    /// Receives valid bytes. Returns the plaintext received.
     fn read_from(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.receive(bytes).unwrap();
         self.read_all()
@@ -56,7 +56,7 @@ pub trait Endpoint {
     /// True if the peer's close_notify has arrived.
     fn peer_has_closed(&self) -> bool;
 
-    /// Signals the end of the peer's bytes; returns what an application sees of it.
+    /// Signals the end of the peer's bytes. Returns what an application sees of it.
     fn receive_end(&mut self) -> End {
         match self.process() {
             Err(error) => End::Failed(error),
@@ -169,7 +169,7 @@ impl<W: Wrapper> Endpoint for W {
     }
 }
 
-/// A connection whose bytes are moved at once.
+/// A connection whose bytes are moved in one call.
 pub trait Transfer {
     /// Takes all pending output.
     fn output(&mut self) -> Vec<u8>;
@@ -222,7 +222,7 @@ pub enum End {
     Failed(String),
 }
 
-/// Moves bytes until neither end has output; returns the first error of either.
+/// Moves bytes until neither end has output. Returns the first error of either.
 pub fn exchange(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Result<(), String> {
     loop {
         let to_server = client.take_output();

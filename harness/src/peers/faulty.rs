@@ -1,4 +1,4 @@
-//! A transport to a peer that goes wrong at a chosen call.
+//! A transport that fails at a chosen call, connected to a peer.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
@@ -21,14 +21,14 @@ pub enum Fault {
     Panics,
 }
 
-/// The later calls of the same kind.
+/// The behaviour of later calls of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Then {
     Work,
-    /// Have the fault, too.
+    /// They have the fault, too.
     Repeat,
     Block,
-    /// Work and have the fault by turns.
+    /// They alternate between working and having the fault.
     Alternate,
 }
 

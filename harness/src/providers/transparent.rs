@@ -25,8 +25,8 @@ pub struct Setup {
     /// True if the client's first key share is of a group that the server lacks.
     pub retry: bool,
     /// True if the transcript is hashed. Otherwise its hash is constant, so that a changed message
-    /// that was accepted does not fail the handshake later. MACs and secrets do not depend on a
-    /// hash then, either.
+    /// that was accepted does not fail the handshake later. MACs and secrets then do not depend on
+    /// a hash either.
     pub hashes_transcript: bool,
     /// `Some` to resume: each connection with the same configurations resumes an earlier one. A
     /// server keeps its first sessions and returns them any number of times; a client uses the last

@@ -13,7 +13,7 @@ pub struct Framed {
     end: Box<dyn QuicEndpoint>,
     incoming: Vec<u8>,
     outgoing: Vec<Crypto>,
-    /// True once the alert for an error was taken.
+    /// True once the alert for an error has been taken.
     alert_sent: bool,
     error: Option<String>,
 }

@@ -253,7 +253,7 @@ impl ScriptedClient {
             .set_key(&self.client_application_traffic_secret);
     }
 
-    /// The PSK of the ticket with this nonce, once Finished was sent.
+    /// Returns the PSK of the ticket with this nonce, once Finished has been sent.
     pub fn ticket_psk(&self, nonce: &[u8]) -> Vec<u8> {
         let transcript = self.transcript.hash();
         let resumption_secret = self.main_secret.secret("res master", &transcript);

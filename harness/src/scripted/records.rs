@@ -64,7 +64,7 @@ impl Records {
         frame(outer.into(), &sealed)
     }
 
-    /// Opens `record`; returns its content type and content. In TLS 1.3, accepts unprotected
+    /// Opens `record`. Returns its content type and content. In TLS 1.3, accepts unprotected
     /// records at any time.
     pub(super) fn open(&mut self, record: &wire::Record) -> Result<(ContentType, Vec<u8>), Error> {
         let typ = ContentType::from(record.typ);

@@ -13,7 +13,8 @@ pub struct Refused {
     pub alert: Option<Vec<u8>>,
 }
 
-/// Delivers `records` to `server` and returns the records of its answer. `opening` opens its alert.
+/// Delivers `records` to `server` and returns the records of its response. `opening` opens its
+/// alert.
 ///
 /// # Errors
 ///

@@ -73,7 +73,7 @@ pub struct Script {
     pub after_server_hello: Vec<u8>,
     /// Appended to the Finished in its record.
     pub after_finished: Vec<u8>,
-    /// The content of an alert behind the flight, under the handshake key.
+    /// The content of an alert after the flight, under the handshake key.
     pub alert: Option<[u8; 2]>,
     /// Sent under application keys, each in a record.
     pub post_handshake: Vec<Vec<u8>>,
@@ -253,8 +253,8 @@ impl Identity {
         self.converse(client, script).outcome
     }
 
-    /// Signs `content`; returns `scheme`, or the right one, and the signature, which is wrong if
-    /// `flips`.
+    /// Signs `content`. Returns the encoded `scheme`, or by default the real one, and the
+    /// signature, which is wrong if `flips` is true.
     pub(super) fn signed(
         &self,
         content: &[u8],
@@ -497,7 +497,7 @@ impl Server<'_> {
         self.identity.signed(&content, script.scheme, flips)
     }
 
-    /// Reads the records after a ClientHello, which carry early data; returns the key for more of
+    /// Reads the records after a ClientHello, which carry early data. Returns the key for more of
     /// them.
     fn read_early(&mut self, script: &Script, hello: &[u8], output: &[u8]) -> Option<Records> {
         let psk = script.early_psk.as_deref()?;

@@ -17,7 +17,7 @@ pub trait Hook: fmt::Debug + Send + Sync {
     /// for raw public keys.
     fn called(&self, name: &'static str) -> bool;
 
-    /// Called before a payload of this type is sealed; returns true to make that fail.
+    /// Called before a payload of this type is sealed. Returns true to make that fail.
     fn seals(&self, name: &'static str, _: ContentType) -> bool {
         self.called(name)
     }
@@ -39,9 +39,9 @@ impl<V: ?Sized, H> Hooked<V, H> {
     }
 }
 
-/// Implements a trait by calls of the hook and then of the inner object. If the hook returns true,
-/// the answer is `wrong` instead, if there is one. If the inner object answers by a future of
-/// `start`, the hook is called when it starts.
+/// Implements a trait by calling the hook and then the inner object. If the hook returns true, the
+/// result is `wrong` instead, if given. If `start` of the inner object returns a future, the hook
+/// is called then, too.
 macro_rules! hooked {
     (
         $of:ident:

@@ -127,7 +127,7 @@ impl Records {
         frame(outer, &body)
     }
 
-    /// Opens a record; returns its type and content, or `None` if it is not authentic.
+    /// Opens a record. Returns its type and content, or `None` if it is not authentic.
     pub fn open(&mut self, record: &wire::Record) -> Option<(u8, Vec<u8>)> {
         let mut nonce = self.nonce();
         let mut body = &record.payload[..];

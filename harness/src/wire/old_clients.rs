@@ -99,7 +99,7 @@ fn java_7() -> ClientHello {
         .and(SERVER_NAME, host_name(b"localhost"))
 }
 
-/// Without the format of SSL 2.0, and without any extension.
+/// Java 6 without the format of SSL 2.0, and without any extension.
 fn java_6(version: u16) -> ClientHello {
     let suites = [
         0x0004, 0x0005, 0x002f, 0x0033, 0x0032, 0x000a, 0x0016, 0x0013, 0x0009, 0x0015, 0x0012,

@@ -79,7 +79,7 @@ pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> 
         state: ReadEarlyData<'c, 'i, Self::Data>,
     ) -> ReadEarlyData<'c, 'i, ServerConnectionData>;
 
-    /// Appends `early_data` as records to `outgoing`; returns false if it cannot be sent now.
+    /// Appends `early_data` as records to `outgoing`. Returns false if it cannot be sent now.
     fn encrypt_early_data(
         state: &mut TransmitTlsData<'_, Self::Data>,
         early_data: &[u8],
@@ -95,7 +95,7 @@ pub trait Unbuffered: DerefMut<Target = UnbufferedConnectionCommon<Self::Data>> 
         true
     }
 
-    /// Appends early data to `plaintext`; returns the number of additional bytes processed.
+    /// Appends early data to `plaintext`. Returns the number of additional bytes processed.
     fn read_early_data(
         state: ReadEarlyData<'_, '_, Self::Data>,
         plaintext: &mut Vec<u8>,
@@ -156,7 +156,7 @@ impl Unbuffered for UnbufferedServerConnection {
     }
 }
 
-/// Seals `plaintext` into `out`, after pending output; returns the number of bytes written.
+/// Seals `plaintext` into `out`, after pending output. Returns the number of bytes written.
 pub fn send(side: &mut impl Unbuffered, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
     let mut used = 0;
     loop {
@@ -171,7 +171,7 @@ pub fn send(side: &mut impl Unbuffered, plaintext: &[u8], out: &mut [u8]) -> Res
     }
 }
 
-/// Opens all records of `incoming`; returns the length of their application data.
+/// Opens all records of `incoming`. Returns the length of their application data.
 pub fn receive(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<usize> {
     let (mut start, mut received) = (0, 0);
     while start < incoming.len() {

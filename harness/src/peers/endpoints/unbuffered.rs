@@ -44,7 +44,7 @@ fn encrypt_in_place<D>(
     }
 }
 
-/// Writes pending output; returns the required length if `out` is too short.
+/// Writes pending output. Returns the required length if `out` is too short.
 fn encrypt_nothing<D>(
     state: &mut rustls::unbuffered::WriteTraffic<'_, D>,
     out: &mut [u8],

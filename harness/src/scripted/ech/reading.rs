@@ -93,7 +93,7 @@ pub fn read_extension(outer: &ClientHello) -> Result<EchExtension, Broken> {
     Ok(extension)
 }
 
-/// A ClientHello that was opened.
+/// An opened ClientHello.
 #[derive(Clone, Debug)]
 pub struct Opened {
     pub outer: ClientHello,
