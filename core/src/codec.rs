@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn unread(&self) -> &'a [u8] {
-        // `used` only grows by lengths that were checked before
+        // `used` only grows by lengths that have been checked
         &self.bytes[self.used..]
     }
 }

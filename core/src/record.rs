@@ -43,6 +43,6 @@ pub const MAX_FRAGMENT_LEN: usize = crate::crypto::cipher::MAX_FRAGMENT_LEN;
 /// The maximum length of an encrypted TLS 1.3 payload: 2^14 + 256 bytes (RFC 9846 §5.2).
 pub const MAX_TLS13_PAYLOAD_LEN: usize = MAX_FRAGMENT_LEN + 256;
 
-/// The maximum length of an encrypted TLS 1.2 payload, and so of any: 2^14 + 2048 bytes (RFC 5246
-/// §6.2.3).
+/// The maximum length of an encrypted payload in any version: 2^14 + 2048 bytes, the limit of TLS
+/// 1.2 (RFC 5246 §6.2.3).
 pub const MAX_WIRE_PAYLOAD_LEN: usize = MAX_FRAGMENT_LEN + 2048;

@@ -66,7 +66,7 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
     }
 }
 
-/// A key exchange in progress: it has an ephemeral key, and the peer's share is still to come.
+/// A key exchange in progress: it has an ephemeral key, and waits for the peer's share.
 pub trait ActiveKeyExchange: Send + Sync {
     /// Computes the shared secret from the peer's share.
     ///

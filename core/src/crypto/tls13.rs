@@ -70,7 +70,7 @@ pub trait HkdfExpander: Send + Sync {
     /// # Errors
     ///
     /// Returns [`OutputLengthError`] if `output` is longer than 255 times
-    /// [`hash_len`](Self::hash_len). `output` is unchanged then.
+    /// [`hash_len`](Self::hash_len). `output` is then unchanged.
     fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError>;
 
     /// `HKDF-Expand(PRK, info, HashLen)`: one block, which is never too long.

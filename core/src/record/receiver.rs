@@ -44,7 +44,7 @@ pub struct RecordReceiver {
     skipped_early_data_left: Option<usize>,
 }
 
-/// The protection that further records must have.
+/// The protection that later records must have.
 enum Protection {
     /// Records are not protected, because there is no key.
     Plain,
@@ -148,7 +148,7 @@ impl RecordReceiver {
         }
     }
 
-    /// Opens all further records with `decrypter`, starting with sequence number 0. Has no effect
+    /// Opens all later records with `decrypter`, starting with sequence number 0. Has no effect
     /// after [`Self::close`].
     pub fn set_decrypter(
         &mut self,
@@ -168,7 +168,7 @@ impl RecordReceiver {
         self.seq = 0;
     }
 
-    /// Drops the decrypter and its key. Every further record is an error, even an unprotected one.
+    /// Drops the decrypter and its key. Every later record is an error, even an unprotected one.
     pub fn close(&mut self) {
         self.protection = Protection::Closed;
         self.max_sealed_len = 0;

@@ -319,7 +319,7 @@ impl OutgoingBuffer {
         }
     }
 
-    /// Makes the piece before the last one the last.
+    /// Replaces the last piece, which is empty, with the one before it.
     #[cold]
     fn return_to_queue(&mut self) {
         if let Some(piece) = self.queue.as_mut().and_then(|queue| queue.pop_back()) {

@@ -187,7 +187,7 @@ fn connections_that_take_turns_have_a_buffer_each() {
     });
 }
 
-/// Each further connection would otherwise cost an allocation.
+/// Otherwise, every other connection would cost an allocation.
 #[test]
 fn a_second_buffer_is_allocated_once_and_within_the_budget() {
     on_a_new_thread(|| {
