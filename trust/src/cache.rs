@@ -22,7 +22,7 @@ impl<S: SourceKind> CacheSource for S {}
 
 /// The part of [`Cache`] that differs between the two kinds of sources.
 pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
-    /// The content of a source, in the form for callers.
+    /// The content of a source, as callers get it.
     type Content;
 
     /// The default lifetime.
@@ -35,7 +35,7 @@ pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
     /// Returns an error if there is no current directory.
     fn absolute(&self) -> Result<Cow<'_, Self>, FileError>;
 
-    /// Converts a result of the cache to the form for callers.
+    /// Converts a result of the cache to the form that callers get.
     fn content(loaded: Loaded<Self>) -> Self::Content;
 
     /// Returns the static that holds the process-wide cache.

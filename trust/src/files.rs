@@ -229,7 +229,7 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
 
 /// The sizes and modification times of a file, or of a directory and all files in it.
 ///
-/// The inode and its change time count too, if the system supports them. So the version changes
+/// The inode and its change time are included, if the system supports them. So the version changes
 /// even if another file of the same size and date replaces the file.
 #[derive(Clone, Debug)]
 pub struct FileVersion {

@@ -36,7 +36,7 @@ use crate::loading::Loaded;
 /// cannot be read. A bundle that ends between two certificates looks complete: replace files by
 /// renaming. Missing roots are removed if nothing in the source has become unusable, or after
 /// [`invalidate`](Self::invalidate). So check [`failed_reload`](LoadedRoots::failed_reload) after
-/// removing a root that must not be trusted any longer.
+/// removing a root that must no longer be trusted.
 ///
 /// The cache holds no results of verification. `ClientConfig::verified_chains` does.
 ///

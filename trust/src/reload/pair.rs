@@ -178,8 +178,8 @@ impl CertifiedKeyFiles {
         })
     }
 
-    /// Returns the response to staple and its period: the response in the file, or else that of
-    /// `held`, if it is about the same certificate.
+    /// Returns the response to staple and its period: the response in the file if it is usable,
+    /// otherwise that of `held`, if it is about the same certificate.
     fn find_ocsp(
         &self,
         chain: &[CertificateDer<'static>],

@@ -200,7 +200,7 @@ pub struct ReloadingVerifierBuilder<V: PeerVerifier + ?Sized> {
 
 impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
     /// Checks certificates against the revocation lists of `source`, in addition to those of
-    /// earlier calls. If several lists cover a certificate, the latest one counts.
+    /// earlier calls. If several lists cover a certificate, the latest one is used.
     pub fn with_crls(mut self, source: CrlSource) -> Self {
         self.sources.crls.push(source);
         self

@@ -23,13 +23,14 @@ pub(super) fn is_older(
     order(list, now) < order(other, now)
 }
 
-/// Returns a key that grows from issue to issue.
+/// Returns a sort key that grows from issue to issue.
 pub(crate) fn order(list: &RevocationList, now: Option<UnixTime>) -> impl Ord {
     let this_update = list.this_update();
     this_update.map(|this_update| issue_key(this_update, list.number(), now))
 }
 
-/// Returns a key for eviction: the list that expires first is the least, then the one issued first.
+/// Returns a sort key for eviction: lists that expire first come first, and of those, lists issued
+/// first.
 pub(super) fn expiry_order(list: &RevocationList, now: Option<UnixTime>) -> impl Ord {
     let dates = list.this_update().zip(list.next_update());
     dates.map(|(this_update, next_update)| {

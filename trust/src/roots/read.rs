@@ -170,7 +170,7 @@ impl Reading {
     }
 
     fn finish(mut self, held: Option<&CachedRoots>) -> Result<CachedRoots, RootsError> {
-        // containers create a directory in place of a missing file
+        // container runtimes create a directory in place of a missing file
         for path in mem::take(&mut self.directories) {
             if held.is_some_and(|held| held.files.contains(&path)) {
                 let error = FileError {
