@@ -55,7 +55,8 @@ impl Callbacks {
         }
     }
 
-    /// Returns the result of the future of `start`, or else of `call`.
+    /// Returns the result of the future that `start` returns. If there is no future, returns the
+    /// result of `call`.
     pub(crate) async fn call<T: Send + 'static>(
         self,
         start: impl FnOnce() -> Option<BoxFuture<T>>,
@@ -73,7 +74,7 @@ impl Callbacks {
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if it has to wait.
+/// Returns [`Error::General`] if `future` is not ready immediately.
 pub(crate) fn run_sync<T>(future: Pin<&mut impl Future<Output = T>>) -> Result<T, Error> {
     match poll_now(future) {
         Poll::Ready(result) => Ok(result),

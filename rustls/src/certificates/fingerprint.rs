@@ -89,8 +89,9 @@ pub(crate) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     find(provider, HashAlgorithm::SHA256)
 }
 
-/// Returns a collision-resistant hash from the cipher suites of `provider`: SHA-256, or else
-/// SHA-384, or else SHA-512. The order of its suites does not matter.
+/// Returns a collision-resistant hash from the cipher suites of `provider`: SHA-256 if possible,
+/// otherwise SHA-384 or SHA-512, in this order of preference. The order of its suites does not
+/// matter.
 #[cfg(feature = "std")]
 pub(crate) fn any_sha2(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     [

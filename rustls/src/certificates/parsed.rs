@@ -18,7 +18,7 @@ impl<'a> ParsedCertificate<'a> {
         self.0.subject_public_key_info()
     }
 
-    /// Returns the certificate in the form for webpki.
+    /// Returns the certificate as webpki uses it.
     pub(crate) fn webpki(&self) -> &EndEntityCert<'a> {
         &self.0
     }

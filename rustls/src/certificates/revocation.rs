@@ -1,6 +1,6 @@
 //! Certificate revocation lists: each is parsed once, and all verifiers share its index.
 //!
-//! `list` is a parsed list; `sharing` finds a list parsed before from the same bytes; `issue` has
+//! `list` is a parsed list; `sharing` finds a list already parsed from the same bytes; `issue` has
 //! the dates of lists.
 
 mod issue;

@@ -100,7 +100,7 @@ impl<Side: ConfigSide, State: fmt::Debug> fmt::Debug for ConfigBuilder<Side, Sta
     }
 }
 
-/// The first state of a [`ConfigBuilder`]: the protocol versions are still to be chosen.
+/// The first state of a [`ConfigBuilder`]: the protocol versions have not been chosen yet.
 #[derive(Clone, Debug)]
 pub struct WantsVersions {}
 
@@ -244,7 +244,7 @@ fn works_with(suite: &SupportedCipherSuite, group: NamedGroup) -> bool {
     }
 }
 
-/// The second state of a [`ConfigBuilder`]: the verifier of the peer is still to be chosen.
+/// The second state of a [`ConfigBuilder`]: the verifier of the peer has not been chosen yet.
 #[derive(Clone, Debug)]
 pub struct WantsVerifier {
     pub(crate) versions: EnabledVersions,

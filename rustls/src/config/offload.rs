@@ -204,7 +204,7 @@ fn channel() -> (Signature, Promise) {
     (Signature(slot.clone()), Promise(slot))
 }
 
-/// The future of a signature. Once it is dropped, the job does not sign any more.
+/// The future of a signature. Once it is dropped, the job no longer signs.
 struct Signature(Arc<Slot>);
 
 /// The producer of a signature. If it is dropped without a result, the future returns an error.

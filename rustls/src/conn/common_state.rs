@@ -205,7 +205,7 @@ impl CommonState {
         }
         let waits = match records.sending {
             // RFC 9846 §6.1: nothing follows a close_notify, and the flight that waits for an
-            // operation is still to be sent
+            // operation has not been sent yet
             Sending::Handshake => !records.unsent_plaintext.is_empty() || self.wait.is_some(),
             // RFC 9846 §4.6: EndOfEarlyData follows early data, and nothing can be sent before it
             Sending::EarlyData { .. } => true,

@@ -170,8 +170,8 @@ impl Established {
         }
     }
 
-    /// Switches to the next sending keys without sending a KeyUpdate, and returns them. An error
-    /// changes nothing.
+    /// Switches to the next sending keys without sending a KeyUpdate, and returns them. On error,
+    /// nothing changes.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl Established {
         Ok(keys)
     }
 
-    /// Switches to the peer's next keys, and returns them. An error changes nothing.
+    /// Switches to the peer's next keys, and returns them. On error, nothing changes.
     ///
     /// # Errors
     ///

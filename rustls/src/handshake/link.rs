@@ -69,7 +69,7 @@ impl<F> Link<F> {
     }
 
     /// Returns true if the KeyUpdate that has arrived was requested. Called by the receiver. If
-    /// several arrive for one request, only the first counts.
+    /// several arrive for one request, returns true only for the first.
     pub(crate) fn take_awaited_update(&self) -> bool {
         self.state.fetch_and(!AWAITED, Ordering::AcqRel) & AWAITED != 0
     }

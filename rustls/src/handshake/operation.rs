@@ -70,7 +70,8 @@ pub(crate) enum Call {
 /// The records that may be opened while a handshake waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opens {
-    /// Alerts. The peer's Finished is still to come, under the current key or a later one.
+    /// Alerts. The peer's Finished has not arrived yet; it comes under the current key or a later
+    /// one.
     Alerts,
     /// None. The peer has sent its Finished: its next records belong to the complete connection.
     Nothing,

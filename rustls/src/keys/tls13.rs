@@ -117,12 +117,12 @@ impl EarlySecret {
         expected.as_ref().ct_eq(binder).into()
     }
 
-    /// `transcript` is the ClientHello.
+    /// Derives `client_early_traffic_secret`. `transcript` is the hash of the ClientHello.
     pub(crate) fn client_early_traffic_secret(&self, transcript: &Output, secret: &mut OkmBlock) {
         self.derive_secret(b"c e traffic", transcript, secret);
     }
 
-    /// `transcript` is the ClientHello.
+    /// Derives `early_exporter_secret`. `transcript` is the hash of the ClientHello.
     pub(crate) fn early_exporter_secret(&self, transcript: &Output, secret: &mut OkmBlock) {
         self.derive_secret(b"e exp master", transcript, secret);
     }

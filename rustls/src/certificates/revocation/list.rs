@@ -38,10 +38,10 @@ pub struct RevocationList {
 }
 
 impl RevocationList {
-    /// Parses `der`, or returns the list parsed before from the same bytes.
+    /// Parses `der`, or returns the list already parsed from the same bytes.
     ///
-    /// If several threads pass the same bytes, one of them parses. Lists of other bytes are not
-    /// delayed.
+    /// If several threads pass the same bytes, one of them parses them and the others wait. Threads
+    /// with other lists are not delayed.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl RevocationList {
         hash.hash(&self.der).as_ref().first_chunk().copied()
     }
 
-    /// Returns the list in the form for webpki.
+    /// Returns the list as webpki uses it.
     pub(crate) fn parsed(&self) -> &CertRevocationList<'static> {
         &self.parsed
     }

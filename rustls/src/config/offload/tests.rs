@@ -5,8 +5,8 @@ use std::{thread, vec};
 
 use super::*;
 
-/// A key that behaves as its message says: it panics, fails, or else returns the message reversed.
-/// It counts its signatures.
+/// A key that does what its message says: it panics or fails. Otherwise it returns the message
+/// reversed. It counts its signatures.
 #[derive(Clone, Debug, Default)]
 struct Reversing(Arc<AtomicUsize>);
 
@@ -146,7 +146,7 @@ fn job_is_queued_by_the_first_poll_and_wakes_the_last_task() {
     let result = poll(&mut signature, &first);
     assert_eq!(result, Poll::Ready(Ok(b"cba".to_vec())));
     assert_eq!([first.woken(), last.woken()], [0, 1]);
-    // a task that is not polled any more is not kept alive
+    // a task that is no longer polled is not kept alive
     assert_eq!(Arc::strong_count(&last), 1);
 }
 

@@ -303,8 +303,8 @@ impl ChainVerifier {
     ///
     /// webpki compares the time only with the validity of the certificates and, if their expiry is
     /// enforced, the next updates of the lists. The acceptance holds until the first of these
-    /// comparisons changes. Certificates that are not on the path count too: one that becomes valid
-    /// could change the path.
+    /// comparisons changes. Certificates that are not on the path matter too: one that becomes
+    /// valid could change the path.
     ///
     /// If a date cannot be read or a list has already expired, nobody may rely on the acceptance.
     /// So the proof then has no rules.

@@ -145,7 +145,7 @@ pub struct ClientCertVerifierBuilder {
 impl ClientCertVerifierBuilder {
     /// Checks certificates against `crls`, in addition to those of earlier calls.
     ///
-    /// If two lists cover the same certificates, the first one counts.
+    /// If two lists cover the same certificates, the first one is used.
     pub fn with_crls(
         mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
@@ -156,7 +156,7 @@ impl ClientCertVerifierBuilder {
 
     /// Checks certificates against parsed `crls`, in addition to the lists of earlier calls.
     ///
-    /// If two lists cover the same certificates, the first one counts.
+    /// If two lists cover the same certificates, the first one is used.
     ///
     /// [`build`](Self::build) fails if `crls` is empty, because missing lists must not turn the
     /// check off.

@@ -34,7 +34,7 @@ pub(super) struct RulesInputs<'a> {
     pub(super) usage: Usage,
     pub(super) roots: &'a Arc<RootCertStore>,
     /// The revocation lists. Their order matters: if two cover the same certificates, the first one
-    /// counts.
+    /// is used.
     pub(super) crls: &'a [Arc<RevocationList>],
     pub(super) revocation: RevocationPolicy,
     pub(super) algorithms: Algorithms,

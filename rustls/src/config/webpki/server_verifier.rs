@@ -142,7 +142,7 @@ pub struct ServerCertVerifierBuilder {
 impl ServerCertVerifierBuilder {
     /// Checks certificates against `crls`, in addition to those of earlier calls.
     ///
-    /// If two lists cover the same certificates, the first one counts.
+    /// If two lists cover the same certificates, the first one is used.
     pub fn with_crls(
         mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
@@ -153,7 +153,7 @@ impl ServerCertVerifierBuilder {
 
     /// Checks certificates against parsed `crls`, in addition to the lists of earlier calls.
     ///
-    /// If two lists cover the same certificates, the first one counts.
+    /// If two lists cover the same certificates, the first one is used.
     ///
     /// [`build`](Self::build) fails if `crls` is empty, because missing lists must not turn the
     /// check off.

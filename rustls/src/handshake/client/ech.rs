@@ -144,7 +144,7 @@ impl Ech {
     /// # Errors
     ///
     /// Returns [`PeerIncompatible::ServerRejectedEncryptedClientHello`] if ECH was rejected. The
-    /// server has authenticated itself for the public name, and thereby its `retry_configs`.
+    /// server has authenticated itself for the public name, so its `retry_configs` can be trusted.
     pub(crate) fn check_not_rejected(&mut self) -> Result<(), PeerIncompatible> {
         match self {
             Self::Rejected(rejected) => Err(PeerIncompatible::ServerRejectedEncryptedClientHello(

@@ -654,7 +654,7 @@ fn a_wrapper_keeps_the_end_of_the_inner_proof() {
 
 #[test]
 fn a_session_does_not_use_the_acceptance_of_another() {
-    // the map knows the chain, but the session was made before
+    // the map knows the chain, but the session was created earlier
     let no_rules = with(|it| it.model.wrapper.forwards_rules = false);
     let mut peers = Peers::new(VerifiedChains::default(), true);
     peers.handshake(&no_rules).0.unwrap();

@@ -21,9 +21,9 @@ pub struct ServerConnectionData {
 
 #[derive(Debug, Default)]
 struct ResumptionData {
-    /// Stored in the sessions of this connection.
+    /// The data to store in the sessions of this connection.
     to_send: Vec<u8>,
-    /// Read from the resumed session.
+    /// The data from the resumed session.
     received: Vec<u8>,
 }
 

@@ -52,7 +52,7 @@ impl Settings {
     }
 }
 
-/// The roots are hashed when a chain is looked up or kept, and not before: many programs create a
+/// The roots are hashed only when a chain is looked up or kept, because many programs create a
 /// configuration for each connection, or wrap a verifier in one without rules.
 #[test]
 fn rules_are_digested_when_they_are_needed() {

@@ -40,7 +40,7 @@ use crate::msgs::transport_parameters::TransportParameters;
 /// Waits for a ClientHello: the first one, or the one after a HelloRetryRequest.
 pub(crate) struct WaitClientHello {
     config: Arc<ServerConfig>,
-    /// The state behind a HelloRetryRequest, if one was sent.
+    /// The state after a HelloRetryRequest, if one was sent.
     retry: Option<Box<Retry>>,
 }
 
