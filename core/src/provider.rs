@@ -61,7 +61,7 @@ impl CryptoProvider {
 
     /// True if every part of this provider runs in FIPS-approved mode.
     ///
-    /// This covers the cryptography only. Approval of a configuration also depends on protocol
+    /// This covers only the cryptography. Approval of a configuration also depends on protocol
     /// settings; see its `fips` method.
     pub fn fips(&self) -> bool {
         self.cipher_suites.iter().all(SupportedCipherSuite::fips)

@@ -247,7 +247,7 @@ impl FileVersion {
     /// Returns the version of a directory and its entries.
     pub(crate) fn of_directory(path: &Path) -> Self {
         let mut stats = Vec::from([(OsString::new(), Stat::at(path))]);
-        // an unreadable directory is described by its own entry only
+        // an unreadable directory is described only by its own entry
         for name in list_directory(path).unwrap_or_default() {
             let stat = Stat::at(&path.join(&name));
             stats.push((name, stat));

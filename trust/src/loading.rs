@@ -131,7 +131,7 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Returns the policy for the builder methods. Changes apply to existing entries too.
+    /// Gives the builder methods access to the policy. Changes apply to existing entries too.
     pub(crate) fn policy_mut(&mut self) -> &mut Policy {
         &mut self.policy
     }

@@ -46,7 +46,7 @@ pub trait Hkdf: Send + Sync {
 
     /// Calls `expand` once with the result of [`expander_for_okm`](Self::expander_for_okm).
     ///
-    /// Override it to save an allocation: most expanders are used in one place only.
+    /// Override it to save an allocation: most expanders are used in only one place.
     fn with_expander(&self, okm: &OkmBlock, expand: &mut dyn FnMut(&dyn HkdfExpander)) {
         expand(&*self.expander_for_okm(okm));
     }

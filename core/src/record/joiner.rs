@@ -24,8 +24,8 @@ pub const HANDSHAKE_HEADER_LEN: usize = 4;
 pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
 /// The memory grows by a quarter, in steps of this many bytes. So a peer that sends single bytes
-/// does not cause an allocation for each, and a peer that stops sending occupies little more memory
-/// than it has sent bytes.
+/// does not cause an allocation for each, and a peer that stops sending does not occupy much more
+/// memory than the bytes it has sent.
 const STEP: usize = 256;
 
 /// Collects pieces of the handshake and splits them into messages.

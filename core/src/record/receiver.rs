@@ -446,8 +446,8 @@ impl RecordReceiver {
     #[cold]
     fn skip(&mut self, typ: ContentType, payload_len: usize) -> Option<OpenedRecord> {
         let left = self.skipped_early_data_left?;
-        // the client's limit counts content only; an empty record counts as one byte, because
-        // otherwise any number could be sent
+        // the client's limit covers only content; an empty record counts as one byte, because
+        // otherwise any number of them could be sent
         let skipped = payload_len.saturating_sub(TLS13_OVERHEAD).max(1);
         if typ != ContentType::ApplicationData {
             return None;

@@ -113,8 +113,8 @@ pub fn suite(provider: &CryptoProvider) -> SupportedCipherSuite {
     }))
 }
 
-/// Returns `provider` with the suite in front of the others, and with `groups` only.
-/// Drops suites that need a curve if there is none.
+/// Returns `provider` with the suite in front of the others, and with only `groups`. Drops suites
+/// that need a curve if there is none.
 pub fn provider(
     mut provider: CryptoProvider,
     groups: Vec<&'static dyn SupportedKxGroup>,

@@ -20,7 +20,7 @@ pub fn raw_key(identity: &Identity, provider: Provider) -> Arc<CertifiedKey> {
     Arc::new(CertifiedKey::new(vec![spki.into()], key))
 }
 
-/// Lets a client trust the key of this server only.
+/// Lets a client trust only the key of this server.
 pub fn trust_server(config: &mut ClientConfig, server: &Identity, provider: Provider) {
     let verifier = Arc::new(verifier(server, provider));
     config.dangerous().set_certificate_verifier(verifier);

@@ -138,7 +138,7 @@ impl Acceptance {
     }
 }
 
-/// The encoding in a server's sessions, which contain acceptances of clients only.
+/// The encoding in a server's sessions, which contain only acceptances of clients.
 impl Codec<'_> for Acceptance {
     fn encode(&self, bytes: &mut alloc::vec::Vec<u8>) {
         bytes.extend_from_slice(&self.basis.rules.0);

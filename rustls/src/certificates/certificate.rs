@@ -427,7 +427,7 @@ impl From<PropertyError> for Unreadable {
 }
 
 impl fmt::Debug for Certificate {
-    /// Prints the length only, so that nothing is parsed.
+    /// Prints only the length, so that nothing is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Certificate")
             .field("der_len", &self.der.len())

@@ -45,8 +45,9 @@ const DEFAULT_CAPACITY: usize = 8192;
 /// }
 /// ```
 ///
-/// The map holds weak references only: a chain is freed with its last connection or session.
-/// Without the crate feature `std`, only a connection and its own sessions share.
+/// The map holds only weak references: a chain is freed with its last connection or session.
+/// Without the crate feature `std`, a chain is shared only between a connection and its own
+/// sessions.
 pub struct PeerChains {
     enabled: Option<Interner>,
 }

@@ -174,7 +174,7 @@ impl PartialEq for PeerIdentity {
 impl Eq for PeerIdentity {}
 
 impl fmt::Debug for PeerIdentity {
-    /// Prints lengths only, so that nothing is parsed.
+    /// Prints only lengths, so that nothing is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lens = self.chain.iter().map(|certificate| certificate.len());
         f.debug_struct("PeerIdentity")

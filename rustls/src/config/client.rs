@@ -228,7 +228,7 @@ impl Sealed for ClientConfig {}
 
 impl ConfigBuilder<ClientConfig, WantsVersions> {
     /// Encrypts ClientHellos, or makes them look encrypted (GREASE), as `mode` says (RFC 9849).
-    /// Enables TLS 1.3 only, because an encrypted ClientHello may offer no other version.
+    /// Enables only TLS 1.3, because an encrypted ClientHello may offer no other version.
     ///
     /// An [`EchMode::Enable`] belongs to one server: use a separate configuration for each server
     /// that publishes a different ECH configuration list.

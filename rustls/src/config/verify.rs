@@ -48,7 +48,7 @@ impl ClientCertVerified {
     }
 
     /// Replaces the rules, for a verifier that wraps another one and adds rules of its own. The
-    /// proof ends at the same time, or holds for this handshake only, as before.
+    /// proof still ends at the same time, or still holds only for this handshake.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -82,7 +82,7 @@ impl ServerCertVerified {
     }
 
     /// Replaces the rules, for a verifier that wraps another one and adds rules of its own. The
-    /// proof ends at the same time, or holds for this handshake only, as before.
+    /// proof still ends at the same time, or still holds only for this handshake.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -209,7 +209,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///
     /// A verifier that wraps another one may keep the default of `rules` or of
     /// `recheck_server_cert`, or of both: each chain is then verified in full. If it forwards both,
-    /// its own verdict must depend on nothing more. If it adds rules of its own, it returns a
+    /// its own verdict must not depend on anything else. If it adds rules of its own, it returns a
     /// digest of the inner rules and its own, and passes it to [`ServerCertVerified::with_rules`].
     fn rules(&self) -> Option<VerifierRules> {
         None
@@ -440,7 +440,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     ///
     /// A verifier that wraps another one may keep the default of `rules` or of
     /// `recheck_client_cert`, or of both: each chain is then verified in full. If it forwards both,
-    /// its own verdict must depend on nothing more. If it adds rules of its own, it returns a
+    /// its own verdict must not depend on anything else. If it adds rules of its own, it returns a
     /// digest of the inner rules and its own, and passes it to [`ClientCertVerified::with_rules`].
     fn rules(&self) -> Option<VerifierRules> {
         None

@@ -272,7 +272,7 @@ impl Transport for Quic {
 
     fn drop_sending_secret(&mut self) {
         self.end_early_data();
-        // remembered for early data only
+        // these were remembered only for early data
         self.peer_parameters = None;
     }
 

@@ -374,8 +374,8 @@ impl CommonState {
             | Sending::Closed
             | Sending::Elsewhere => return Err(InPlaceError::EncryptExhausted),
         }
-        // reply to a KeyUpdate only once the reply before it is sent: a peer that requests many and
-        // reads none must not make the output grow
+        // reply to a KeyUpdate only once the reply before it is sent: a peer that requests many
+        // updates and reads nothing must not make the output grow
         if self.records.outgoing.is_empty() || self.records.has_used_sending_key() {
             self.refresh_worn_key()
                 .map_err(|_| InPlaceError::EncryptExhausted)?;

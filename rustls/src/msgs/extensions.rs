@@ -170,7 +170,7 @@ impl ExtensionSet {
         }
     }
 
-    /// Adds `typ`. Returns false if it was already there.
+    /// Adds `typ`. Returns false if it was already present.
     pub(crate) fn insert(&mut self, typ: ExtensionType) -> bool {
         match Self::bit(typ) {
             Some(bit) => {

@@ -46,7 +46,7 @@ pub trait VerifierKind: Send + Sync + 'static {
     /// Returns an error if webpki's verifier cannot be built.
     fn build(builder: Self::Builder) -> Result<Arc<Self>, VerifierBuilderError>;
 
-    /// Checks a verifier after it was wrapped.
+    /// Checks a verifier that has been wrapped.
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ struct Hellos {
     outer: ClientHello,
     extension: EchExtension,
     padding: Vec<u8>,
-    /// Changes ClientHelloOuter after it was authenticated.
+    /// Changes the ClientHelloOuter after it has been authenticated.
     tamper: fn(&mut ClientHello),
 }
 

@@ -177,7 +177,7 @@ impl Conversation {
 fn record(kind: &str, mut client: Box<dyn Endpoint>, mut server: Box<dyn Endpoint>) -> Flights {
     let mut flights = Flights::default();
     let [to_client, to_server] = &mut flights;
-    // accepted in the second connection only
+    // only the second connection accepts it
     client.send_early(EARLY);
     while client.is_handshaking() || server.is_handshaking() {
         let flight = client.take_output();

@@ -25,7 +25,7 @@ pub struct ServerSessionValue {
 }
 
 impl ServerSessionValue {
-    /// Creates a session from `bytes` without a chain at their end, and the `chain`.
+    /// Creates a session from `bytes`, which do not end with a chain, and the `chain`.
     pub(crate) fn new(bytes: Vec<u8>, chain: PeerChain) -> Self {
         Self {
             bytes: Zeroizing::new(bytes),

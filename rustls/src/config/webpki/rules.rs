@@ -169,8 +169,8 @@ fn of_roots(
 ) -> Option<[u8; 32]> {
     let mut digest = Digest::start(hash);
     let mut roots: Vec<_> = roots.iter().map(root_key).collect();
-    // sort: the order of files in a folder differs between machines, and does not affect the
-    // verdict
+    // sort them, because the order of files in a folder differs between machines and does not
+    // affect the verdict
     roots.sort_unstable();
     digest.add_count(roots.len());
     for (subject, key, constraints) in roots {

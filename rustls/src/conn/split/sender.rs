@@ -273,7 +273,7 @@ impl CommonState {
     }
 
     /// Sends the KeyUpdate that the peer requested, unless output is queued. So output does not
-    /// grow if the peer requests many and reads none.
+    /// grow if the peer requests many updates and reads nothing.
     fn send_owed_update(&mut self) {
         if !self.records.outgoing.is_empty() {
             return;

@@ -629,7 +629,7 @@ fn a_past_end_counts_only_under_the_verifiers_own_rules() {
     }
 }
 
-/// A type that verifies both sides by equal rules has accepted a chain for one of them only.
+/// A type that verifies both sides by equal rules has accepted a chain for only one of them.
 #[test]
 fn an_acceptance_of_a_client_does_not_hold_for_a_server() {
     let mut peers = Peers::new(VerifiedChains::default(), false);

@@ -89,8 +89,8 @@ fn truncated_and_stretched_messages() {
     }
 }
 
-/// The tables of both sides reject them as unexpected. Upstream does so for types it has no number
-/// for.
+/// Both libraries reject these types as unexpected, although upstream has no number for some of
+/// them.
 #[test]
 fn types_without_a_message() {
     for typ in [0, 7, 9, 26, 67, 255] {

@@ -148,7 +148,7 @@ fn every_setting_of_a_builder_changes_the_rules() {
             assert_eq!(settings.rules(), seen[2 * number..]);
         }
 
-        // the verifier of a configuration with roots only
+        // the verifier of a configuration that has only roots
         let [of_servers, _] = all[2].rules();
         let by_default = WebPkiServerVerifier::without_revocation(roots(&issuers), &provider);
         assert_eq!(by_default.rules(), Some(of_servers));

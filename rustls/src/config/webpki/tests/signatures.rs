@@ -124,7 +124,7 @@ fn every_scheme_with_every_kind_of_key() {
         {
             let verdicts = verify(b"message", cert.der(), &signed(scheme, &signature));
             match SignatureScheme::from(scheme) {
-                // these schemes are for signatures on certificates only
+                // these schemes are only for signatures on certificates
                 SignatureScheme::RSA_PKCS1_SHA256
                 | SignatureScheme::RSA_PKCS1_SHA384
                 | SignatureScheme::RSA_PKCS1_SHA512 => assert_eq!(verdicts[1], unadvertised),

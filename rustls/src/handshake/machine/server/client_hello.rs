@@ -251,7 +251,7 @@ fn apply_tls13(
     }
 }
 
-/// Runs the checks that depend on no version. Returns the server name.
+/// Runs the checks that do not depend on the version. Returns the server name.
 #[cfg(feature = "std")]
 pub(super) fn check_any_version(
     hello: &ClientHello<'_>,
@@ -295,7 +295,7 @@ fn select_version(
     hello: &ClientHello<'_>,
     config: &ServerSettings,
 ) -> Result<ProtocolVersion, PeerIncompatible> {
-    // RFC 9846 §4.3.1: with supported_versions, only its known values count
+    // RFC 9846 §4.3.1: if supported_versions is present, only its known values matter
     if let Some(offered) = &hello.extensions.supported_versions {
         return config
             .versions

@@ -156,7 +156,7 @@ pub(super) async fn find_session<M: CallMode>(
             debug!("the client's certificate is no longer accepted");
             return Ok(found);
         };
-        // the verifier supports one kind only, and has just accepted this chain
+        // the verifier supports only one kind, and has just accepted this chain
         let chain_kind = ChainKind::new(config.verifier().requires_raw_public_keys());
         let offer = early_data::Offer {
             offers_early_data: offered.has_early_data,
