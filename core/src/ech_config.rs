@@ -19,7 +19,7 @@ use crate::error::InvalidMessage;
 pub enum EchConfigPayload {
     /// An entry of the version this library implements.
     V18(EchConfigContents),
-    /// An entry that clients ignore: it has another version, or its `public_name` is not a host
+    /// An entry that clients ignore: it has a different version, or its `public_name` is not a host
     /// name.
     Unknown {
         /// The version in the entry.

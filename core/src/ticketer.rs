@@ -83,7 +83,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     }
 }
 
-/// Creates tickets with the keys of `generator`. They are rotated every six hours and destroyed
+/// Returns a ticketer whose keys, made by `generator`, are rotated every six hours and destroyed
 /// after twelve.
 ///
 /// # Errors

@@ -101,8 +101,8 @@ pub trait QuicEndpoint {
     fn tickets_received(&self) -> u32;
 }
 
-/// Delivers the bytes like QUIC, which rejects those of another level than TLS expects (RFC 9001
-/// §4.1.3). Returns the answer.
+/// Delivers the bytes like QUIC, which rejects bytes of a level other than the one TLS expects (RFC
+/// 9001 §4.1.3). Returns the answer.
 pub fn deliver(
     to: &mut dyn QuicEndpoint,
     level: Level,

@@ -147,8 +147,8 @@ impl<H: Hasher + Clone> Hasher for BufferingHasher<H> {
     }
 
     /// Hashes a letter of a name: these arrive one by one, as four bytes each. ASCII letters are
-    /// hashed as one byte. Other numbers are hashed as five bytes that start with 0xff, which is no
-    /// ASCII letter.
+    /// hashed as one byte. Other numbers are hashed as five bytes that start with 0xff, which is
+    /// not an ASCII letter.
     #[inline]
     fn write_u32(&mut self, number: u32) {
         match u8::try_from(number) {

@@ -7,8 +7,8 @@
 //!   application ── unbuffered ─┘           └─► common_state ────────► records
 //! ```
 //!
-//! - `common_state`: `records` (the record layer and its buffers), `negotiated` (facts) and
-//!   `established` (secrets for rekeying and exporters).
+//! - `common_state`: `records` (the record layer and its buffers), `negotiated` (what was
+//!   negotiated) and `established` (secrets for rekeying and exporters).
 //! - `sending`: encrypts application data.
 //! - `in_place_error`: the errors of encryption in place.
 //! - `to_vec`: output into a `Vec` that grows as needed.

@@ -1,7 +1,7 @@
 //! The interface of crypto providers, the built-in providers, and the selection between them.
 //!
 //! A [`CryptoProvider`] supplies all the cryptography of a connection. Two are built in, each
-//! behind the feature of its name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and
+//! behind the crate feature of the same name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and
 //! [`ring`](mod@ring). Others are separate crates. Pass the provider to
 //! [`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider), or install
 //! a process-wide default with [`CryptoProvider::install_default`].

@@ -1,7 +1,7 @@
 //! TLS 1.2 and 1.3: a drop-in replacement for rustls 0.23 whose records need no allocation.
 //!
-//! The public API is that of rustls 0.23.46; the inside is new. Its core is a record layer that
-//! writes each record into a buffer of the caller or of the connection, and opens it where it
+//! The public API is that of rustls 0.23.46; the implementation is new. Its core is a record layer
+//! that writes each record into a buffer of the caller or of the connection, and opens it where it
 //! arrived.
 //!
 //! # A client

@@ -1,7 +1,7 @@
 //! Root certificates, loaded once and shared by all configurations.
 //!
 //! `source` defines the sources and their equality; `read` reads and parses them; `error` describes
-//! what was skipped. The cache is that of [`cache`](crate::cache).
+//! what was skipped. The cache itself is in [`cache`](crate::cache).
 
 mod error;
 mod read;

@@ -97,11 +97,11 @@ pub enum PeerMisbehaved {
     EarlyDataAttemptedInSecondClientHello,
     /// The server accepted early data without accepting the session.
     EarlyDataExtensionWithoutResumption,
-    /// The server accepted early data under another cipher suite than the session's.
+    /// The server accepted early data under a cipher suite other than the session's.
     EarlyDataOfferedWithVariedCipherSuite,
     /// HelloRetryRequest and ServerHello disagree about the acceptance of ECH.
     EchAcceptanceVariedAfterRetry,
-    /// The ServerHello after a HelloRetryRequest implies another transcript hash.
+    /// The ServerHello after a HelloRetryRequest implies a different transcript hash.
     HandshakeHashVariedAfterRetry,
     /// A HelloRetryRequest has an empty cookie.
     IllegalHelloRetryRequestWithEmptyCookie,
@@ -166,13 +166,13 @@ pub enum PeerMisbehaved {
     RefusedToFollowHelloRetryRequest,
     /// Rejected early data came between the fragments of a handshake message.
     RejectedEarlyDataInterleavedWithHandshakeMessage,
-    /// The server resumed a session with another use of extended master secrets.
+    /// The server resumed a session with a different use of extended master secrets.
     ResumptionAttemptedWithVariedEms,
-    /// The server resumed a session under another cipher suite.
+    /// The server resumed a session under a different cipher suite.
     ResumptionOfferedWithVariedCipherSuite,
-    /// The client resumes a session with another use of extended master secrets.
+    /// The client resumes a session with a different use of extended master secrets.
     ResumptionOfferedWithVariedEms,
-    /// The server resumed a session under a cipher suite with another hash.
+    /// The server resumed a session under a cipher suite with a different hash.
     ResumptionOfferedWithIncompatibleCipherSuite,
     /// ServerHello and HelloRetryRequest select different cipher suites.
     SelectedDifferentCipherSuiteAfterRetry,
@@ -198,7 +198,7 @@ pub enum PeerMisbehaved {
     ServerEchoedCompatibilitySessionId,
     /// The server's point formats lack the uncompressed format.
     ServerHelloMustOfferUncompressedEcPoints,
-    /// The second ClientHello has another server name.
+    /// The second ClientHello has a different server name.
     ServerNameDifferedOnRetry,
     /// `server_name` must have exactly one host name.
     ServerNameMustContainOneHostName,
@@ -226,7 +226,7 @@ pub enum PeerMisbehaved {
     UnsolicitedSctList,
     /// A ServerHello has an extension that was not offered.
     UnsolicitedServerHelloExtension,
-    /// A key share is for another group than the one requested.
+    /// A key share is for a group other than the one requested.
     WrongGroupForKeyShare,
     /// The server responded to an ECH offer that was not made.
     UnsolicitedEchExtension,

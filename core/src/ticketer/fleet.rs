@@ -74,7 +74,8 @@ impl<A: Aead> FleetTicketer<A> {
     pub const MIN_EPOCH_SECS: u32 = 60 * 60;
 
     /// The longest epoch in seconds: half of the seven days for which a ticket may be used (RFC
-    /// 9846 §4.7.1). A ticket created at the start of an epoch opens until the end of the next one.
+    /// 9846 §4.7.1). A ticket created at the start of an epoch can be opened until the end of the
+    /// next one.
     pub const MAX_EPOCH_SECS: u32 = 7 * 24 * 60 * 60 / 2;
 
     /// The number of seconds by which the clocks of two machines may differ. Up to that difference,
@@ -157,8 +158,8 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
     }
 
     /// One epoch minus [`CLOCK_TOLERANCE_SECS`](FleetTicketer::CLOCK_TOLERANCE_SECS). A ticket
-    /// created at the very end of an epoch opens until the end of the next one, by the clock of the
-    /// opening machine.
+    /// created at the very end of an epoch can be opened until the end of the next one, by the
+    /// clock of the opening machine.
     fn lifetime(&self) -> u32 {
         self.epoch_secs - Self::CLOCK_TOLERANCE_SECS
     }

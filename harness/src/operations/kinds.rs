@@ -188,7 +188,7 @@ impl Kind {
         };
         client.enable_early_data = self.has_early_data();
         if self.retries {
-            // a group that the client remembers would make the second connection without a retry
+            // if the client remembered the group, the second connection would need no retry
             client.resumption = Resumption::store(Arc::new(ThreadSessions::default()));
         }
         slow_client(&mut client, verifier.build().unwrap(), plan);

@@ -17,7 +17,7 @@ pub enum Step {
     Poll(usize),
 }
 
-/// The result of a connection: the facts and errors of both ends.
+/// The result of a connection: the properties and errors of both ends.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     client: String,

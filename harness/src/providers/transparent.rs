@@ -39,8 +39,8 @@ pub struct Setup {
     /// True for QUIC connections. The underlying provider protects their packets.
     pub quic: bool,
     /// True if the underlying provider protects records, with early key updates in TLS 1.3. This
-    /// detects records opened with another key than they were sealed with. Every run is still the
-    /// same.
+    /// detects records opened with a key other than the one they were sealed with. Every run is
+    /// still the same.
     pub seals: bool,
     /// True if the ends accept any certificate and any signature, and do not sign: for connections
     /// whose authentication does not matter. Both sides have a fake OCSP response, which servers

@@ -21,7 +21,7 @@ use crate::error::InvalidMessage;
 /// hashes its own inputs, together with a name and a version for its code.
 ///
 /// Rules are stored in sessions. Give them the same value on all machines that share sessions, and
-/// another value when the verifier's code changes its verdicts.
+/// a new value when the verifier's code changes its verdicts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VerifierRules([u8; Self::LEN]);
 

@@ -199,7 +199,7 @@ impl Certificate {
     /// # Errors
     ///
     /// Returns [`PropertyError`] if the algorithm, or the certificate as a whole, cannot be parsed,
-    /// or if the signed part names another algorithm.
+    /// or if the signed part names a different algorithm.
     #[inline]
     pub fn signature_algorithm(&self) -> Result<&AlgorithmIdentifier, PropertyError> {
         self.keep(

@@ -34,7 +34,7 @@ pub(crate) enum ChainKind {
 struct Inner {
     kind: ChainKind,
     certificates: Box<[CertificateDer<'static>]>,
-    /// Facts parsed from the certificates on first use. They must not refer to the chain.
+    /// Properties parsed from the certificates on first use. They must not refer to the chain.
     facts: OnceBox<PeerFacts>,
 }
 
@@ -65,7 +65,7 @@ impl PeerChain {
         self.0.kind
     }
 
-    /// Returns the facts parsed from the chain, which all clones share.
+    /// Returns the properties parsed from the chain, which all clones share.
     pub(crate) fn facts(&self) -> &PeerFacts {
         self.0.facts.get_or_init(Box::default)
     }

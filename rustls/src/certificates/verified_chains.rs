@@ -93,7 +93,7 @@ impl VerifiedChains {
     /// Removes all chains, so that the next handshake with each verifies it in full.
     ///
     /// Sessions keep their acceptances, and resumptions rely on them for up to a day. To end those
-    /// too, change the rules, for example by another revocation list, or replace the key of the
+    /// too, change the rules, for example with a new revocation list, or replace the key of the
     /// tickets.
     pub fn clear(&self) {
         if let Some(acceptances) = &self.enabled {

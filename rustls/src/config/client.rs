@@ -105,8 +105,8 @@ pub struct ClientConfig {
     /// The maximum number of plaintext bytes in a record, plus 5 for its header. `None` sets no
     /// limit below the protocol's own, 2¹⁴ + 5.
     ///
-    /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not within 32
-    /// to 16389.
+    /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not between
+    /// 32 and 16389.
     pub max_fragment_size: Option<usize>,
 
     /// The clock for checking certificates and the age of sessions. The default is that of the
@@ -137,7 +137,7 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and
+    /// Starts building a configuration with the process-wide default [`CryptoProvider`] and
     /// [`DEFAULT_VERSIONS`](crate::DEFAULT_VERSIONS).
     ///
     /// If no default is installed yet, installs the provider that the crate's features select.
@@ -153,7 +153,7 @@ impl ClientConfig {
         Self::builder_with_protocol_versions(crate::config::versions::DEFAULT_VERSIONS)
     }
 
-    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and these
+    /// Starts building a configuration with the process-wide default [`CryptoProvider`] and these
     /// `versions`.
     ///
     /// # Panics
@@ -169,7 +169,7 @@ impl ClientConfig {
             .expect("the default crypto provider cannot serve these protocol versions")
     }
 
-    /// Starts to build a configuration with this `provider` and the clock of the operating system.
+    /// Starts building a configuration with this `provider` and the clock of the operating system.
     #[cfg(feature = "std")]
     pub fn builder_with_provider(
         provider: Arc<CryptoProvider>,
@@ -177,7 +177,7 @@ impl ClientConfig {
         Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
     }
 
-    /// Starts to build a configuration with this `provider` and this clock. Without `std`, only
+    /// Starts building a configuration with this `provider` and this clock. Without `std`, only
     /// this function exists.
     pub fn builder_with_details(
         provider: Arc<CryptoProvider>,

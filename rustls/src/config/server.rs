@@ -89,9 +89,8 @@ pub struct ServerConfig {
 
     /// Creates tickets that hold a whole session. The default creates none.
     ///
-    /// Configurations may share a ticketer. A server does not resume a session of a server with
-    /// another certificate, unless its own certificate is valid for the name that the client
-    /// requests.
+    /// Configurations may share a ticketer. A server resumes a session of a server with a different
+    /// certificate only if its own certificate is valid for the name that the client requests.
     pub ticketer: Arc<dyn ProducesTickets>,
 
     /// Stores the sessions that are not stored in tickets. By default, 256 of them in memory.
@@ -102,8 +101,8 @@ pub struct ServerConfig {
     /// The maximum number of plaintext bytes in a record, plus 5 for its header. `None` sets no
     /// limit below the protocol's own, 2¹⁴ + 5.
     ///
-    /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not within 32
-    /// to 16389.
+    /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not between
+    /// 32 and 16389.
     pub max_fragment_size: Option<usize>,
 
     /// The clock for checking certificates and the age of sessions. The default is that of the
@@ -163,7 +162,7 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and
+    /// Starts building a configuration with the process-wide default [`CryptoProvider`] and
     /// [`DEFAULT_VERSIONS`](crate::DEFAULT_VERSIONS).
     ///
     /// If no default is installed yet, installs the provider that the crate's features select.
@@ -179,7 +178,7 @@ impl ServerConfig {
         Self::builder_with_protocol_versions(crate::config::versions::DEFAULT_VERSIONS)
     }
 
-    /// Starts to build a configuration with the process-wide default [`CryptoProvider`] and these
+    /// Starts building a configuration with the process-wide default [`CryptoProvider`] and these
     /// `versions`.
     ///
     /// # Panics
@@ -195,7 +194,7 @@ impl ServerConfig {
             .expect("the default crypto provider cannot serve these protocol versions")
     }
 
-    /// Starts to build a configuration with this `provider` and the clock of the operating system.
+    /// Starts building a configuration with this `provider` and the clock of the operating system.
     #[cfg(feature = "std")]
     pub fn builder_with_provider(
         provider: Arc<CryptoProvider>,
@@ -203,7 +202,7 @@ impl ServerConfig {
         Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
     }
 
-    /// Starts to build a configuration with this `provider` and this clock. Without `std`, only
+    /// Starts building a configuration with this `provider` and this clock. Without `std`, only
     /// this function exists.
     pub fn builder_with_details(
         provider: Arc<CryptoProvider>,

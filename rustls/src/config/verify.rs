@@ -192,7 +192,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///
     /// **Return `None`** if the verdict depends on anything that may change while this object
     /// exists: the trust store of the platform, a file, a request to another service. Let
-    /// [`current_verifier`](Self::current_verifier) return a new object with other rules instead.
+    /// [`current_verifier`](Self::current_verifier) return a new object with different rules
+    /// instead.
     ///
     /// If rules are returned, the handshake verifies the peer's signature first. It then relies on
     /// an earlier acceptance of the same chain, if that was returned as
@@ -244,9 +245,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
     ///
     /// Sessions with the server are resumed without another call, until the time of
-    /// [`ServerCertVerified::assertion_until`]. If the proof has none, or a past time under the
-    /// rules of another verifier, they end when `end_entity` expires. If a verifier accepts an
-    /// expired `end_entity`, its expiry does not limit sessions.
+    /// [`ServerCertVerified::assertion_until`]. If the proof has no such time, or has a past time
+    /// under the rules of another verifier, they end when `end_entity` expires. If a verifier
+    /// accepts an expired `end_entity`, its expiry does not limit sessions.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which may not
     /// be the order of a chain. `ocsp_response` is empty if the server stapled none. All three are
@@ -267,7 +268,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ) -> Result<ServerCertVerified, Error>;
 
     /// Returns true if the verifier accepts this chain for the server `server_name`, provided that
-    /// it has accepted it before under the same [`rules`](Self::rules), perhaps for another name.
+    /// it has accepted it before under the same [`rules`](Self::rules), possibly for another name.
     /// Checks everything else that depends on the arguments of this handshake, which are those of
     /// [`verify_server_cert`](Self::verify_server_cert). The handshake also calls this for unknown
     /// chains, whose bytes may be malformed.
@@ -422,7 +423,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     ///
     /// **Return `None`** if the verdict depends on anything that may change while this object
     /// exists: the trust store of the platform, a file, a request to another service. Let
-    /// [`current_verifier`](Self::current_verifier) return a new object with other rules instead.
+    /// [`current_verifier`](Self::current_verifier) return a new object with different rules
+    /// instead.
     ///
     /// If rules are returned, the handshake verifies the peer's signature first. It then relies on
     /// an earlier acceptance of the same chain, if that was returned as

@@ -1,5 +1,5 @@
 //! The state that all connections share, buffered or not, client or server: the records, the
-//! negotiated facts, the secrets that outlive the handshake, and the error that ended the
+//! negotiated properties, the secrets that outlive the handshake, and the error that ended the
 //! connection.
 //!
 //! It depends neither on the handshake nor on its caller ([`super::driver`]). [`super::sending`]
@@ -280,7 +280,7 @@ impl CommonState {
         error
     }
 
-    /// Ends the connection like [`Self::fail`], without a line in the log.
+    /// Ends the connection like [`Self::fail`], but logs nothing.
     #[cold]
     pub(super) fn end(&mut self, failure: Failure) -> Error {
         self.failed = Some(Box::new(failure.error.clone()));

@@ -50,8 +50,8 @@ use crate::suites::ExtractedSecrets;
 /// 4. **Bytes for the socket**: call [`write_tls`](Self::write_tls) while
 ///    [`wants_write`](CommonState::wants_write) is true and the socket is writable. Do so even
 ///    after an error of `process_new_packets`, which leaves an alert to send.
-/// 5. **Facts and settings**, in any order: [`is_handshaking`](CommonState::is_handshaking) and the
-///    other accessors of [`CommonState`], [`set_buffer_limit`](Self::set_buffer_limit),
+/// 5. **Properties and settings**, in any order: [`is_handshaking`](CommonState::is_handshaking)
+///    and the other accessors of [`CommonState`], [`set_buffer_limit`](Self::set_buffer_limit),
 ///    [`export_keying_material`](Self::export_keying_material).
 ///
 /// [`complete_io`](Self::complete_io) does the work of the first, second and fourth kind for

@@ -55,9 +55,9 @@ const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 /// call returns the same error. While the handshake waits for an operation of the application, only
 /// alerts are handled.
 pub(crate) struct Driver<Data> {
-    /// The records, or QUIC's messages; the secrets and facts of the connection; its error.
+    /// The records, or QUIC's messages; the secrets and properties of the connection; its error.
     pub(crate) common: CommonState,
-    /// The facts that only clients or only servers have.
+    /// The data that only clients or only servers have.
     pub(crate) data: Data,
     handshake: Handshake<Data>,
     /// Counts the useless messages of the peer.

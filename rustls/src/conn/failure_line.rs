@@ -1,4 +1,4 @@
-//! The line in the log for a connection that has failed.
+//! The log line for a failed connection.
 
 use alloc::string::String;
 use core::fmt::{self, Write};
@@ -42,8 +42,7 @@ impl fmt::Display for Bounded<'_> {
     }
 }
 
-/// The beginning of a text, without control characters and others that could fake a line of the
-/// log.
+/// The beginning of a text, without control characters and others that could fake a log line.
 struct Prefix(String);
 
 impl Write for Prefix {

@@ -40,7 +40,7 @@ pub(crate) struct Quic {
     early: Option<EarlyKeys>,
     /// The keys of Handshake packets, until they are returned.
     handshake_keys: HandshakeKeys,
-    /// Messages to be written, by the packets that carry them.
+    /// Messages to be written, in one buffer for each kind of packet.
     waiting: [Vec<u8>; 3],
     /// The packets for the messages that the handshake sends next.
     sending: Space,

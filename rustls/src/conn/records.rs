@@ -162,7 +162,7 @@ impl Records {
 
     /// Seals application data and appends it to [`Self::outgoing`], in pieces of up to
     /// [`PIECE_LEN`] bytes. Returns the number of bytes sealed: if memory runs out, fewer than
-    /// `payload` has, perhaps 0.
+    /// `payload` has, possibly 0.
     #[cfg(feature = "std")]
     pub(super) fn seal_pieces(&mut self, payload: OutboundChunks<'_>) -> Result<usize, SealError> {
         let (mut sealed, mut rest) = (0, payload);

@@ -119,7 +119,7 @@ impl CommonState {
 
     /// Seals `payload`, queues it for sending, and replaces the key whenever it reaches its limit
     /// (RFC 9846 §5.5). Returns the number of bytes sealed: if memory runs out, fewer than
-    /// `payload` has, perhaps 0.
+    /// `payload` has, possibly 0.
     #[cfg(feature = "std")]
     #[cold]
     fn seal_over_keys(&mut self, payload: OutboundChunks<'_>) -> Result<usize, Error> {

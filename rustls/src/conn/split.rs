@@ -87,7 +87,7 @@ pub(crate) fn split<Data>(mut driver: Driver<Data>) -> (Sender, Receiver<Data>) 
     (sender, Receiver::new(driver, link, facts))
 }
 
-/// The negotiated facts that both halves of a connection share.
+/// The negotiated properties that both halves of a connection share.
 pub struct Facts {
     side: Side,
     negotiated: Negotiated,

@@ -57,7 +57,7 @@ fn grow_and_write<E>(
     written
 }
 
-/// An error type that can report a too short output.
+/// An error type that can report that the output is too short.
 pub(crate) trait TooShort {
     /// Returns the size needed in bytes if the output is too short.
     fn required_size(&self) -> Option<usize>;

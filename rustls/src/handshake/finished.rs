@@ -26,7 +26,7 @@ pub(crate) fn check_finished(expected: &[u8], finished: &Finished<'_>) -> Result
     }
     if !bool::from(expected.ct_eq(received)) {
         // RFC 9846 §4.5.3, RFC 5246 §7.2.2: the alert is decrypt_error. It must be named here,
-        // because a record that fails to decrypt has the same error but another alert
+        // because a record that fails to decrypt has the same error but a different alert
         return Err(Failure::new(
             Error::DecryptError,
             AlertDescription::DecryptError,

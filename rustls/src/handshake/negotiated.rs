@@ -1,4 +1,4 @@
-//! The negotiated facts that a connection's accessors report. The handshake fills them in.
+//! The negotiated properties that a connection's accessors report. The handshake fills them in.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use crate::certificates::{PeerChain, PeerChains, PeerIdentity};
 use crate::enums::ProtocolVersion;
 use crate::suites::SupportedCipherSuite;
 
-/// The facts negotiated so far.
+/// The properties negotiated so far.
 #[derive(Clone, Default)]
 pub(crate) struct Negotiated {
     pub(crate) version: Option<ProtocolVersion>,
@@ -60,7 +60,8 @@ impl Negotiated {
     }
 }
 
-/// Implements the accessors of the facts for `$face`, which holds them in its field `negotiated`.
+/// Implements the accessors of these properties for `$face`, which has them in its field
+/// `negotiated`.
 macro_rules! negotiated_accessors {
     ($face:ty) => {
         impl $face {

@@ -19,7 +19,7 @@ pub(crate) struct Transcript {
     /// The result of [`Self::current`], until the next message.
     latest: Option<hash::Output>,
     /// The messages themselves, while a CertificateVerify of TLS 1.2 may come. Its signature may
-    /// use another hash function (RFC 5246 §7.4.8).
+    /// use a different hash function (RFC 5246 §7.4.8).
     #[cfg(feature = "tls12")]
     kept_messages: Option<Vec<u8>>,
 }

@@ -58,7 +58,7 @@ pub(crate) trait Transport {
     /// Protects all later handshake messages with the keys of `secret`.
     fn set_sending_secret(&mut self, level: Level, secret: &TrafficSecret<'_>);
 
-    /// Starts to send early data, up to `limit` bytes protected with the keys of `secret`, until
+    /// Starts sending early data, up to `limit` bytes protected with the keys of `secret`, until
     /// [`Self::end_early_data`]. `parameters` are the peer's, as remembered with the session.
     fn start_early_data(
         &mut self,
@@ -119,7 +119,7 @@ pub(crate) trait Transport {
         peer: Side,
     ) -> Result<(), PeerMisbehaved>;
 
-    /// Starts to receive application data (TLS 1.2).
+    /// Starts receiving application data (TLS 1.2).
     #[cfg(feature = "tls12")]
     fn start_receiving(&mut self);
 
@@ -143,7 +143,7 @@ pub(crate) trait Transport {
     /// Skips a client's early data of up to `limit` bytes (RFC 9846 §4.3.10); `None` skips none.
     fn skip_early_data(&mut self, limit: Option<usize>);
 
-    /// Starts to send application data. Buffered data is sent first.
+    /// Starts sending application data. Buffered data is sent first.
     fn start_sending(&mut self);
 
     /// Marks the current sending key as worn out, so that the next application data needs a new

@@ -111,7 +111,7 @@ impl EarlySecret {
     }
 
     /// True if `binder` equals [`Self::resumption_binder`]. The comparison takes constant time. A
-    /// binder of another length is wrong.
+    /// binder of a different length is wrong.
     pub(crate) fn is_resumption_binder(&self, transcript: &Output, binder: &[u8]) -> bool {
         let expected = self.resumption_binder(transcript);
         expected.as_ref().ct_eq(binder).into()

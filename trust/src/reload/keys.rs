@@ -98,7 +98,7 @@ impl ReloadingCertifiedKeys {
         Self::builder(provider).with_default(files).build()
     }
 
-    /// Starts to build a resolver. `provider` loads the private keys.
+    /// Starts building a resolver. `provider` loads the private keys.
     pub fn builder(provider: Arc<CryptoProvider>) -> ReloadingCertifiedKeysBuilder {
         ReloadingCertifiedKeysBuilder {
             provider,
@@ -121,8 +121,8 @@ impl ReloadingCertifiedKeys {
     }
 
     /// Reloads only pairs whose files have changed, and pairs whose last reload failed or found
-    /// [flaws](ReloadStatus::flaws). A change means another size, date or, where the system
-    /// supports it, another inode.
+    /// [flaws](ReloadStatus::flaws). A change means a different size, date or, where the system
+    /// supports it, inode.
     ///
     /// # Errors
     ///

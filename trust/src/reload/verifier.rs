@@ -33,7 +33,7 @@ pub trait VerifierKind: Send + Sync + 'static {
     /// The name of the reloading verifier.
     const NAME: &'static str;
 
-    /// Starts to build a verifier by webpki.
+    /// Starts building a verifier by webpki.
     fn builder(roots: Arc<RootCertStore>, provider: Arc<CryptoProvider>) -> Self::Builder;
 
     /// Adds revocation lists.
@@ -83,7 +83,7 @@ struct ActiveVerifier<V: ?Sized> {
 }
 
 impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
-    /// Starts to build a verifier with the algorithms of `provider`.
+    /// Starts building a verifier with the algorithms of `provider`.
     pub fn builder(
         roots: RootSource,
         provider: Arc<CryptoProvider>,
@@ -109,8 +109,8 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     }
 
     /// Reloads only if a file or directory has changed, or if the last reload failed. A change
-    /// means another size, date or, where the system supports it, another inode. The platform's
-    /// roots are always read.
+    /// means a different size, date or, where the system supports it, inode. The platform's roots
+    /// are always read.
     ///
     /// # Errors
     ///

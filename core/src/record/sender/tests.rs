@@ -368,7 +368,7 @@ fn payload_left_counts_records_and_keeps_one_for_the_key_update() {
     // records beyond the limit can still be sent, because alerts must be
     assert_eq!(sender.sequence(), 5);
 
-    // without a limit of the AEAD, sequence numbers set one; some are reserved for alerts
+    // if the AEAD has no limit, the sequence numbers set one; some are reserved for alerts
     for mut sender in [RecordSender::new(), Protection::Tls12Chacha20.sender()] {
         sender.seq = u64::MAX - 18;
         assert_eq!(sender.payload_left(), 16384);
@@ -619,7 +619,7 @@ fn an_external_encrypter_sees_no_bytes_of_another_connection() {
     received.keep(len, HEADER_LEN..len);
     received.consume(len);
 
-    // the same memory is where another connection seals
+    // another connection seals in the same memory
     let mut sender = RecordSender::new();
     sender.set_encrypter(Box::new(Idle), ProtocolVersion::TLSv1_3, 9);
     let mut outgoing = OutgoingBuffer::default();
@@ -652,7 +652,7 @@ fn output_is_cleared_for_external_encrypters_only() {
     sender.set_encrypter(encrypter, ProtocolVersion::TLSv1_3, 9);
     assert!(clears_output(&sender));
     sender.set_encrypter(Box::new(Idle), ProtocolVersion::TLSv1_3, 9);
-    // in place, the memory is the caller's
+    // memory that is sealed in place belongs to the caller
     let mut buf = [7; 40];
     sender.seal_in_place(DATA, &mut buf, 10..20).unwrap();
     assert_eq!(buf[10..20], [7; 10]);

@@ -147,7 +147,7 @@ fn lifetime_is_within_the_seven_days_of_the_rfc() {
     assert_eq!(lifetime(EPOCH), 21_300);
     assert_eq!(lifetime(Tickets::MIN_EPOCH_SECS), 3300);
     assert_eq!(lifetime(Tickets::MAX_EPOCH_SECS), 302_100);
-    // the longest time for which any ticket opens
+    // the longest time for which any ticket can be opened
     assert_eq!(2 * Tickets::MAX_EPOCH_SECS, 7 * 24 * 60 * 60);
 }
 

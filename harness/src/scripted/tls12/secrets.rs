@@ -19,8 +19,8 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// Creates those of the suite of `provider` with this name, with the master secret of the
-    /// session that is resumed, if any.
+    /// Creates the secrets for the suite of `provider` with this name, with the master secret of
+    /// the session that is resumed, if any.
     pub(super) fn new(
         provider: &CryptoProvider,
         name: CipherSuite,

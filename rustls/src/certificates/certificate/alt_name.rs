@@ -22,7 +22,7 @@ use crate::logging::is_deceptive;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GeneralName {
-    /// `dNSName`: the text of the certificate, perhaps with `*` as the first label, in upper or
+    /// `dNSName`: the text in the certificate, possibly with `*` as the first label, in upper or
     /// lower case. ASCII without control characters, but not necessarily a valid DNS name.
     Dns(Box<str>),
     /// `rfc822Name`: a mail address. ASCII without control characters.

@@ -11,7 +11,7 @@ use crate::certificates::chain_hash::{Hashed, hash_chain};
 use crate::certificates::peer_chain::{PeerChain, WeakChain};
 use crate::lock::{Mutex, MutexGuard};
 
-/// The number of entries checked for freed chains at each insertion, in turn. With one, freed
+/// The number of entries checked for freed chains at each insertion, in turn. If it were one, freed
 /// chains could outnumber live ones; a larger number clears them sooner.
 const SWEPT_PER_ENTRY: usize = 2;
 

@@ -98,7 +98,7 @@ impl<S: BuildHasher> Acceptances<S> {
             }
         };
         drop(accepted);
-        // without the lock: it may be the last reference to the chain
+        // drop it without the lock, because it may be the last reference to the chain
         drop(replaced);
     }
 

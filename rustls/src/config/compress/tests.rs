@@ -172,7 +172,7 @@ fn brotli_output_is_independent_of_the_window() {
     }
 }
 
-/// Windows beyond RFC 7932 need another format.
+/// Windows beyond RFC 7932 need a different format.
 #[test]
 fn brotli_large_window_extension_is_rejected() {
     let params = ::brotli::enc::BrotliEncoderParams {

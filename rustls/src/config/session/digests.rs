@@ -59,7 +59,7 @@ impl fmt::Debug for SessionDigests {
 }
 
 /// Returns the hash function for session bindings: SHA-256, or the hash of the first cipher suite
-/// if no suite has SHA-256. So machines that list the same suites in another order use the same
+/// if no suite has SHA-256. So machines that list the same suites in a different order use the same
 /// hash.
 pub(super) fn hash(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     let first = || provider.cipher_suites.first();

@@ -226,7 +226,7 @@ mod memory {
                 return false;
             };
             let evicted = sessions.insert(key.into(), session);
-            // free the evicted session, and perhaps its chain, after the lock is released
+            // free the evicted session, and possibly its chain, after the lock is released
             drop(sessions);
             drop(evicted);
             true

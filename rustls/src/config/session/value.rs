@@ -209,7 +209,7 @@ pub(crate) trait SessionValue<'a>: Sized {
 
     fn facts(&self) -> &SessionFacts<'a>;
 
-    /// Returns the length of the fields between the header and the facts in bytes.
+    /// Returns the length in bytes of the fields between the header and the [`SessionFacts`].
     fn own_len(&self) -> usize;
 
     fn encode_own(&self, bytes: &mut Vec<u8>);

@@ -74,7 +74,7 @@ pub fn verify_server_name(
 pub(super) struct ChainVerifierBuilder {
     pub(super) roots: Arc<RootCertStore>,
     crls: Vec<GivenCrl>,
-    /// True if a call for shared lists passed none.
+    /// True if the application passed an empty collection of shared lists.
     shared_crls_missing: bool,
     pub(super) revocation: RevocationPolicy,
     provider: Arc<CryptoProvider>,

@@ -43,7 +43,7 @@ enum AnonymousClients {
 }
 
 impl WebPkiClientVerifier {
-    /// Starts to build a verifier that trusts `roots` and uses the algorithms of the process-wide
+    /// Starts building a verifier that trusts `roots` and uses the algorithms of the process-wide
     /// default [`CryptoProvider`].
     ///
     /// # Panics
@@ -54,7 +54,7 @@ impl WebPkiClientVerifier {
         Self::builder_with_provider(roots, default_provider().clone())
     }
 
-    /// Starts to build a verifier that trusts `roots` and uses the algorithms of `provider`.
+    /// Starts building a verifier that trusts `roots` and uses the algorithms of `provider`.
     pub fn builder_with_provider(
         roots: Arc<RootCertStore>,
         provider: Arc<CryptoProvider>,

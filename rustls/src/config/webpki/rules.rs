@@ -23,8 +23,8 @@ use crate::logging::warn;
 /// The version of the digest, and of the code whose verdicts it covers. Machines that share
 /// sessions may run different releases of this library.
 ///
-/// The minimum version of webpki is part of it, because another version may reject what this one
-/// accepts. An application that raises webpki alone keeps its rules; the acceptances in its
+/// The minimum version of webpki is part of it, because a different version may reject what this
+/// one accepts. An application that upgrades only webpki keeps its rules; the acceptances in its
 /// sessions end after a day.
 const FORMAT: &str = "rustls-inplace 1, rustls-webpki 0.103.16";
 
@@ -186,7 +186,7 @@ fn of_roots(
         digest.add(algorithm.public_key_alg_id().as_ref());
         digest.add(algorithm.signature_alg_id().as_ref());
         digest.add_count(usize::from(algorithm.fips()));
-        // distinguishes implementations that have the same identifiers, but other `Debug` texts
+        // distinguishes implementations that have the same identifiers but different `Debug` texts
         digest.add(format!("{algorithm:?}").as_bytes());
     }
     digest.finish()

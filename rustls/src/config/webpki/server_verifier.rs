@@ -28,7 +28,7 @@ pub struct WebPkiServerVerifier {
 }
 
 impl WebPkiServerVerifier {
-    /// Starts to build a verifier that trusts `roots` and uses the algorithms of the process-wide
+    /// Starts building a verifier that trusts `roots` and uses the algorithms of the process-wide
     /// default [`CryptoProvider`].
     ///
     /// # Panics
@@ -39,7 +39,7 @@ impl WebPkiServerVerifier {
         Self::builder_with_provider(roots, default_provider().clone())
     }
 
-    /// Starts to build a verifier that trusts `roots` and uses the algorithms of `provider`.
+    /// Starts building a verifier that trusts `roots` and uses the algorithms of `provider`.
     ///
     #[cfg_attr(feature = "aws_lc_rs", doc = "```")]
     #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]

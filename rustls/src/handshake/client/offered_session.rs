@@ -83,8 +83,8 @@ impl OfferedSession {
     }
 
     /// Returns the offer for a second ClientHello, after a HelloRetryRequest that chose `suite`.
-    /// RFC 9846 §4.2.2: a session with another hash is removed, early data is forbidden, and the
-    /// age is recomputed.
+    /// RFC 9846 §4.2.2: a session with a different hash is removed, early data is forbidden, and
+    /// the age is recomputed.
     pub(crate) fn retried(
         mut self: Box<Self>,
         suite: &'static Tls13CipherSuite,
@@ -142,7 +142,7 @@ impl OfferedSession {
         transcript
     }
 
-    /// Starts to send early data. `client_hello` is the hash of the first ClientHello, which has
+    /// Starts sending early data. `client_hello` is the hash of the first ClientHello, which has
     /// been sent.
     pub(crate) fn start_early_data(
         &self,

@@ -128,12 +128,12 @@ impl SentHello {
         })
     }
 
-    /// Takes the transcript up to this message. Hashes the ClientHello again if the server chose
-    /// another hash than that of the session.
+    /// Takes the transcript up to this message. Hashes the ClientHello again if the server chose a
+    /// hash other than the session's.
     pub(crate) fn take_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         match self.transcript.take() {
             Some(transcript) if transcript.algorithm() == hash.algorithm() => *transcript,
-            // the server chose another hash than the session's. This is impossible after a
+            // the server chose a hash other than the session's. This is impossible after a
             // HelloRetryRequest
             _ => Transcript::start(hash, &self.encoded),
         }

@@ -99,7 +99,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         Ok(self.verify_in_full(chain, now).await?.acceptance)
     }
 
-    /// Verifies `signature` by the key of the certificate `end_entity`.
+    /// Verifies `signature` with the key of the certificate `end_entity`.
     pub(super) async fn verify_signature(
         &self,
         signature: &HandshakeSignature<'_>,

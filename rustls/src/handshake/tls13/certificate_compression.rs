@@ -47,7 +47,7 @@ pub(super) fn decompress(
         return Err(bad_certificate(InvalidMessage::MessageTooLarge));
     }
     let mut certificate = vec![0; message.uncompressed_length];
-    // RFC 8879 §4: an error, or another length, is a bad_certificate
+    // RFC 8879 §4: an error, or a different length, is a bad_certificate
     decompressor
         .decompress(message.compressed, &mut certificate)
         .map_err(|_| PeerMisbehaved::InvalidCertCompression)?;

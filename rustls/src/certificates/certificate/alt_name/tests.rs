@@ -62,8 +62,8 @@ fn assert_odd(name: Vec<u8>) {
     assert_eq!(*names.unwrap(), expected);
 }
 
-/// A reader that treats NUL as the end would see another name, and a line break could forge a log
-/// line.
+/// A reader that treats NUL as the end would see a different name, and a line break could forge a
+/// log line.
 #[test]
 fn deceptive_names_get_no_known_kind() {
     for tag in [0x81, 0x82, 0x86] {

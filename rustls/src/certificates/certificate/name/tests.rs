@@ -170,7 +170,7 @@ fn values_that_violate_their_type_have_no_text() {
         let hex: String = value.iter().map(|byte| format!("{byte:02X}")).collect();
         assert_eq!(name.to_string(), format!("CN=leaf,O=#{hex}"));
 
-        // it is no common name, and does not make another one unique
+        // it does not count as a common name, and does not make another one unique
         let odd = attribute(COMMON_NAME, tag, &value[2..]);
         let good = attribute(COMMON_NAME, UTF8, b"leaf");
         let two = self::name(&[odd.clone(), good]);

@@ -195,7 +195,7 @@ fn a_stub_of_sha256_states_no_rules_and_changes_no_others() {
     }
 }
 
-/// A provider without SHA-256 uses another hash. Its digests differ from those of other hashes.
+/// A provider without SHA-256 uses a different hash. Its digests differ from those of other hashes.
 #[test]
 fn rules_of_different_hashes_differ() {
     let issuer = root("Root of another hash", nothing);
@@ -266,7 +266,7 @@ impl SignatureVerificationAlgorithm for Named {
     }
 }
 
-/// The encoding that is hashed. Machines share sessions by it, so a change needs another `FORMAT`.
+/// The encoding that is hashed. Machines share sessions by it, so a change needs a new `FORMAT`.
 #[test]
 fn the_digest_covers_every_input_with_its_length() {
     fn count(count: u64) -> Vec<u8> {

@@ -190,7 +190,7 @@ fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Resu
 }
 
 /// Decides on the answer to a ClientHello. Calls the application, and changes nothing of the
-/// connection except the facts that its accessors report.
+/// connection except the properties that its accessors report.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
 async fn negotiate<'a>(

@@ -56,7 +56,8 @@ pub(super) fn read_server_hello(
     });
 
     let hash = suite.common.hash_provider;
-    // RFC 5246 §7.4.8: a client's signature covers the messages, and may use another hash function
+    // RFC 5246 §7.4.8: a client's signature covers the messages, and may use a different hash
+    // function
     let may_sign = session.is_none() && offer.config.client_auth().has_certs();
     let mut transcript = if may_sign {
         Transcript::start_keeping(hash, &sent.encoded)

@@ -57,7 +57,7 @@ impl WaitCertificate {
     }
 }
 
-/// Waits for the signature by the key of the client's certificate.
+/// Waits for the signature made with the key of the client's certificate.
 pub(crate) struct WaitCertificateVerify {
     /// The next state.
     pub(super) next: Box<WaitChangeCipherSpec>,

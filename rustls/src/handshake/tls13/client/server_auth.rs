@@ -52,7 +52,7 @@ impl WaitCertificate {
         self.read_certificate(read_certificate(&certificate)?, encoded)
     }
 
-    /// Handles a Certificate. `encoded` is the message as received, perhaps compressed.
+    /// Handles a Certificate. `encoded` is the message as received, possibly compressed.
     pub(super) fn read_certificate(
         mut self,
         certificate: CertificateMsg<'_>,

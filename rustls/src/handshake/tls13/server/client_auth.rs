@@ -43,7 +43,7 @@ impl WaitCertificate {
         self.read_certificate(&read_certificate(&certificate)?, encoded, cx)
     }
 
-    /// Handles a Certificate. `encoded` is the message as received, perhaps compressed.
+    /// Handles a Certificate. `encoded` is the message as received, possibly compressed.
     pub(super) fn read_certificate(
         self,
         certificate: &CertificateMsg<'_>,
@@ -93,7 +93,7 @@ impl WaitCertificate {
     }
 }
 
-/// Waits for the signature by the key of the client's certificate.
+/// Waits for the signature made with the key of the client's certificate.
 pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
     /// The client's chain, not empty.

@@ -36,7 +36,7 @@ pub(super) fn skipped_limit(config: &ServerConfig, of_ticket: u32) -> usize {
     }
 }
 
-/// A session that is resumed, perhaps with early data.
+/// A session that is resumed, possibly with early data.
 pub(super) struct Offer<'a> {
     pub(super) offers_early_data: bool,
     /// True if it is the first session that the client offers.
@@ -80,7 +80,8 @@ impl Offer<'_> {
         if !config.carrier.allows_early_data_of(session.carrier) {
             return Err("the session was not created over the same carrier");
         }
-        // RFC 9846 §8: only once. A stored session was removed from the storage
+        // RFC 9846 §8: early data may be accepted only once; a stored session has been removed from
+        // the storage
         if self.kind != TicketKind::Stored {
             return Err("the session is in a ticket, so it may be used twice");
         }

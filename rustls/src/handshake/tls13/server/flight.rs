@@ -77,7 +77,7 @@ pub(crate) struct Agreed<'a> {
 
 /// The authentication of the server.
 pub(super) enum Authentication {
-    /// A certificate, and a signature by its key.
+    /// A certificate, and a signature made with its key.
     Certificate {
         certified_key: Arc<CertifiedKey>,
         signer: Box<dyn Signer>,
@@ -180,7 +180,7 @@ impl Agreed<'_> {
         }
     }
 
-    /// Rejects early data if the application has done so, perhaps while a call was pending.
+    /// Rejects early data if the application has done so, possibly while a call was pending.
     fn decide_early_data(&mut self, cx: &mut ServerContext<'_>) {
         // RFC 9846 §4.3.10: early data that is not accepted is skipped
         cx.transport.skip_early_data(self.skipped_early_data);
@@ -274,7 +274,7 @@ impl WaitFinished {
         *cx.established = Some(Established::Tls13(secrets));
     }
 
-    /// Starts to send application data if it may follow the server's Finished. Called only if no
+    /// Starts sending application data if it may follow the server's Finished. Called only if no
     /// certificate was requested.
     fn start_half_rtt_data(&self, cx: &mut ServerContext<'_>) {
         // RFC 9846 §4.5.3: the client is not authenticated yet

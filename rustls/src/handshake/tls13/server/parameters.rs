@@ -28,7 +28,7 @@ pub(super) struct Selection<'a> {
     pub(super) client_share: Option<&'a [u8]>,
 }
 
-/// The facts of a ClientHello that the answer depends on, without its lists.
+/// The properties of a ClientHello that the answer depends on, without its lists.
 #[derive(Clone, Copy)]
 pub(super) struct HelloFacts {
     pub(super) random: Random,

@@ -48,7 +48,7 @@ pub(super) struct Resumed {
 }
 
 impl Resumed {
-    /// Passes the facts in the session to the accessors of the connection.
+    /// Passes the properties in the session to the accessors of the connection.
     pub(super) fn report(self, provider: &CryptoProvider, cx: &mut ServerContext<'_>) {
         if let Some(chain) = self.client_chain {
             cx.negotiated.set_expected_peer(chain, provider);

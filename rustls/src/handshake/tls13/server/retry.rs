@@ -119,7 +119,8 @@ pub(super) fn check_second_hello(
     if extensions.early_data {
         return Err(PeerMisbehaved::EarlyDataAttemptedInSecondClientHello);
     }
-    // RFC 9846 §4.2.2: pre_shared_key is updated, and only PSKs with another hash may be removed
+    // RFC 9846 §4.2.2: pre_shared_key is updated, and only PSKs with a different hash may be
+    // removed
     if retry.offered_usable_psk && extensions.pre_shared_key.is_none() {
         return Err(PeerMisbehaved::MissingPskExtensionInSecondClientHello);
     }

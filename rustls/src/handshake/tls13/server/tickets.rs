@@ -133,7 +133,7 @@ struct Terms {
     max_early_data_size: u32,
 }
 
-/// The facts of a connection that its sessions contain.
+/// The properties of a connection that its sessions contain.
 #[derive(Clone, Copy)]
 struct ConnectionFacts<'a> {
     alpn_protocol: Option<&'a [u8]>,
