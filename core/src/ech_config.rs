@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_round_trips_unparsed() {
+    fn an_unknown_version_round_trips_unparsed() {
         let bytes = [0xfe, 0x0c, 0, 2, 8, 9];
         let config = EchConfigPayload::Unknown {
             version: EchVersion::Unknown(0xfe0c),

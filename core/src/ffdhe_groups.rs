@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_parameters_match_both_ways() {
+    fn names_and_parameters_map_to_each_other() {
         for (name, group) in NAMED {
             assert_eq!(FfdheGroup::from_named_group(name), Some(group));
             assert_eq!(group.named_group(), Some(name));

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn ticket_opens_with_its_own_key_only() {
+    fn a_ticket_opens_only_with_its_own_key() {
         let ticketer = ticketer();
         assert!(ticketer.enabled());
         assert_eq!(ticketer.lifetime(), 43_200);

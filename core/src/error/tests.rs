@@ -469,7 +469,7 @@ fn every_error_has_a_unique_text() {
 /// The test `texts` of `rustls` compares each text with that of 0.23. This one covers texts that
 /// are composed of several parts.
 #[test]
-fn texts_name_the_expected_and_the_received() {
+fn texts_name_what_was_expected_and_received() {
     for (expect_types, text) in [
         (vec![], ""),
         (vec![ContentType::Alert], "Alert"),

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acceptance_holds_for_its_rules_only() {
+    fn an_acceptance_holds_only_for_its_rules() {
         let acceptance = Acceptance::new(BASIS, at(100), at(200)).unwrap();
         for position in 0..32 {
             let mut other = [7; 32];

@@ -38,7 +38,7 @@ fn loaded(kind: KeyKind) -> Arc<dyn SigningKey> {
 }
 
 #[test]
-fn each_kind_loads_in_its_encodings_only() {
+fn each_kind_loads_only_from_its_encodings() {
     for kind in ALL {
         let bytes = vec![kind as u8];
         assert_eq!(loaded(kind).algorithm(), kind.algorithm());

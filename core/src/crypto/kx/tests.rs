@@ -3,7 +3,7 @@ use crate::crypto::toy::{ToyExchange, ToyGroup};
 use crate::versions::{TLS12, TLS13};
 
 #[test]
-fn leading_zeros_are_stripped_from_finite_field_secrets_in_tls12_only() {
+fn only_tls12_strips_leading_zeros_from_finite_field_secrets() {
     let complete = |group, version| {
         Box::new(ToyExchange(group))
             .complete_for_tls_version(&[0, 0, 1, 0], version)

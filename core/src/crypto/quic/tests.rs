@@ -23,7 +23,7 @@ fn sealed(path: Option<u32>) -> ([u8; 19 + TAG_LEN], usize) {
 }
 
 #[test]
-fn packet_opens_with_its_number_and_header_only() {
+fn a_packet_opens_only_with_its_number_and_header() {
     let open = |number, header: &[u8]| {
         let (mut packet, len) = sealed(None);
         key()
@@ -40,7 +40,7 @@ fn packet_opens_with_its_number_and_header_only() {
 }
 
 #[test]
-fn packet_opens_on_its_path_only() {
+fn a_packet_opens_only_on_its_path() {
     let open = |path, (mut packet, len): ([u8; 35], usize)| {
         key()
             .decrypt_in_place_for_path(path, 9, b"header", &mut packet[..len])

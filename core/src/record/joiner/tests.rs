@@ -228,7 +228,7 @@ fn small_messages_are_moved_once() {
 }
 
 #[test]
-fn debug_shows_lengths_only() {
+fn debug_shows_only_lengths() {
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[1, 0, 0, 1, 207, 2]).unwrap();
     let message = joiner.next_message().unwrap().unwrap();
@@ -242,7 +242,7 @@ fn debug_shows_lengths_only() {
 /// Each byte arrives in a record of its own.
 #[test]
 #[cfg_attr(miri, ignore = "many bytes")]
-fn a_message_in_small_pieces_is_moved_a_few_times_only() {
+fn a_message_in_small_pieces_is_moved_only_a_few_times() {
     let message = [&[1, 0, 0xfd, 0xe8][..], &[7; 65_000]].concat();
     let mut joiner = HandshakeJoiner::default();
     let (mut capacity, mut growths, mut moved) = (0, 0, 0);

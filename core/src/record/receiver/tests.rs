@@ -201,7 +201,7 @@ fn forged_replayed_and_reordered_records_are_rejected() {
             open(&mut protection.receiver(), &record(23, b"short")),
             Err(Error::DecryptError)
         );
-        // accepted unprotected although keys are active
+        // a record sent unprotected although keys are active
         assert_eq!(
             open(&mut protection.receiver(), &record(22, &plaintext(40))),
             Err(Error::DecryptError)
@@ -233,7 +233,7 @@ fn sequence_numbers_restart_with_each_key_and_do_not_wrap() {
 }
 
 #[test]
-fn change_cipher_spec_passes_in_the_clear_in_tls13_only() {
+fn only_tls13_accepts_change_cipher_spec_in_the_clear() {
     let ccs = record(20, &[1]);
     let mut receiver = Protection::Tls13.receiver();
     let data = sealed(&mut Protection::Tls13.sender(), DATA, b"one");

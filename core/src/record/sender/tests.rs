@@ -206,7 +206,7 @@ fn scattered_and_in_place_records_equal_contiguous_ones() {
 }
 
 #[test]
-fn in_place_room_is_what_records_add() {
+fn in_place_room_equals_what_records_add() {
     for protection in Protection::ALL {
         let sender = protection.sender();
         let (head, tail) = protection.overhead();
@@ -631,7 +631,7 @@ fn an_external_encrypter_sees_no_bytes_of_another_connection() {
 }
 
 #[test]
-fn output_is_cleared_for_external_encrypters_only() {
+fn output_is_cleared_only_for_external_encrypters() {
     let clears_output = |sender: &RecordSender| match &sender.protection {
         super::Protection::Sealed(sealer) => sealer.clears_output,
         _ => unreachable!("the sender has a key"),

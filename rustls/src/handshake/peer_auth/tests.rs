@@ -565,7 +565,7 @@ fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
 
 /// After a day, a session that began with the first acceptance could not use it.
 #[test]
-fn a_session_begins_with_a_young_acceptance() {
+fn a_session_begins_with_a_recent_acceptance() {
     const HOUR: u64 = 60 * 60;
     let at = |hours: u64, resumes| {
         with(|it| (it.model.number, it.now, it.resumes) = (LASTING, 10 + hours * HOUR, resumes))

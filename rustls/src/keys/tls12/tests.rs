@@ -278,7 +278,7 @@ fn exporters_reject_long_contexts_and_non_extended_secrets() {
 }
 
 #[test]
-fn a_resumed_session_has_other_keys() {
+fn a_resumed_session_has_different_keys() {
     let [vector, _] = VECTORS;
     let first = vector.extended_secret();
     let secret = || first.session_secret().clone();

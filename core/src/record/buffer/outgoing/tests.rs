@@ -81,7 +81,7 @@ fn outgoing_bytes_are_moved_a_few_times_at_most() {
 }
 
 #[test]
-fn debug_shows_lengths_only() {
+fn debug_shows_only_lengths() {
     let mut buffer = OutgoingBuffer::default();
     buffer.append(b"secret");
     buffer.consume(1);

@@ -265,7 +265,7 @@ fn memory_for_unread_plaintext_is_proportional() {
 }
 
 #[test]
-fn debug_shows_lengths_only() {
+fn debug_shows_only_lengths() {
     let mut buffer = ReceiveBuffer::default();
     receive(&mut buffer, &[record(10, 207), record(20, 208)].concat());
     buffer.keep(15, 5..9);

@@ -160,7 +160,7 @@ fn truncated_and_overlong_values_are_rejected() {
 }
 
 #[test]
-fn another_format_is_rejected() {
+fn a_different_format_is_rejected() {
     let mut bytes = to_vec(&tls13());
     for format in [0, FORMAT - 1, FORMAT + 1, 255] {
         bytes[0] = format;
