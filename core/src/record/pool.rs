@@ -203,8 +203,8 @@ fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     Memory::new(fitting_len(len))
 }
 
-/// Like [`try_take`], but allocates exactly `len` bytes if even the closest pooled length would be
-/// much too long.
+/// Like [`try_take`], but allocates exactly `len` bytes if only the longest pooled length fits, and
+/// would be much too long.
 ///
 /// # Errors
 ///

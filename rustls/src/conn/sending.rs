@@ -350,9 +350,9 @@ impl CommonState {
             .map_err(|error| self.in_place_failed(error))
     }
 
-    /// Ends the connection if the record could not be sealed with more room. If the cipher failed,
-    /// a sequence number is used up, and the partial record cannot be sent. All other errors change
-    /// nothing.
+    /// Ends the connection if the record could not be sealed even with more room. If the cipher
+    /// failed, a sequence number is used up, and the partial record cannot be sent. All other
+    /// errors change nothing.
     #[cold]
     fn in_place_failed(&mut self, error: SealInPlaceError) -> InPlaceError {
         if let SealInPlaceError::Exhausted | SealInPlaceError::Failed = error {

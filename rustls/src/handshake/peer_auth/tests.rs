@@ -199,7 +199,7 @@ fn check_history(steps: &[Step], capacity: usize, is_server: bool) {
         let (outcome, calls) = with.handshake(step);
         let (expected, _) = without.handshake(step);
         assert_eq!(outcome, expected, "step {number}, {calls}");
-        // a failed handshake adds no session, and otherwise both add one
+        // a failed handshake adds no session, so both have the same number of them
         assert_eq!(with.sessions.len(), without.sessions.len());
     }
 }
