@@ -74,7 +74,6 @@ pub trait Source: Clone + Eq + Hash {
 
 /// The result of the previous load.
 pub struct Previous<S: Source> {
-    /// The cached value.
     pub(crate) value: Option<Arc<S::Value>>,
     /// The error of the last attempt to replace it.
     pub(crate) failure: Option<Arc<S::Error>>,

@@ -99,7 +99,6 @@ impl PeerChain {
         self.iter().map(AsRef::as_ref)
     }
 
-    /// Returns a weak reference to the chain.
     #[cfg(feature = "std")]
     pub(crate) fn downgrade(&self) -> WeakChain {
         WeakChain(Arc::downgrade(&self.0))

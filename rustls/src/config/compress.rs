@@ -73,7 +73,7 @@ pub trait CertDecompressor: Debug + Send + Sync {
     /// fill `output`.
     fn decompress(&self, input: &[u8], output: &mut [u8]) -> Result<(), DecompressionFailed>;
 
-    /// Returns the algorithm.
+    /// Returns the algorithm that [`Self::decompress`] implements.
     fn algorithm(&self) -> CertificateCompressionAlgorithm;
 }
 
@@ -90,7 +90,7 @@ pub trait CertCompressor: Debug + Send + Sync {
         level: CompressionLevel,
     ) -> Result<Vec<u8>, CompressionFailed>;
 
-    /// Returns the algorithm.
+    /// Returns the algorithm that [`Self::compress`] implements.
     fn algorithm(&self) -> CertificateCompressionAlgorithm;
 }
 

@@ -153,7 +153,6 @@ impl<S: fmt::Debug> fmt::Debug for Offload<S> {
     }
 }
 
-/// The signer of an [`Offload`].
 struct OffloadedSigner {
     signer: Arc<dyn Signer>,
     pool: Arc<dyn Spawn>,

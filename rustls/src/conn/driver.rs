@@ -89,7 +89,6 @@ impl<Data> EndHandshake for Handshake<Data> {
     }
 }
 
-/// A processed record.
 pub(crate) struct Processed {
     /// The length of the record in the buffer, in bytes.
     pub(crate) record_len: usize,

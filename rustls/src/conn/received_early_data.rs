@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 
 use rustls_core::copy;
 
-/// Unread early data.
 #[derive(Default)]
 pub(crate) struct ReceivedEarlyData {
     bytes: Vec<u8>,

@@ -22,7 +22,6 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
-    /// Counts a warning alert.
     pub(crate) fn count_warning(&mut self) -> Result<(), PeerMisbehaved> {
         if self.warnings >= MAX_WARNINGS {
             return Err(PeerMisbehaved::TooManyWarningAlertsReceived);

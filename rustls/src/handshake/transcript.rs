@@ -79,7 +79,6 @@ impl Transcript {
         }
     }
 
-    /// Returns the hash function.
     pub(crate) fn algorithm(&self) -> HashAlgorithm {
         self.hash.algorithm()
     }

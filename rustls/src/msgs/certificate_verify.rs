@@ -20,7 +20,6 @@ pub struct DigitallySignedStruct {
 }
 
 impl DigitallySignedStruct {
-    /// Joins a signature with its scheme.
     pub(crate) fn new(scheme: SignatureScheme, signature: Vec<u8>) -> Self {
         Self { scheme, signature }
     }

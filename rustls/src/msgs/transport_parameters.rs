@@ -15,7 +15,6 @@ pub(crate) struct TransportParameters<'a> {
 }
 
 impl<'a> TransportParameters<'a> {
-    /// Creates the extension `typ` with this body.
     pub(crate) fn new(typ: ExtensionType, body: &'a [u8]) -> Self {
         let mut parameters = Self::default();
         parameters.set(typ, body);

@@ -62,7 +62,7 @@ pub enum ReloadError {
     OcspResponse {
         /// The file.
         path: PathBuf,
-        /// The reason.
+        /// The reason why it cannot be stapled.
         reason: String,
         /// True if the certificate requires a response ("must-staple", RFC 7633).
         is_required: bool,

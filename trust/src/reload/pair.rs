@@ -58,7 +58,6 @@ impl CertifiedKeyFiles {
         self
     }
 
-    /// Returns the versions of the files.
     pub(super) fn versions(&self) -> FileVersions {
         let paths = [Some(&self.chain), Some(&self.key), self.ocsp.as_ref()];
         FileVersions::of_files(paths.into_iter().flatten())
@@ -302,7 +301,6 @@ impl CertifiedKeyFiles {
         }
     }
 
-    /// Returns the description for logs.
     pub(super) fn description(&self) -> String {
         format!("certificate {}", self.chain.display())
     }

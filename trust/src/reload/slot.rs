@@ -92,7 +92,6 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         }
     }
 
-    /// Returns the current value.
     pub(super) fn current(&self) -> Arc<T> {
         // recover from poisoning: replacing an `Arc` is a single step
         self.current

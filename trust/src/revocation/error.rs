@@ -92,7 +92,7 @@ pub struct CrlProblem {
     pub file: Option<PathBuf>,
     /// The position of the list in the file, from 1; `None` if all are affected.
     pub position: Option<usize>,
-    /// The reason.
+    /// The reason for the problem.
     pub reason: CrlProblemReason,
 }
 

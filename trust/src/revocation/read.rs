@@ -118,7 +118,6 @@ fn read_within(
 }
 
 impl Lists {
-    /// Returns the lists.
     pub(crate) fn lists(&self) -> &[Arc<RevocationList>] {
         &self.lists
     }

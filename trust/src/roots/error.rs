@@ -90,7 +90,7 @@ pub struct IgnoredCertificate {
     /// The position of the certificate in the file or in memory, from 1. `None` if all are
     /// affected.
     pub position: Option<usize>,
-    /// The reason.
+    /// The reason for skipping it.
     pub reason: IgnoredReason,
 }
 

@@ -78,7 +78,6 @@ impl Faults {
 }
 
 impl CachedRoots {
-    /// Returns the roots.
     pub(crate) fn store(&self) -> &Arc<RootCertStore> {
         &self.store
     }

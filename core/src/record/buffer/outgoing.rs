@@ -29,7 +29,6 @@ const LITTLE: usize = 8;
 /// So even a connection without a limit uses about as much memory as it has unsent output.
 #[derive(Default)]
 pub struct OutgoingBuffer {
-    /// The last piece.
     last: Piece,
     /// The pieces before the last, if any.
     queue: Option<Box<Queue>>,

@@ -8,7 +8,6 @@ use super::Session;
 use crate::scripted::key_schedule::Transcript;
 use crate::scripted::records::Keys;
 
-/// The secrets of a handshake.
 pub(super) struct Secrets {
     /// The suites of a provider are static.
     pub(super) suite: &'static Tls12CipherSuite,

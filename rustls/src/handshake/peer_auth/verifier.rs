@@ -19,7 +19,6 @@ use crate::msgs::certificate_verify::DigitallySignedStruct;
 
 /// A verifier with the arguments of one handshake, apart from the chain.
 pub(crate) trait PeerVerifier: Sync {
-    /// The side of the peer.
     const PEER: Side;
 
     fn rules(&self) -> Option<VerifierRules>;

@@ -90,7 +90,6 @@ impl<'a> HeldHello<'a> {
         }
     }
 
-    /// Returns the encoded message.
     pub(crate) fn encoded(&self) -> &'a [u8] {
         self.encoded
     }

@@ -28,7 +28,6 @@ pub(super) struct Finishing {
     pub(super) handshake: Box<Handshake>,
     pub(super) master_secret: MasterSecret,
     pub(super) keys: KeyBlock,
-    /// True if the session is resumed.
     pub(super) is_resumed: bool,
     pub(super) ticket: Option<ReceivedTicket>,
 }
@@ -122,7 +121,6 @@ impl WaitNewSessionTicket {
     }
 }
 
-/// Waits for the server's change_cipher_spec.
 pub(crate) struct WaitChangeCipherSpec(Box<Finishing>);
 
 impl WaitChangeCipherSpec {

@@ -25,7 +25,6 @@ use crate::msgs::certificate::CertificateStatus;
 use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParams};
 
-/// Waits for the server's Certificate.
 pub(crate) struct WaitCertificate(Box<Handshake>);
 
 impl WaitCertificate {

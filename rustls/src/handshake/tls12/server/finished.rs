@@ -14,7 +14,6 @@ use crate::handshake::operation::Opens;
 use crate::keys::tls12::{KeyBlock, MasterSecret};
 use crate::msgs::Finished;
 
-/// Waits for the client's change_cipher_spec.
 pub(crate) struct WaitChangeCipherSpec {
     pub(super) handshake: Handshake,
     pub(super) master_secret: MasterSecret,

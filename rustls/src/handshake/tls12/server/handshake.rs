@@ -29,7 +29,6 @@ use crate::suites::Tls12CipherSuite;
 /// Length in bytes of a Finished with its header.
 const FINISHED_LEN: usize = 4 + 12;
 
-/// A handshake in progress.
 pub(super) struct Handshake {
     pub(super) config: ServerSettings,
     pub(super) suite: &'static Tls12CipherSuite,

@@ -16,7 +16,6 @@ use crate::handshake::peer_auth::ReceivedChain;
 use crate::keys::tls12::MasterSecret;
 use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 
-/// Waits for the client's half of the key exchange.
 pub(crate) struct WaitClientKeyExchange {
     pub(super) handshake: Handshake,
     pub(super) group: &'static dyn SupportedKxGroup,

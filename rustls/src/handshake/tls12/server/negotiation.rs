@@ -42,7 +42,6 @@ pub(crate) struct Decision {
     transcript: Transcript,
 }
 
-/// The authentication of the server.
 enum Authentication {
     /// A signature with one of these schemes.
     Certificate(Vec<SignatureScheme>),

@@ -47,7 +47,6 @@ impl Selection {
     }
 }
 
-/// The parameters of the handshake.
 pub(super) struct Parameters {
     pub(super) suite: &'static Tls12CipherSuite,
     /// The group of a full handshake.

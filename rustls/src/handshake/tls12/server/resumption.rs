@@ -36,7 +36,6 @@ const STORED_LIFETIME: u32 = 24 * 60 * 60;
 /// §3.3), and the message must not be longer than peers with this library accept.
 const MAX_TICKET_LEN: usize = NewSessionTicket::MAX_LEN - 4 - 2;
 
-/// A session that is resumed.
 pub(super) struct ResumedSession {
     pub(super) master_secret: SessionSecret,
     /// In seconds since 1970.

@@ -23,7 +23,6 @@ use crate::msgs::certificate::CertificateMsg;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::msgs::compressed_certificate::CompressedCertificate;
 
-/// Waits for the server's Certificate.
 pub(crate) struct WaitCertificate {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,

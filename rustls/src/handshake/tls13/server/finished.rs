@@ -19,7 +19,6 @@ use crate::keys::tls13::{MainSecret, verify_data};
 use crate::msgs::Finished;
 use crate::suites::Tls13CipherSuite;
 
-/// Waits for the client's Finished.
 pub(crate) struct WaitFinished {
     pub(super) config: ServerSettings,
     pub(super) suite: &'static Tls13CipherSuite,

@@ -75,7 +75,6 @@ pub(crate) struct Agreed<'a> {
     pub(super) skipped_early_data: Option<usize>,
 }
 
-/// The authentication of the server.
 pub(super) enum Authentication {
     /// A certificate, and a signature made with its key.
     Certificate {

@@ -39,7 +39,6 @@ pub(super) struct HelloFacts {
     pub(super) ticket_request: Option<TicketRequest>,
 }
 
-/// The parameters of the handshake.
 pub(super) struct Parameters<'a> {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,

@@ -34,7 +34,6 @@ use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 /// a remote storage.
 const MAX_IDENTITIES: usize = 4;
 
-/// A session that is resumed.
 pub(super) struct Resumed {
     /// The `selected_identity`.
     pub(super) index: u16,
