@@ -44,7 +44,7 @@ mod workloads;
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::{env, fs};
 
 use clap::Parser;
@@ -69,10 +69,6 @@ struct Args {
     /// Show the functions that the instructions belong to, with the file that each was inlined from
     #[arg(long)]
     functions: bool,
-
-    /// Print one JSON object for each workload, without comparing
-    #[arg(long, conflicts_with = "functions")]
-    json: bool,
 
     /// Run the workloads; for the process under callgrind
     #[arg(long, hide = true)]
@@ -141,80 +137,62 @@ fn count(args: &Args) -> Result<Vec<Counted>> {
 }
 
 fn report(args: &Args, counted: &[Counted]) -> Result<()> {
-    if args.json {
-        for counted in counted {
-            let row = serde_json::json!({
-                "bench": "instructions",
-                "workload": counted.name,
-                "library": counted.per_operation(counted.profile.library),
-                "binding": counted.per_operation(counted.profile.binding),
-                "foreign": counted.per_operation(counted.profile.foreign),
-            });
-            println!("{row}");
-        }
-        return Ok(());
-    }
     if args.record {
         return record(counted);
     }
     roots::check(counted)?;
-    let expected: Expected = serde_json::from_str(&fs::read_to_string(expected_file())?)?;
-    let bound = expected.bound()?;
+    let mut expected: Expected = serde_json::from_str(&fs::read_to_string(expected_file())?)?;
+    let bound = expected.bound();
     println!(
         "{:<34} {:>9} {:>9} {:>8} {:>9} {:>9}",
         "", "expected", "library", "", "binding", "foreign"
     );
     let (mut wrong, mut fewer) = (Vec::new(), false);
     for counted in counted {
-        let expected = expected.instructions.get(&counted.name).copied();
-        let change = counted.change(expected);
+        let [library, binding, foreign] = counted.per_operation();
+        let expected = expected.instructions.remove(&counted.name);
+        let expected = expected.unwrap_or(f64::NAN);
+        let change = library / expected - 1.0;
         println!(
-            "{:<34} {:>9.1} {:>9.1} {:>+7.1}% {:>9.1} {:>9.0}",
+            "{:<34} {expected:>9.1} {library:>9.1} {:>+7.1}% {binding:>9.1} {foreign:>9.0}",
             counted.name,
-            expected.unwrap_or(f64::NAN),
-            counted.per_operation(counted.profile.library),
             100.0 * change,
-            counted.per_operation(counted.profile.binding),
-            counted.per_operation(counted.profile.foreign),
         );
         if args.functions {
             counted.print_functions();
         }
         // a workload that is not in the file has a change of NaN
         if bound.is_some_and(|bound| change.is_nan() || change > bound) {
-            wrong.push(&counted.name[..]);
+            wrong.push(counted.name.clone());
         }
         fewer |= bound.is_some_and(|bound| change < -bound);
     }
-    let more = expected.instructions.keys();
-    let gone = more.filter(|name| args.filter.is_empty() && !is_among(counted, name));
-    wrong.extend(gone.map(|name| &name[..]));
-    if wrong.is_empty() {
-        if fewer {
-            println!(
-                "Some figures are far below the expected ones: update the file with `-- --record`."
-            );
-        }
-        return Ok(());
+    if args.filter.is_empty() {
+        wrong.extend(expected.instructions.into_keys());
     }
-    Err(format!(
-        "above the expected figure, not in the file, or removed: {}\n(`-- --record` accepts the new figures)",
-        wrong.join(", ")
-    )
-    .into())
-}
-
-fn is_among(counted: &[Counted], name: &str) -> bool {
-    counted.iter().any(|counted| counted.name == name)
+    if !wrong.is_empty() {
+        let wrong = wrong.join(", ");
+        return Err(format!(
+            "above the expected figure, not in the file, or removed: {wrong}\n\
+             (`-- --record` accepts the new figures)"
+        )
+        .into());
+    }
+    if fewer {
+        println!(
+            "Some figures are far below the expected ones: update the file with `-- --record`."
+        );
+    }
+    Ok(())
 }
 
 fn record(counted: &[Counted]) -> Result<()> {
     let instructions = counted.iter().map(|counted| {
-        let library = counted.per_operation(counted.profile.library);
+        let [library, ..] = counted.per_operation();
         (counted.name.clone(), library)
     });
     let expected = Expected {
-        rustc: rustc()?,
+        rustc: RUSTC.to_owned(),
         architecture: env::consts::ARCH.to_owned(),
         instructions: instructions.collect(),
     };
@@ -224,47 +202,56 @@ fn record(counted: &[Counted]) -> Result<()> {
     Ok(())
 }
 
+/// The version of the compiler in use.
+const RUSTC: &str = env!("BENCH_COMPILER");
+
 impl Expected {
     const BOUND: f64 = 0.05;
     const BOUND_OF_OTHER_COMPILERS: f64 = 0.2;
 
     /// The accepted excess over the expected figures; `None` if they are of another architecture.
-    fn bound(&self) -> Result<Option<f64>> {
-        let rustc = rustc()?;
-        Ok(if self.architecture != env::consts::ARCH {
-            println!(
-                "The recorded figures are of {}: nothing is compared.",
-                self.architecture
-            );
+    fn bound(&self) -> Option<f64> {
+        let Self {
+            rustc,
+            architecture,
+            ..
+        } = self;
+        if architecture != env::consts::ARCH {
+            println!("The recorded figures are of {architecture}: nothing is compared.");
             None
-        } else if self.rustc != rustc {
+        } else if rustc != RUSTC {
             println!(
-                "The recorded figures are of {}, this is {rustc}: accepting up to 20 % more.",
-                self.rustc
+                "The recorded figures are of {rustc}, this is {RUSTC}: accepting up to 20 % more."
             );
             Some(Self::BOUND_OF_OTHER_COMPILERS)
         } else {
             Some(Self::BOUND)
-        })
+        }
     }
 }
 
 impl Counted {
-    /// Instructions per operation, to one decimal place.
-    fn per_operation(&self, instructions: u64) -> f64 {
-        (10.0 * instructions as f64 / self.operations).round() / 10.0
+    /// Instructions of the library, the bindings and foreign code per operation, to one decimal
+    /// place.
+    fn per_operation(&self) -> [f64; 3] {
+        let Profile {
+            library,
+            binding,
+            foreign,
+            ..
+        } = self.profile;
+        [library, binding, foreign].map(|instructions| self.divided(instructions))
     }
 
-    /// The excess over `expected`, as a fraction of it.
-    fn change(&self, expected: Option<f64>) -> f64 {
-        self.per_operation(self.profile.library) / expected.unwrap_or(f64::NAN) - 1.0
+    fn divided(&self, instructions: u64) -> f64 {
+        (10.0 * instructions as f64 / self.operations).round() / 10.0
     }
 
     fn print_functions(&self) {
         let mut functions: Vec<_> = self.profile.functions.iter().collect();
         functions.sort_by_key(|(_, count)| Reverse(**count));
         for ((function, file), count) in functions {
-            let count = self.per_operation(*count);
+            let count = self.divided(*count);
             println!("    {count:>9.1}  {function}  [{}]", short(file));
         }
     }
@@ -272,21 +259,14 @@ impl Counted {
 
 /// The path of a source file, starting with the folder that names its crate.
 fn short(file: &str) -> &str {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    let in_workspace = workspace.and_then(|root| Path::new(file).strip_prefix(root).ok());
-    let in_workspace = in_workspace.and_then(Path::to_str);
-    let elsewhere = ["/library/", "/registry/src/"];
-    let tail = elsewhere.iter().find_map(|folder| file.split_once(folder));
-    in_workspace.unwrap_or_else(|| tail.map_or(file, |(_, tail)| tail))
+    let (workspace, _) = env!("CARGO_MANIFEST_DIR")
+        .rsplit_once('/')
+        .unwrap_or_default();
+    let folders = [workspace, "/library/", "/registry/src/"];
+    let tail = folders.iter().find_map(|folder| file.split_once(folder));
+    tail.map_or(file, |(_, tail)| tail.trim_start_matches('/'))
 }
 
 fn expected_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions/expected.json")
-}
-
-/// The version of the compiler in use.
-fn rustc() -> Result<String> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).arg("--version").output()?;
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

@@ -12,7 +12,7 @@ use rustls_trust::{RootCache, RootSource};
 
 use crate::Counted;
 use crate::files::bundle;
-use crate::workloads::{Configs, Side, WARM_UP, handshake_of, reported_by_callgrind};
+use crate::workloads::{Side, WARM_UP, configs, handshake_of, reported_by_callgrind};
 
 /// The number of counted configurations and connections, including the first load into the cache;
 /// the same as in the measurements by curl's authors.
@@ -32,7 +32,7 @@ pub(crate) fn run_all(label: &str, provider: Provider, filter: &str) {
     if !names.iter().any(|name| name.contains(filter)) {
         return;
     }
-    let configs = &Configs::with_key(provider, Versions::Tls13, KEY_TYPE);
+    let configs = &configs(provider, Versions::Tls13, KEY_TYPE);
     let bundle = bundle(&KEY_TYPE.identities().ca).unwrap();
     let kept = parsed(bundle.path());
     let ways: [&dyn Fn() -> Arc<RootCertStore>; 3] = [
