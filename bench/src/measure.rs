@@ -57,9 +57,9 @@ impl Repeated {
         Ok(repeated)
     }
 
-    /// Runs the operation once.
-    pub(crate) fn once(&mut self) -> Result<()> {
-        (self.operation)()
+    /// The number of repetitions in a batch.
+    pub(crate) fn times(&self) -> u32 {
+        self.times
     }
 
     fn seconds(&mut self) -> Result<f64> {
@@ -77,10 +77,13 @@ impl Timed<1> for Repeated {
     }
 }
 
+/// One of the workloads that are measured against each other.
+pub(crate) type Contender<const PARTS: usize> = Box<dyn Timed<PARTS>>;
+
 /// Work that is measured: the same on each thread.
-pub(crate) struct Work<'a, W> {
+pub(crate) struct Work<'a, const PARTS: usize> {
     /// Creates the workloads; each thread has its own.
-    pub(crate) build: &'a (dyn Fn() -> Result<Vec<W>> + Sync),
+    pub(crate) build: &'a (dyn Fn() -> Result<Vec<Contender<PARTS>>> + Sync),
     /// The number of workloads.
     pub(crate) workloads: usize,
     /// The size of one batch, in the unit of the rates.
@@ -96,7 +99,7 @@ pub(crate) struct Work<'a, W> {
 const TOTAL: Duration = Duration::from_millis(1600);
 /// The number of turns of every workload in this time.
 const ROUNDS: f64 = 360.0;
-const FEWEST_ROUNDS: f64 = 5.0;
+const FEWEST_ROUNDS: usize = 5;
 
 /// The number of heap layouts in a long measurement.
 const LAYOUTS: usize = 12;
@@ -105,10 +108,10 @@ const LAYOUTS: usize = 12;
 /// `rates[workload][part][round]`.
 pub(crate) type Rates<const PARTS: usize> = Vec<[Vec<f64>; PARTS]>;
 
-impl<'a, W> Work<'a, W> {
+impl<'a, const PARTS: usize> Work<'a, PARTS> {
     /// Work on one thread, in batches of one.
     pub(crate) fn new(
-        build: &'a (dyn Fn() -> Result<Vec<W>> + Sync),
+        build: &'a (dyn Fn() -> Result<Vec<Contender<PARTS>>> + Sync),
         workloads: usize,
         multiplier: f64,
         label: &str,
@@ -127,14 +130,11 @@ impl<'a, W> Work<'a, W> {
     ///
     /// The layout is an accident of a process, but decides how fast copies between buffers are. So
     /// each part of the rounds has its own workloads, behind memory that is never freed.
-    pub(crate) fn over_layouts<const PARTS: usize>(&self) -> Result<Rates<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
-        let layouts = (rounds(self.multiplier) / FEWEST_ROUNDS as usize).clamp(1, LAYOUTS);
+    pub(crate) fn over_layouts(&self) -> Result<Rates<PARTS>> {
+        let layouts = (rounds(self.multiplier) / FEWEST_ROUNDS).clamp(1, LAYOUTS);
         let multiplier = self.multiplier / layouts as f64;
         let bar = progress(&self.label, layouts * rounds(multiplier));
-        let mut all: Rates<PARTS> = Vec::new();
+        let mut all: Rates<PARTS> = vec![[const { Vec::new() }; PARTS]; self.workloads];
         for layout in 0..layouts {
             let build = || {
                 // an odd number of lines of 16 bytes, so that all places in a page occur
@@ -148,7 +148,6 @@ impl<'a, W> Work<'a, W> {
                 ..*self
             };
             let rates = part.reporting_to(&bar)?;
-            all.resize_with(rates.len(), || array::from_fn(|_| Vec::new()));
             for (all, rates) in all.iter_mut().flatten().zip(rates.into_iter().flatten()) {
                 all.extend(rates);
             }
@@ -157,18 +156,12 @@ impl<'a, W> Work<'a, W> {
     }
 
     /// Measures in rounds.
-    pub(crate) fn interleaved<const PARTS: usize>(&self) -> Result<Rates<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
+    pub(crate) fn interleaved(&self) -> Result<Rates<PARTS>> {
         self.reporting_to(&progress(&self.label, rounds(self.multiplier)))
     }
 
     /// Measures in rounds, and advances `bar` by the number of planned ones.
-    fn reporting_to<const PARTS: usize>(&self, bar: &ProgressBar) -> Result<Rates<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
+    fn reporting_to(&self, bar: &ProgressBar) -> Result<Rates<PARTS>> {
         let shared = &Shared::new(self, bar);
         let of_threads: Vec<Result<Turns<PARTS>>> = thread::scope(|scope| {
             let start = |index| scope.spawn(move || shared.measure(index == 0));
@@ -191,7 +184,7 @@ impl<'a, W> Work<'a, W> {
 
 /// The planned number of turns of every workload.
 pub(crate) fn rounds(multiplier: f64) -> usize {
-    (ROUNDS * multiplier).max(FEWEST_ROUNDS).round() as usize
+    ((ROUNDS * multiplier).round() as usize).max(FEWEST_ROUNDS)
 }
 
 /// Creates a progress bar for `rounds` on stderr, if stderr is a terminal. The allocator precedes
@@ -234,8 +227,8 @@ fn summed<'a, const PARTS: usize>(
 }
 
 /// The parts of a measurement that its threads share.
-struct Shared<'a, W> {
-    work: &'a Work<'a, W>,
+struct Shared<'a, const PARTS: usize> {
+    work: &'a Work<'a, PARTS>,
     /// The approximate duration of a turn, including its untimed part.
     turn: Duration,
     /// No turn is repeated after this time, and no round begins if the fewest are done.
@@ -245,16 +238,17 @@ struct Shared<'a, W> {
     barrier: Barrier,
     /// The number of timed batches in a turn, equal for all workloads and threads.
     batches: AtomicUsize,
-    /// The number of rounds: fewer than planned if a batch takes long.
+    /// The number of planned rounds, and that of the possible ones: fewer if a batch takes long.
+    planned: usize,
     rounds: AtomicUsize,
     progress: &'a ProgressBar,
     epoch: Instant,
 }
 
-impl<'a, W> Shared<'a, W> {
-    fn new(work: &'a Work<'a, W>, progress: &'a ProgressBar) -> Self {
-        let rounds = rounds(work.multiplier);
-        let turns = (rounds * work.workloads) as u32;
+impl<'a, const PARTS: usize> Shared<'a, PARTS> {
+    fn new(work: &'a Work<'a, PARTS>, progress: &'a ProgressBar) -> Self {
+        let planned = rounds(work.multiplier);
+        let turns = (planned * work.workloads) as u32;
         let turn = TOTAL.mul_f64(work.multiplier) / turns;
         Self {
             work,
@@ -262,7 +256,8 @@ impl<'a, W> Shared<'a, W> {
             longest: 6 * turn * turns,
             barrier: Barrier::new(work.threads),
             batches: AtomicUsize::new(1),
-            rounds: AtomicUsize::new(rounds),
+            planned,
+            rounds: AtomicUsize::new(planned),
             progress,
             epoch: Instant::now(),
         }
@@ -270,22 +265,18 @@ impl<'a, W> Shared<'a, W> {
 
     /// Measures on the calling thread. The first one sets the number of batches and rounds, and
     /// reports progress.
-    fn measure<const PARTS: usize>(&self, is_first: bool) -> Result<Turns<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
-        let mut workloads = (self.work.build)();
-        let warm_up = match &mut workloads {
-            Ok(workloads) => self.warm_up(workloads, is_first),
-            Err(_) => Ok(()),
+    fn measure(&self, is_first: bool) -> Result<Turns<PARTS>> {
+        let warm = |mut workloads: Vec<_>| {
+            let done = self.warm_up(&mut workloads, is_first);
+            done.map(|()| workloads)
         };
-        let mut outcome = warm_up.and(workloads);
-        let (count, planned) = (self.work.workloads, rounds(self.work.multiplier));
+        let mut outcome = (self.work.build)().and_then(warm);
+        let (count, planned) = (self.work.workloads, self.planned);
         let before = self.progress.position();
         let mut turns: Turns<PARTS> = (0..count).map(|_| Vec::with_capacity(planned)).collect();
         for round in 0..planned {
             // known since the first turn
-            if round >= FEWEST_ROUNDS as usize && round >= self.rounds.load(Ordering::SeqCst) {
+            if round >= self.rounds.load(Ordering::SeqCst) {
                 break;
             }
             for place in 0..count {
@@ -295,15 +286,13 @@ impl<'a, W> Shared<'a, W> {
                 let Ok(workloads) = &mut outcome else {
                     continue;
                 };
-                match self.turn(round, &mut workloads[index]) {
+                match self.turn(round, &mut *workloads[index]) {
                     Ok(turn) => turns[index].push(turn),
                     Err(error) => outcome = Err(error),
                 }
             }
             if is_first {
-                let rounds = self.rounds.load(Ordering::SeqCst);
-                let rounds = rounds.clamp(FEWEST_ROUNDS as usize, planned);
-                let advanced = planned * (round + 1) / rounds;
+                let advanced = planned * (round + 1) / self.rounds.load(Ordering::SeqCst);
                 self.progress.set_position(before + advanced as u64);
             }
         }
@@ -311,10 +300,7 @@ impl<'a, W> Shared<'a, W> {
     }
 
     /// Runs each workload a few times and derives the number of batches in a turn.
-    fn warm_up<const PARTS: usize>(&self, workloads: &mut [W], is_first: bool) -> Result<()>
-    where
-        W: Timed<PARTS>,
-    {
+    fn warm_up(&self, workloads: &mut [Contender<PARTS>], is_first: bool) -> Result<()> {
         for workload in &mut *workloads {
             workload.batch()?;
         }
@@ -330,6 +316,7 @@ impl<'a, W> Shared<'a, W> {
             self.batches.store(batches.max(2) - 1, Ordering::SeqCst);
             let round = 2.0 * mean * workloads.len() as f64;
             let rounds = (self.longest.as_secs_f64() / round) as usize;
+            let rounds = rounds.clamp(FEWEST_ROUNDS, self.planned);
             self.rounds.store(rounds, Ordering::SeqCst);
         }
         Ok(())
@@ -340,10 +327,7 @@ impl<'a, W> Shared<'a, W> {
     const ATTEMPTS: usize = 12;
 
     /// Runs one turn of `workload`. Repeats it if another program took the processor meanwhile.
-    fn turn<const PARTS: usize>(&self, round: usize, workload: &mut W) -> Result<Turn<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
+    fn turn(&self, round: usize, workload: &mut dyn Timed<PARTS>) -> Result<Turn<PARTS>> {
         workload.vary(round);
         // untimed: the first batch refills the caches that the previous workload evicted
         workload.batch()?;
@@ -375,6 +359,8 @@ impl<'a, W> Shared<'a, W> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     struct Fails {
@@ -389,12 +375,12 @@ mod tests {
     }
 
     /// Work without the processor.
-    struct Sleeps<'a> {
+    struct Sleeps {
         is_busy: bool,
-        batches: &'a AtomicUsize,
+        batches: Arc<AtomicUsize>,
     }
 
-    impl Timed<1> for Sleeps<'_> {
+    impl Timed<1> for Sleeps {
         fn batch(&mut self) -> Result<[f64; 1]> {
             thread::sleep(Duration::from_millis(1));
             self.batches.fetch_add(1, Ordering::SeqCst);
@@ -421,27 +407,38 @@ mod tests {
     }
 
     /// The shortest work of one workload on one thread.
-    fn one<W>(build: &(dyn Fn() -> Result<Vec<W>> + Sync), rounds: f64) -> Work<'_, W> {
+    fn one<const PARTS: usize>(
+        build: &(dyn Fn() -> Result<Vec<Contender<PARTS>>> + Sync),
+        rounds: usize,
+    ) -> Work<'_, PARTS> {
         Work {
             batch_len: 1000,
-            ..Work::new(build, 1, rounds / ROUNDS, "")
+            ..Work::new(build, 1, rounds as f64 / ROUNDS, "")
         }
     }
 
     #[test]
     fn turns_without_the_processor_are_repeated_for_a_limited_time() {
         let [repeated, once] = [true, false].map(|is_busy| {
-            let batches = &AtomicUsize::new(0);
-            let build = || Ok(vec![Sleeps { is_busy, batches }]);
+            let batches = Arc::new(AtomicUsize::new(0));
+            let build = || {
+                let batches = batches.clone();
+                let sleeps: Contender<1> = Box::new(Sleeps { is_busy, batches });
+                Ok(vec![sleeps])
+            };
             let rates = one(&build, FEWEST_ROUNDS).interleaved().unwrap();
-            assert_eq!(rates[0][0].len(), FEWEST_ROUNDS as usize);
+            assert_eq!(rates[0][0].len(), FEWEST_ROUNDS);
             batches.load(Ordering::SeqCst)
         });
         assert!(!cfg!(unix) || repeated > once, "{repeated} {once}");
     }
 
+    fn fails(after: usize) -> Contender<2> {
+        Box::new(Fails { after })
+    }
+
     fn measure(threads: usize, after: usize) -> Result<Rates<2>> {
-        let build = || Ok(vec![Fails { after: usize::MAX }, Fails { after }]);
+        let build = || Ok(vec![fails(usize::MAX), fails(after)]);
         let work = Work {
             workloads: 2,
             threads,
@@ -453,7 +450,7 @@ mod tests {
     #[test]
     fn every_part_of_every_workload_has_a_rate_for_every_round() {
         let rates = measure(1, usize::MAX).unwrap();
-        let of_each = [2000.0, 4000.0].map(|rate| vec![rate; FEWEST_ROUNDS as usize]);
+        let of_each = [2000.0, 4000.0].map(|rate| vec![rate; FEWEST_ROUNDS]);
         assert_eq!(rates, [of_each.clone(), of_each]);
     }
 
@@ -481,14 +478,14 @@ mod tests {
 
     #[test]
     fn a_bar_over_several_measurements_reaches_its_end() {
-        let build = || Ok(vec![Slow]);
-        let planned = FEWEST_ROUNDS + 1.0;
+        let build = || Ok(vec![Box::new(Slow) as Contender<1>]);
+        let planned = FEWEST_ROUNDS + 1;
         let work = one(&build, planned);
-        let bar = progress("", 2 * planned as usize);
+        let bar = progress("", 2 * planned);
         for done in [1, 2] {
             let rates = work.reporting_to(&bar).unwrap();
             // there is no time for all of them
-            assert_eq!(rates[0][0].len(), FEWEST_ROUNDS as usize);
+            assert_eq!(rates[0][0].len(), FEWEST_ROUNDS);
             assert_eq!(bar.position(), done * planned as u64);
         }
     }
@@ -498,9 +495,9 @@ mod tests {
         let built = AtomicUsize::new(0);
         let build = || {
             built.fetch_add(1, Ordering::SeqCst);
-            Ok(vec![Fails { after: usize::MAX }])
+            Ok(vec![fails(usize::MAX)])
         };
-        let rates = one(&build, 60.0).over_layouts().unwrap();
+        let rates = one(&build, 60).over_layouts().unwrap();
         assert_eq!(built.load(Ordering::SeqCst), LAYOUTS);
         assert_eq!(rates[0][0].len(), 60);
     }

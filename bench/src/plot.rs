@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use harness::peers::pairs::Result;
 use itertools::Itertools;
 
+use crate::row::Row;
 use crate::tables::{self, Part, broken};
 
 /// A file for a picture, which is opened before anything is measured.
@@ -25,14 +26,17 @@ impl Picture {
 
     /// Draws the charts of `parts`. The second page is `NAME-2.svg`, and so on.
     pub(crate) fn draw(mut self, parts: &[Part]) -> Result<()> {
-        let pages = pages(parts);
-        let (first, others) = pages.split_first().ok_or("no page")?;
-        let mut written = self.file.write_all(first.as_bytes());
-        for (page, number) in others.iter().zip(2..) {
-            let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
-            let path = self.path.with_file_name(format!("{name}-{number}.svg"));
-            eprintln!("bench: the picture continues in {}", path.display());
-            written = written.and_then(|()| fs::write(path, page));
+        let mut written = Ok(());
+        for (page, number) in pages(parts).iter().zip(1..) {
+            written = written.and_then(|()| match number {
+                1 => self.file.write_all(page.as_bytes()),
+                _ => {
+                    let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
+                    let path = self.path.with_file_name(format!("{name}-{number}.svg"));
+                    eprintln!("bench: the picture continues in {}", path.display());
+                    fs::write(path, page)
+                }
+            });
         }
         Ok(written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))?)
     }
@@ -40,10 +44,8 @@ impl Picture {
 
 /// A value to be drawn, with the 10th and 90th percentile if it has samples.
 struct Point {
-    /// The heading that its label belongs under.
-    heading: String,
-    /// The bars of one label are adjacent.
-    label: String,
+    /// The heading that its label belongs under, and its label. The bars of a label are adjacent.
+    place: [String; 2],
     /// The implementation. Points of one series have the same colour.
     series: String,
     colour: &'static str,
@@ -123,9 +125,8 @@ impl Drawing {
     }
 
     fn line(&mut self, points: &[(f64, f64)], style: &str) {
-        let points = points
-            .iter()
-            .format_with(" ", |(x, y), f| f(&format_args!("{x:.1},{y:.1}")));
+        let points = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}"));
+        let points = points.format(" ");
         self.element(&format!(
             "<polyline points=\"{points}\" fill=\"none\" {style}/>"
         ));
@@ -143,23 +144,18 @@ impl Drawing {
         let keys = part.varying(&["bench", "impl", across]);
         // long labels become headings, except for their ends
         let fits = |folded: &usize| {
-            let mut labels = part
-                .rows
-                .iter()
-                .map(|row| tables::phrases(row, &keys[*folded..]));
-            labels.all(|label| text_width(&label) <= LABELS)
+            let label = |row: &Row| text_width(&tables::phrases(row, &keys[*folded..]));
+            part.rows.iter().all(|row| label(row) <= LABELS)
         };
-        let folded = (0..keys.len())
-            .find(fits)
-            .unwrap_or_else(|| keys.len().saturating_sub(1));
+        let folded = (0..keys.len()).find(fits);
+        let (folded, shown) = keys.split_at(folded.unwrap_or(keys.len().saturating_sub(1)));
         let series = part.values(across);
         let points = part.rows.iter().filter_map(|row| {
             let own = row.get(across)?;
             let index = series.iter().position(|series| series == own)?;
             let percentile = |which| row.number(&format!("{main}_{which}"));
             Some(Point {
-                heading: tables::phrases(row, &keys[..folded]),
-                label: tables::phrases(row, &keys[folded..]),
+                place: [folded, shown].map(|keys| tables::phrases(row, keys)),
                 series: tables::name(row.text("bench"), own),
                 colour: COLOURS[index % COLOURS.len()],
                 value: row.number(main)?,
@@ -167,30 +163,20 @@ impl Drawing {
             })
         });
         let points = points.collect_vec();
+        let groups = points.iter().into_group_map_by(|point| &point.place);
+        let places = points.iter().map(|point| &point.place).unique();
+        let groups = places.map(|place| &groups[place][..]).collect_vec();
         let (heading, unit) = (part.heading(), tables::title(main));
-        let place = |point: &&Point| (point.heading.clone(), point.label.clone());
-        let groups = points.iter().into_group_map_by(place);
-        let groups = points
-            .iter()
-            .map(|point| place(&point))
-            .unique()
-            .map(|name| &groups[&name]);
-        // times differ by orders of magnitude
-        let is_log = unit.contains("µs") || unit == "ns";
-        let groups = groups.map(|group| &group[..]).collect_vec();
         let mut rest = &groups[..];
         while !rest.is_empty() {
             let mut height = LINE * 3.0 + LEGEND + AXIS;
-            let mut count = 0;
-            for (at, group) in rest.iter().enumerate() {
-                height += BAR * (group.len() + 1) as f64 + LINE * is_new(rest, at) as u8 as f64;
-                if at > 0 && height > HEIGHT {
-                    break;
-                }
-                count += 1;
-            }
-            let (now, later) = rest.split_at(count);
-            self.bars(&heading, now, &unit, is_log, height);
+            let fitting = (0..rest.len()).take_while(|&at| {
+                height += BAR * (rest[at].len() + 1) as f64;
+                height += if is_new(rest, at) { LINE } else { 0.0 };
+                at == 0 || height <= HEIGHT
+            });
+            let (now, later) = rest.split_at(fitting.count());
+            self.bars(&heading, now, &unit, height);
             rest = later;
         }
     }
@@ -203,7 +189,7 @@ impl Drawing {
         let fits = |line: &str| 1.1 * text_width(line) <= WIDTH - 2.0 * MARGIN;
         self.top += 8.0;
         self.element("<g font-weight=\"bold\">");
-        for line in broken(title, " · ", fits) {
+        for line in broken(title, fits) {
             self.top += LINE;
             self.text((MARGIN, self.top), "start", &line);
         }
@@ -217,23 +203,27 @@ impl Drawing {
         self.top += LEGEND;
     }
 
-    fn bars(&mut self, title: &str, groups: &[&[&Point]], unit: &str, is_log: bool, height: f64) {
+    fn bars(&mut self, title: &str, groups: &[&[&Point]], unit: &str, height: f64) {
+        // times differ by orders of magnitude
+        let is_log = unit.contains("µs") || unit == "ns";
         let points = groups.concat();
         self.head(title, &points, height);
-        let widest =
-            |texts: &mut dyn Iterator<Item = &str>| texts.map(text_width).fold(0.0, f64::max);
-        let left = MARGIN + 8.0 + widest(&mut points.iter().map(|point| &point.label[..]));
-        let values = points.iter().map(|point| number(point.value)).collect_vec();
-        let values = widest(&mut values.iter().map(|text| &text[..]));
-        let scale = Scale::of(&points, left, WIDTH - MARGIN - values - 4.0, is_log);
+        let widest = |width: &dyn Fn(&Point) -> f64| {
+            let widths = points.iter().map(|point| width(point));
+            widths.fold(0.0, f64::max)
+        };
+        let left = MARGIN + 8.0 + widest(&|point| text_width(&point.place[1]));
+        let right = WIDTH - MARGIN - 4.0 - widest(&|point| text_width(&number(point.value)));
+        let scale = Scale::of(&points, (left, right), is_log);
         let (top, start) = (self.top, self.elements.len());
         let mut y = top + BAR / 2.0;
         for (at, group) in groups.iter().enumerate() {
+            let [heading, label] = &group[0].place;
             if is_new(groups, at) {
                 y += LINE;
-                self.text((MARGIN, y - 4.0), "start", &group[0].heading);
+                self.text((MARGIN, y - 4.0), "start", heading);
             }
-            self.text((left - 6.0, y + 10.0), "end", &group[0].label);
+            self.text((left - 6.0, y + 10.0), "end", label);
             for point in *group {
                 let mut end = scale.place(point.value);
                 let size = (end - left, BAR - 2.0);
@@ -259,94 +249,73 @@ impl Drawing {
             self.text((x, bottom + 17.0), "middle", &number(value));
         }
         self.elements += &bars;
-        self.line(
-            &[(left, top), (left, bottom), (WIDTH - MARGIN, bottom)],
-            BLACK,
-        );
-        let unit = if is_log {
-            &format!("{unit} (logarithmic)")
-        } else {
-            unit
-        };
-        let middle = Ord::max(left as usize, text_width(unit) as usize / 2) as f64;
-        self.text(((middle + WIDTH) / 2.0, bottom + 33.0), "middle", unit);
+        let corner = [(left, top), (left, bottom), (WIDTH - MARGIN, bottom)];
+        self.line(&corner, BLACK);
+        let unit = unit.to_owned() + if is_log { " (logarithmic)" } else { "" };
+        let middle = Ord::max(left as usize, text_width(&unit) as usize / 2) as f64;
+        self.text(((middle + WIDTH) / 2.0, bottom + 33.0), "middle", &unit);
         self.top = bottom + AXIS;
     }
 }
 
 /// True if the group at `at` is the first under its heading.
 fn is_new(groups: &[&[&Point]], at: usize) -> bool {
-    let heading = |at: usize| &groups[at][0].heading;
+    let heading = |at: usize| &groups[at][0].place[0];
     !heading(at).is_empty() && (at == 0 || heading(at) != heading(at - 1))
 }
 
-/// An axis from `low` to `high`, between two pixels.
+/// An axis from `low` to `high`, between two pixels. These are powers of ten if it is logarithmic.
 struct Scale {
     low: f64,
     high: f64,
-    from: f64,
-    to: f64,
+    pixels: (f64, f64),
     is_log: bool,
 }
 
 impl Scale {
-    fn of(points: &[&Point], from: f64, to: f64, is_log: bool) -> Self {
-        let ends = |point: &&Point| {
+    fn of(points: &[&Point], pixels: (f64, f64), is_log: bool) -> Self {
+        let values = points.iter().flat_map(|point| {
             let (low, high) = point.spread.unwrap_or((point.value, point.value));
-            (low.min(point.value), high.max(point.value))
-        };
-        let high = points
-            .iter()
-            .map(|point| ends(point).1)
-            .fold(f64::MIN_POSITIVE, f64::max);
-        let lows = points
-            .iter()
-            .map(|point| ends(point).0)
-            .filter(|low| *low > 0.0);
-        // whole powers of ten
-        let (low, high) = match is_log {
-            true => (
-                lows.fold(high, f64::min).log10().floor(),
-                high.log10().ceil(),
-            ),
-            false => (f64::NEG_INFINITY, high.log10()),
-        };
-        let [low, high] = [low, high].map(|power| 10f64.powf(power));
+            [low, point.value, high]
+        });
+        let (mut low, mut high) = (0.0, values.clone().fold(f64::MIN_POSITIVE, f64::max));
+        if is_log {
+            low = values.filter(|low| *low > 0.0).fold(high, f64::min);
+            (low, high) = (low.log10().floor(), high.log10().ceil());
+        }
         Self {
             low,
             high,
-            from,
-            to,
+            pixels,
             is_log,
         }
     }
 
     fn place(&self, value: f64) -> f64 {
-        let share = match self.is_log {
-            true => (value.max(self.low) / self.low).log10() / (self.high / self.low).log10(),
-            false => value / self.high,
-        };
-        self.from + (self.to - self.from) * share
+        let value = if self.is_log { value.log10() } else { value };
+        let share = (value.max(self.low) - self.low) / (self.high - self.low);
+        self.pixels.0 + (self.pixels.1 - self.pixels.0) * share
     }
 
     /// Round values and their places: four to nine of them, or powers of ten.
     fn ticks(&self) -> Vec<(f64, f64)> {
-        let step = 10f64.powf((self.high / 4.0).log10().floor());
-        let step = match self.high / 4.0 / step {
-            few if few < 2.0 => step,
-            few if few < 5.0 => 2.0 * step,
-            _ => 5.0 * step,
+        let unit = 10f64.powf((self.high / 4.0).log10().floor());
+        let step = match self.high / 4.0 / unit {
+            _ if self.is_log => 1.0,
+            few if few < 2.0 => unit,
+            few if few < 5.0 => 2.0 * unit,
+            _ => 5.0 * unit,
         };
-        let values: Vec<f64> = match self.is_log {
-            true => (0..=(self.high / self.low).log10().round() as i32)
-                .map(|power| self.low * 10f64.powi(power))
-                .collect(),
-            false => (0..=(self.high / step) as usize)
-                .map(|count| count as f64 * step)
-                .collect(),
-        };
-        let places = values.into_iter().map(|value| (value, self.place(value)));
-        apart(places)
+        let count = ((self.high - self.low) / step) as usize;
+        let values = (0..=count).map(|count| self.low + count as f64 * step);
+        let values = values.map(|value| {
+            if self.is_log {
+                10f64.powf(value)
+            } else {
+                value
+            }
+        });
+        apart(values.map(|value| (value, self.place(value))))
     }
 }
 
@@ -366,9 +335,11 @@ fn apart(ticks: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
 
 /// Formats `value` with a sensible number of digits.
 fn number(value: f64) -> String {
-    let (value, unit) = match value {
-        large if large >= 1e6 => (value / 1e6, " M"),
-        _ => (value, ""),
+    let is_large = value >= 1e6;
+    let (value, unit) = if is_large {
+        (value / 1e6, " M")
+    } else {
+        (value, "")
     };
     if value != 0.0 && value < 10.0 && value.fract() > 1e-6 {
         format!("{value:.1}{unit}")
@@ -381,7 +352,6 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::choices::{Allocator, Provider};
-    use crate::row::Row;
     use crate::tables::{View, parts};
 
     fn row(name: &str, value: f64, threads: usize) -> Row {

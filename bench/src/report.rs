@@ -38,8 +38,8 @@ pub(crate) fn run(job: &dyn Job, run: &Run, line: &[OsString]) -> Result<Vec<Row
     let common = &run.common;
     let steps = job.steps(run)?;
     if common.in_this_process {
-        for step in steps {
-            step()?.iter().try_for_each(|row| print(&row.json()))?;
+        for rows in steps {
+            rows?.iter().try_for_each(|row| print(&row.json()))?;
         }
         return Ok(Vec::new());
     }

@@ -5,7 +5,7 @@
 //! readable table. Tables for a terminal fit its width: labels that many lines share become
 //! headings within the table, and names are shortened.
 
-use itertools::Itertools;
+use itertools::{Itertools, iproduct, izip};
 use serde_json::Value;
 
 use crate::row::{Row, subject_keys};
@@ -78,25 +78,26 @@ pub(crate) fn parts(view: View, rows: &[Row]) -> Vec<Part> {
     parts.collect()
 }
 
-/// The lines of a table, the head first. Each has the heading that it belongs under.
-type Lines = Vec<(String, Vec<String>)>;
+/// The cells of a table.
+struct Table {
+    /// The number of columns with labels, which are aligned to the left.
+    labels: usize,
+    /// The head first. Each has the heading that it belongs under.
+    lines: Vec<(String, Vec<String>)>,
+}
 
 impl Part {
     pub(crate) fn main(&self) -> &'static str {
         let first = self.rows.first();
-        first
-            .and_then(|row| self.view.main_of(row))
-            .unwrap_or_default()
+        let main = first.and_then(|row| self.view.main_of(row));
+        main.unwrap_or_default()
     }
 
     /// The distinct values of `key`, in order of appearance.
     pub(crate) fn values(&self, key: &str) -> Vec<Value> {
         let values = self.rows.iter().map(|row| row.get(key));
-        values
-            .map(|value| value.unwrap_or(&Value::Null))
-            .unique()
-            .cloned()
-            .collect()
+        let values = values.map(|value| value.unwrap_or(&Value::Null));
+        values.unique().cloned().collect()
     }
 
     /// The keys that distinguish rows, except for `without`.
@@ -125,32 +126,28 @@ impl Part {
         let keys = self.varying(&["bench", "impl", self.view.across]);
         let side = self.present(self.view.side_by_side);
         if style == Style::Markdown {
-            let lines = self.lines(&keys, 0, &side, &title, "rustls-inplace");
-            return format!("{}\n\n{}", self.heading(), markdown(&lines, &keys));
+            let table = self.table(&keys, 0, &side, &title, "rustls-inplace");
+            return format!("{}\n\n{}", self.heading(), table.text(style));
         }
-        let table = self.narrow(&keys, &side);
-        wrapped(&self.heading(), " · ").join("\n") + "\n" + &table
+        wrapped(&self.heading()) + "\n" + &self.narrow(&keys, &side)
     }
 
     /// The first of all ways to write the table that fits a terminal.
     fn narrow(&self, keys: &[&'static str], side: &[&str]) -> String {
-        let mut text = String::new();
-        for shown in (0..=side.len()).rev() {
-            for folded in 0..=keys.len().saturating_sub(1) {
-                for this in ["rustls-inplace", "here"] {
-                    let lines = self.lines(keys, folded, &side[..shown], &short_title, this);
-                    let groups = lines[1..].iter().dedup_by(|a, b| a.0 == b.0).count();
-                    if folded > 0 && 5 * groups > 3 * lines.len() {
-                        continue;
-                    }
-                    text = plain(&lines, &keys[folded..]);
-                    if width(&text) <= WIDTH {
-                        return text;
-                    }
-                }
-            }
-        }
-        text
+        let folds = 0..=keys.len().saturating_sub(1);
+        let ways = iproduct!((0..=side.len()).rev(), folds, ["rustls-inplace", "here"]);
+        let mut texts = ways.filter_map(|(shown, folded, this)| {
+            let table = self.table(keys, folded, &side[..shown], &short_title, this);
+            let groups = table.lines[1..].iter().dedup_by(|a, b| a.0 == b.0).count();
+            let is_useful = folded == 0 || 5 * groups <= 3 * table.lines.len();
+            is_useful.then(|| table.text(Style::Terminal))
+        });
+        let mut last = String::new();
+        let fitting = texts.find(|text| {
+            last.clone_from(text);
+            width(text) <= WIDTH
+        });
+        fitting.unwrap_or(last)
     }
 
     /// Returns the keys, of `keys`, that at least one row has.
@@ -159,28 +156,34 @@ impl Part {
         keys.split(' ').filter(has).collect()
     }
 
-    /// The first row of each subject; its other rows differ in the implementation and `across`.
-    pub(crate) fn subjects(&self) -> Vec<(&Row, Vec<&Row>)> {
+    /// The first row of each subject, and all of them, which differ in the implementation and
+    /// `across`.
+    fn subjects(&self) -> Vec<(&Row, Vec<&Row>)> {
         let without = ["impl", self.view.across];
-        let rows = self
+        let mut rows = self
             .rows
             .iter()
             .into_group_map_by(|row| row.subject(&without));
         let firsts = self.rows.iter().unique_by(|row| row.subject(&without));
         firsts
-            .map(|first| (first, rows[&first.subject(&without)].clone()))
+            .map(|first| {
+                (
+                    first,
+                    rows.remove(&first.subject(&without)).unwrap_or_default(),
+                )
+            })
             .collect()
     }
 
     /// The table with labels of `keys`, of which the first `folded` form a heading.
-    fn lines(
+    fn table(
         &self,
         keys: &[&'static str],
         folded: usize,
         side: &[&str],
         title: &dyn Fn(&str) -> String,
         this: &str,
-    ) -> Lines {
+    ) -> Table {
         let across = self.view.across;
         let bench = self.rows[0].text("bench");
         let mut columns = self.values(across);
@@ -190,6 +193,7 @@ impl Part {
         let (folded, keys) = keys.split_at(folded);
 
         let mut head = labels(keys, title);
+        let labels_len = head.len();
         head.extend(columns.iter().map(|value| match name(bench, value) {
             long if long == "rustls-inplace" => this.to_owned(),
             long if this == "here" => long.trim_start_matches("rustls ").to_owned(),
@@ -203,14 +207,15 @@ impl Part {
 
         let mut lines = vec![(String::new(), head)];
         for (first, rows) in self.subjects() {
-            let has_column =
-                |row: &&Row| columns.iter().any(|value| row.get(across) == Some(value));
-            if !rows.iter().any(has_column) {
+            let in_column = |column: &Value| {
+                let is = |row: &&&Row| row.get(across) == Some(column);
+                rows.iter().find(is).copied()
+            };
+            if !columns.iter().any(|column| in_column(column).is_some()) {
                 continue;
             }
             let of = |key: &str, column: &Value| {
-                let row = rows.iter().find(|row| row.get(across) == Some(column));
-                let value = row.and_then(|row| row.get(key));
+                let value = in_column(column).and_then(|row| row.get(key));
                 value.map_or_else(|| "–".to_owned(), |value| shown(key, value))
             };
             let mut line = labels(keys, &|key| cell(first, key));
@@ -220,13 +225,16 @@ impl Part {
             line.extend(side.iter().map(of_all));
             lines.push((phrases(first, folded), line));
         }
-        lines
+        Table {
+            labels: labels_len,
+            lines,
+        }
     }
 
     /// Writes the heading and all figures: a table for each subject, with a line for each figure.
     pub(crate) fn detail(&self, style: Style) -> String {
         let keys = self.varying(&["bench", "impl", self.view.across]);
-        let mut text = wrapped(&self.heading(), " · ").join("\n") + "\n";
+        let mut text = wrapped(&self.heading()) + "\n";
         for (first, rows) in self.subjects() {
             let figures = rows.iter().flat_map(|row| row.figures()).unique();
             // the main figure first, and each with its spread
@@ -248,12 +256,8 @@ impl Part {
                 let line = [title(key)].into_iter().chain(rows.iter().map(value));
                 lines.push((String::new(), line.collect()));
             }
-            let table = match style {
-                Style::Terminal => plain(&lines, &[""]),
-                Style::Markdown => markdown(&lines, &[""]),
-            };
-            let heading = wrapped(&phrases(first, &keys), " · ").join("\n");
-            text += &format!("\n{heading}\n\n{table}");
+            let (table, heading) = (Table { labels: 1, lines }, phrases(first, &keys));
+            text += &format!("\n{}\n\n{}", wrapped(&heading), table.text(style));
         }
         text
     }
@@ -304,19 +308,19 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
         let Some((_, most)) = losses.min_by(|a, b| a.0.total_cmp(&b.0)) else {
             continue;
         };
-        let without = ["impl", "allocator"];
+        let subject = most.subject(&["impl", "allocator"]);
         let alike = rows
             .iter()
-            .filter(|row| row.subject(&without) == most.subject(&without));
+            .filter(|row| row.subject(&["impl", "allocator"]) == subject);
         all.extend(alike.map(|row| {
             let marked = format!("{}*", row.text("direction"));
-            let figures = row
+            let keys = row
                 .figures()
                 .filter_map(|key| Some((key.strip_prefix(SLOWEST)?, key)));
-            let new = Row::clone(row).with("direction", marked);
-            figures.fold(new, |new, (key, slowest)| {
-                new.with(key, row.get(slowest).cloned())
-            })
+            keys.fold(
+                row.clone().with("direction", marked),
+                |new, (key, slowest)| new.with(key, row.get(slowest).cloned()),
+            )
         }));
     }
     all
@@ -324,28 +328,29 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
 
 /// The ratios of `rows` on each allocator. `None` if there is only one, or nothing to compare.
 pub(crate) fn by_allocator(rows: &[Row]) -> Option<Part> {
-    let view = View::BY_ALLOCATOR;
     let is = |row: &&Row| row.text("impl") == "this" && row.get("share_of_limit").is_some();
-    let of_this = rows.iter().filter(is);
-    let with_allocations = of_this.map(|row| {
-        let other = |other: &&Row| {
+    let of_this = rows.iter().filter(is).map(|row| {
+        let is_other = |other: &&Row| {
             other.text("impl") == "upstream" && other.subject(&["impl"]) == row.subject(&["impl"])
         };
-        let other = rows.iter().find(other);
         let of = |row: &Row| {
             let per = ["allocations_per_record", "allocations_per_handshake"];
-            let key = per.into_iter().find(|key| row.get(key).is_some());
-            key.map_or_else(String::new, |key| cell(row, key))
+            per.map(|key| cell(row, key)).concat()
         };
-        let upstream = other.map_or_else(|| "–".to_owned(), of);
-        row.clone()
-            .with("allocations", format!("{} / {upstream}", of(row)))
+        let upstream = rows
+            .iter()
+            .find(is_other)
+            .map_or_else(|| "–".to_owned(), of);
+        let allocations = format!("{} / {upstream}", of(row));
+        row.clone().with("allocations", allocations)
     });
     // rows of each allocator follow each other; those of a provider shall
     let groups = rows.iter().map(group).unique().collect_vec();
     let place = |row: &Row| groups.iter().position(|known| *known == group(row));
-    let rows = with_allocations.sorted_by_key(place).collect();
-    let part = Part { view, rows };
+    let part = Part {
+        view: View::BY_ALLOCATOR,
+        rows: of_this.sorted_by_key(place).collect(),
+    };
     (part.values("allocator").len() > 1).then_some(part)
 }
 
@@ -445,85 +450,70 @@ fn shown(key: &str, value: &Value) -> String {
             value => value.as_str().unwrap_or_default().to_owned(),
         };
     };
-    let (number, unit) = match key {
-        _ if key.contains("share_") => return format!("{:.1} %", 100.0 * number),
-        _ if key.contains("ratio_") || key == "times_as_fast" => (number, " ×"),
-        _ => (number, ""),
-    };
+    if key.contains("share_") {
+        return format!("{:.1} %", 100.0 * number);
+    }
+    let is_ratio = key.contains("ratio_") || key == "times_as_fast";
     let places = match number.abs() {
+        _ if number.fract() == 0.0 && !is_ratio => 0,
         large if large >= 100.0 => 0,
         medium if medium >= 10.0 => 1,
         _ => 2,
     };
-    match unit.is_empty() && number.fract() == 0.0 {
-        true => format!("{number:.0}"),
-        false => format!("{number:.places$}{unit}"),
-    }
+    format!("{number:.places$}{}", if is_ratio { " ×" } else { "" })
 }
 
-/// Writes a table for a terminal. Columns after the labels are aligned to the right.
-fn plain(lines: &Lines, labels: &[&str]) -> String {
-    let mut text = String::new();
-    let mut under = "";
-    for ((heading, _), line) in lines.iter().zip(aligned(lines, labels)) {
-        if heading != under {
-            text += &format!("{}\n", wrapped(heading, " · ").join("\n"));
-            under = heading;
+impl Table {
+    fn text(&self, style: Style) -> String {
+        let widest = |at: usize| {
+            self.lines
+                .iter()
+                .map(move |(_, line)| line[at].chars().count())
+        };
+        let columns = 0..self.lines[0].1.len();
+        let widths = columns
+            .map(|at| widest(at).max().unwrap_or(0))
+            .collect_vec();
+        let (mut text, mut under) = (String::new(), "");
+        for (number, (heading, line)) in self.lines.iter().enumerate() {
+            let cells = izip!(0.., line, &widths).map(|(at, cell, width)| match at < self.labels {
+                true => format!("{cell:<width$}"),
+                false => format!("{cell:>width$}"),
+            });
+            if style == Style::Markdown {
+                text += &format!("| {} |\n", cells.format(" | "));
+                if number == 0 {
+                    let rule = widths.iter().map(|width| "-".repeat(width + 2));
+                    text += &format!("|{}|\n", rule.format("|"));
+                }
+                continue;
+            }
+            if heading != under {
+                text += &format!("{}\n", wrapped(heading));
+                under = heading;
+            }
+            text += &format!("{}\n", cells.format("  ").to_string().trim_end());
         }
-        text += line.join("  ").trim_end();
-        text.push('\n');
+        text
     }
-    text
-}
-
-fn markdown(lines: &Lines, labels: &[&str]) -> String {
-    let mut rows = aligned(lines, labels);
-    let rule = rows[0]
-        .iter()
-        .map(|cell| "-".repeat(cell.chars().count() + 2));
-    let rule = format!("|{}|\n", rule.format("|"));
-    let mut rows = rows
-        .drain(..)
-        .map(|line| format!("| {} |\n", line.join(" | ")));
-    let head = rows.next().unwrap_or_default();
-    head + &rule + &rows.collect::<String>()
-}
-
-/// The cells of all lines, as wide as the widest in their column.
-fn aligned(lines: &Lines, keys: &[&str]) -> Vec<Vec<String>> {
-    let left = labels(keys, &|key| key.to_owned()).len();
-    let widest = |at: usize| lines.iter().map(|(_, line)| line[at].chars().count()).max();
-    let widths = (0..lines[0].1.len())
-        .map(|at| widest(at).unwrap_or(0))
-        .collect_vec();
-    let pad = |(at, cell): (usize, &String)| match at < left {
-        true => format!("{cell:<0$}", widths[at]),
-        false => format!("{cell:>0$}", widths[at]),
-    };
-    lines
-        .iter()
-        .map(|(_, line)| line.iter().enumerate().map(pad).collect())
-        .collect()
 }
 
 /// The width of the widest line.
 pub(crate) fn width(text: &str) -> usize {
-    text.lines()
-        .map(|line| line.chars().count())
-        .max()
-        .unwrap_or(0)
+    let widths = text.lines().map(|line| line.chars().count());
+    widths.max().unwrap_or(0)
 }
 
-/// Breaks `text` into lines for a terminal, behind separators.
-pub(crate) fn wrapped(text: &str, separator: &str) -> Vec<String> {
-    broken(text, separator, |line| line.chars().count() <= WIDTH)
+/// Breaks a heading into lines for a terminal.
+fn wrapped(heading: &str) -> String {
+    broken(heading, |line| line.chars().count() <= WIDTH).join("\n")
 }
 
-/// Breaks `text` into lines that fit, behind separators.
-pub(crate) fn broken(text: &str, separator: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
+/// Breaks a heading into lines that fit.
+pub(crate) fn broken(heading: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for piece in text.split(separator) {
-        let longer = lines.last().map(|line| format!("{line}{separator}{piece}"));
+    for piece in heading.split(" · ") {
+        let longer = lines.last().map(|line| format!("{line} · {piece}"));
         match longer.filter(|line| fits(line)) {
             Some(longer) => *lines.last_mut().unwrap_or(&mut String::new()) = longer,
             None => lines.push(piece.to_owned()),

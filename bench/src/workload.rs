@@ -11,10 +11,10 @@ pub(crate) mod memory;
 pub(crate) mod offload;
 mod scenario;
 pub(crate) mod socket;
-pub(crate) mod tcp;
 
 pub(crate) use bulk::{
-    RECORD_HEADER_LEN, Slowest, Stretch, Traffic, Transfers, Workload, records, transfer,
+    InPlace, RECORD_HEADER_LEN, SealsInPlace, Slowest, Stretch, Traffic, Transfers, Workload,
+    records, transfer,
 };
 pub(crate) use harness::peers::pairs::{Result, check_received};
 pub(crate) use identities::Identity;

@@ -1,6 +1,7 @@
 //! Many connections at once in one thread.
 
-use std::io::Read;
+use core::any::Any;
+use std::io::{ErrorKind, Read};
 
 use bench_allocator::{count, so_far};
 use harness::peers::memory::Memory;
@@ -42,13 +43,27 @@ const LONGEST: usize = 1 << 14;
 /// Pairs of one API and the memory that they share.
 struct Many<P> {
     pairs: Vec<P>,
+    shared: Shared,
+    /// The later bytes for the server of each pair, and for its client.
+    rests: Vec<[[u8; REST]; 2]>,
+    /// Keeps data that connections share alive after the last of them.
+    _configs: Configs,
+}
+
+struct Shared {
     plaintext: Vec<u8>,
     wire: Vec<u8>,
     application: Vec<u8>,
-    /// [`REST`] bytes for each direction of each pair.
-    rests: Vec<u8>,
-    /// Keeps data that connections share alive after the last of them.
-    _configs: Configs,
+}
+
+/// A pair of one API.
+trait Pair {
+    fn hold(&mut self, data: Data, shared: &mut Shared, rests: &mut [[u8; REST]; 2]) -> Result<()>;
+
+    fn read(&mut self, data: Data, shared: &mut Shared, rests: &[[u8; REST]; 2]) -> Result<()>;
+
+    /// The client and the server.
+    fn sides(self) -> [Box<dyn Any>; 2];
 }
 
 impl<P> Many<P> {
@@ -58,62 +73,82 @@ impl<P> Many<P> {
         for _ in 0..count {
             pairs.push(connect(&configs)?);
         }
-        Ok(Self {
-            pairs,
+        let shared = Shared {
             plaintext: (0..LONGEST).map(|at| at as u8).collect(),
             wire: vec![0; 2 * LONGEST],
             application: vec![0; LONGEST],
-            rests: vec![0; 2 * count * REST],
+        };
+        Ok(Self {
+            pairs,
+            shared,
+            rests: vec![[[0; REST]; 2]; count],
             _configs: configs,
         })
     }
 }
 
-impl Pairs for Many<buffered::Pair> {
+impl<P: Pair> Pairs for Many<P> {
     fn hold(&mut self, data: Data) -> Result<()> {
-        let (plaintext, wire) = (&self.plaintext[..data.len], &mut self.wire);
-        let rest_len = if data.is_part { REST } else { 0 };
-        for (pair, rests) in self.pairs.iter_mut().zip(self.rests.chunks_mut(2 * REST)) {
-            let (of_client, of_server) = rests.split_at_mut(REST);
-            let (client, server) = (&mut *pair.client, &mut *pair.server);
-            hand_over(client, server, plaintext, wire, &mut of_client[..rest_len])?;
-            hand_over(server, client, plaintext, wire, &mut of_server[..rest_len])?;
-        }
-        Ok(())
+        let mut all = self.pairs.iter_mut().zip(&mut self.rests);
+        all.try_for_each(|(pair, rests)| pair.hold(data, &mut self.shared, rests))
     }
 
     fn read(&mut self, data: Data) -> Result<()> {
-        let plaintext = &self.plaintext[..data.len];
-        for (pair, rests) in self.pairs.iter_mut().zip(self.rests.chunks(2 * REST)) {
-            if data.is_part {
-                let (of_client, of_server) = rests.split_at(REST);
-                take_in(&mut pair.server, of_client)?;
-                take_in(&mut pair.client, of_server)?;
-            }
-            read(&mut pair.server, &mut self.application, plaintext)?;
-            read(&mut pair.client, &mut self.application, plaintext)?;
-        }
-        Ok(())
+        let mut all = self.pairs.iter_mut().zip(&self.rests);
+        all.try_for_each(|(pair, rests)| pair.read(data, &mut self.shared, rests))
     }
 
     fn give_back(&mut self) -> [i64; 2] {
-        let pairs = self.pairs.drain(..);
-        given_back(pairs.map(|pair| (pair.client, pair.server)))
+        let mut bytes = [0, 0];
+        for pair in self.pairs.drain(..) {
+            for (bytes, side) in bytes.iter_mut().zip(pair.sides()) {
+                let before = so_far().bytes;
+                drop(side);
+                *bytes += before - so_far().bytes;
+            }
+        }
+        bytes
     }
 }
 
-/// Sends `plaintext`; the last bytes of its record go to `rest` instead.
+impl Pair for buffered::Pair {
+    fn hold(&mut self, data: Data, shared: &mut Shared, rests: &mut [[u8; REST]; 2]) -> Result<()> {
+        let (client, server) = (&mut *self.client, &mut *self.server);
+        let [to_server, to_client] = rests;
+        hand_over(client, server, data, shared, to_server)?;
+        hand_over(server, client, data, shared, to_client)
+    }
+
+    fn read(&mut self, data: Data, shared: &mut Shared, rests: &[[u8; REST]; 2]) -> Result<()> {
+        if data.is_part {
+            take_in(&mut self.server, &rests[0])?;
+            take_in(&mut self.client, &rests[1])?;
+        }
+        read(&mut self.server, data, shared)?;
+        read(&mut self.client, data, shared)
+    }
+
+    fn sides(self) -> [Box<dyn Any>; 2] {
+        [self.client, self.server]
+    }
+}
+
+/// Sends `data`; the last bytes of a part go to `rest` instead.
 fn hand_over<A, B>(
     from: &mut ConnectionCommon<A>,
     to: &mut ConnectionCommon<B>,
-    plaintext: &[u8],
-    wire: &mut Vec<u8>,
+    data: Data,
+    shared: &mut Shared,
     rest: &mut [u8],
 ) -> Result<()> {
+    let Shared {
+        plaintext, wire, ..
+    } = shared;
     wire.clear();
-    buffered::write(from, plaintext, wire)?;
-    let (now, later) = wire.split_at(wire.len() - rest.len());
-    rest.copy_from_slice(later);
+    buffered::write(from, &plaintext[..data.len], wire)?;
+    let rest_len = if data.is_part { REST } else { 0 };
+    let (now, later) = wire.split_at(wire.len() - rest_len);
+    rest[..rest_len].copy_from_slice(later);
     take_in(to, now)
 }
 
@@ -124,62 +159,40 @@ fn take_in<Data>(connection: &mut ConnectionCommon<Data>, mut wire: &[u8]) -> Re
     }
     // as programs do after a readiness event
     match connection.read_tls(&mut Memory::new(&[])) {
-        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
         _ => Err("a transport without bytes returned some".into()),
     }
 }
 
-/// Reads the waiting plaintext, which must be `expected`.
-fn read<Data>(
-    connection: &mut ConnectionCommon<Data>,
-    application: &mut [u8],
-    expected: &[u8],
-) -> Result<()> {
+/// Reads the waiting plaintext, which must be that of `data`.
+fn read<D>(connection: &mut ConnectionCommon<D>, data: Data, shared: &mut Shared) -> Result<()> {
     let waiting = connection.process_new_packets()?.plaintext_bytes_to_read();
-    check_received(waiting, expected.len())?;
-    let application = &mut application[..waiting];
+    check_received(waiting, data.len)?;
+    let application = &mut shared.application[..waiting];
     connection.reader().read_exact(application)?;
-    if application != expected {
+    if application != &shared.plaintext[..waiting] {
         return Err("the received data differs from the sent data".into());
     }
     Ok(())
 }
 
-/// Pairs of the unbuffered API. Waiting data stays in the application's memory.
-impl Pairs for Many<unbuffered::Pair> {
+/// Waiting data stays in the application's memory.
+impl Pair for unbuffered::Pair {
     /// Shows each end only a part of a record, which it does not consume.
-    fn hold(&mut self, data: Data) -> Result<()> {
-        let mut part = [23, 3, 3, 0x40, 0x11, 0x17, 0x17];
-        for pair in self.pairs.iter_mut().filter(|_| data.is_part) {
-            unbuffered::look(&mut *pair.client, &mut part)?;
-            unbuffered::look(&mut *pair.server, &mut part)?;
+    fn hold(&mut self, data: Data, _: &mut Shared, _: &mut [[u8; REST]; 2]) -> Result<()> {
+        if data.is_part {
+            let mut part = [23, 3, 3, 0x40, 0x11, 0x17, 0x17];
+            unbuffered::look(&mut *self.client, &mut part)?;
+            unbuffered::look(&mut *self.server, &mut part)?;
         }
         Ok(())
     }
 
-    fn read(&mut self, data: Data) -> Result<()> {
-        for pair in &mut self.pairs {
-            pair.exchange(&self.plaintext[..data.len], &mut self.wire)?;
-        }
-        Ok(())
+    fn read(&mut self, data: Data, shared: &mut Shared, _: &[[u8; REST]; 2]) -> Result<()> {
+        self.exchange(&shared.plaintext[..data.len], &mut shared.wire)
     }
 
-    fn give_back(&mut self) -> [i64; 2] {
-        let pairs = self.pairs.drain(..);
-        given_back(pairs.map(|pair| (pair.client, pair.server)))
+    fn sides(self) -> [Box<dyn Any>; 2] {
+        [self.client, self.server]
     }
-}
-
-/// The heap bytes that dropping all clients frees, and all servers.
-fn given_back<C, S>(pairs: impl Iterator<Item = (C, S)>) -> [i64; 2] {
-    let mut bytes = [0, 0];
-    for (client, server) in pairs {
-        let start = so_far().bytes;
-        drop(client);
-        let between = so_far().bytes;
-        drop(server);
-        bytes[0] += start - between;
-        bytes[1] += between - so_far().bytes;
-    }
-    bytes
 }

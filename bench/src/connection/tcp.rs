@@ -12,44 +12,49 @@ use tls::{ClientConnection, ServerConnection, Stream};
 use super::configs::configs;
 use super::dialect::pairs::buffered;
 use super::dialect::tls;
-use crate::workload::socket::Socket;
-use crate::workload::tcp::{Cost, Sizes, Transfer};
+use crate::measure::{Contender, Timed};
+use crate::workload::socket::{Socket, Transfer};
 use crate::workload::{Result, Scenario};
 
 /// A client that sends and a server that receives.
 struct Pair {
     client: (Box<ClientConnection>, Socket),
     server: (Box<ServerConnection>, Socket),
+    writes: usize,
     plaintext: Vec<u8>,
     application: Vec<u8>,
 }
 
 /// Creates an established connection over TCP.
-pub(crate) fn transfer(sizes: Sizes, scenario: &Scenario) -> Result<Box<dyn Transfer>> {
+pub(crate) fn transfer(scenario: &Scenario, transfer: Transfer) -> Result<Contender<3>> {
     let buffered::Pair { client, server } = buffered::Pair::connect(&configs(scenario)?)?;
-    let (sending, receiving) = Socket::pair()?;
+    let [sending, receiving] = Socket::pair()?;
     Ok(Box::new(Pair {
         client: (client, sending),
         server: (server, receiving),
-        plaintext: vec![0x17; sizes.write],
-        application: vec![0; sizes.read],
+        writes: transfer.writes,
+        plaintext: vec![0x17; transfer.write_size],
+        application: vec![0; transfer.read_size],
     }))
 }
 
-impl Transfer for Pair {
-    fn run(&mut self, writes: usize) -> Result<Cost> {
+impl Timed<3> for Pair {
+    /// Returns the seconds, the processor's seconds and the system calls of both ends together.
+    fn batch(&mut self) -> Result<[f64; 3]> {
         let (client, server) = (&mut self.client, &mut self.server);
         let (plaintext, application) = (&self.plaintext[..], &mut self.application[..]);
-        let expected = plaintext.len() * writes;
+        let expected = plaintext.len() * self.writes;
         let start = Barrier::new(2);
         thread::scope(|scope| {
-            let sending = scope.spawn(|| {
-                start.wait();
-                timed(&mut client.1, |socket| {
-                    let mut stream = Stream::new(&mut *client.0, socket);
-                    Ok((0..writes).try_for_each(|_| stream.write_all(black_box(plaintext)))?)
-                })
-            });
+            let sending =
+                scope.spawn(|| {
+                    start.wait();
+                    timed(&mut client.1, |socket| {
+                        let mut stream = Stream::new(&mut *client.0, socket);
+                        Ok((0..self.writes)
+                            .try_for_each(|_| stream.write_all(black_box(plaintext)))?)
+                    })
+                });
             start.wait();
             let start = Instant::now();
             let received = timed(&mut server.1, |socket| {
@@ -67,25 +72,21 @@ impl Transfer for Pair {
             });
             let seconds = start.elapsed().as_secs_f64();
             let sent = sending.join().map_err(|_| "the sending thread panicked")?;
-            let ((sending_cpu, sending_calls), (receiving_cpu, receiving_calls)) =
-                (sent?, received?);
-            Ok(Cost {
-                seconds,
-                cpu_seconds: sending_cpu + receiving_cpu,
-                calls: sending_calls + receiving_calls,
-            })
+            let ([cpu, calls], [more_cpu, more_calls]) = (sent?, received?);
+            Ok([seconds, cpu + more_cpu, calls + more_calls])
         })
+    }
+
+    fn is_busy(&self) -> bool {
+        false
     }
 }
 
 /// Runs `work`; returns its CPU seconds and system calls. If it fails, the other end fails too.
-fn timed(socket: &mut Socket, work: impl FnOnce(&mut Socket) -> Result<()>) -> Result<(f64, u64)> {
+fn timed(socket: &mut Socket, work: impl FnOnce(&mut Socket) -> Result<()>) -> Result<[f64; 2]> {
     socket.take_calls();
     let start = thread_cpu_time();
-    let done = work(socket);
+    let done = work(socket).inspect_err(|_| socket.shut_down());
     let cpu = thread_cpu_time() - start;
-    if done.is_err() {
-        socket.shut_down();
-    }
-    done.map(|()| (cpu.as_secs_f64(), socket.take_calls()))
+    done.map(|()| [cpu.as_secs_f64(), socket.take_calls() as f64])
 }

@@ -4,11 +4,11 @@ use bytesize::ByteSize;
 use clap::Args;
 use itertools::{Itertools, iproduct};
 
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps};
 use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Direction, Several, Threads, chosen, several};
 use crate::limit::records as limit;
-use crate::measure::{Rates, Work, rounds};
+use crate::measure::{Contender, Rates, Work, rounds};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::tables::View;
@@ -83,31 +83,30 @@ impl Job for Bulk {
         format!("Medians of {rounds} rounds on each allocator\n")
     }
 
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
         let working_set = self.working_set.map(|bytes| bytes.as_u64());
-        let most = self.threads.0.iter().copied().max().unwrap_or(1) as u64;
+        let most = self.threads.0.iter().max().copied().unwrap_or(1) as u64;
         machine::check_room(6 * most * working_set.unwrap_or(0))?;
-        let mut steps: Vec<Step<'a>> = Vec::new();
-        for connection in run.scenarios(&self.connection)? {
-            let traffic = Traffic {
-                connection,
-                plaintext_size: self.plaintext_size,
-                working_set: working_set.map(|bytes| bytes as usize),
-            };
-            let apis = iproduct!(chosen(&self.api), Direction::ALL);
-            let apis = apis.filter(|(api, direction)| exists(*api, **direction));
-            for ((api, &direction), &threads) in apis.cartesian_product(&self.threads.0) {
+        let apis = iproduct!(chosen(&self.api), Direction::ALL);
+        let apis = apis.filter(|(api, direction)| exists(*api, **direction));
+        let all = iproduct!(run.scenarios(&self.connection)?, apis, &self.threads.0);
+        Ok(Box::new(all.map(
+            move |(connection, (api, &direction), &threads)| {
+                let traffic = Traffic {
+                    connection,
+                    plaintext_size: self.plaintext_size,
+                    working_set: working_set.map(|bytes| bytes as usize),
+                };
                 let comparison = Comparison {
                     run,
-                    traffic: traffic.clone(),
+                    traffic,
                     api,
                     direction,
                     threads,
                 };
-                steps.push(Box::new(move || comparison.rows()));
-            }
-        }
-        Ok(steps)
+                comparison.rows()
+            },
+        )))
     }
 }
 
@@ -127,8 +126,14 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     fn rows(&self) -> Result<Vec<Row>> {
         let counts = count(self.build()?)?;
-        let (build, multiplier) = (|| self.build(), SHARE * self.run.common.multiplier);
-        let work = self.work(&build, multiplier);
+        let build = || {
+            Ok(self
+                .build()?
+                .into_iter()
+                .map(|it| it as Contender<1>)
+                .collect())
+        };
+        let work = self.work(&build, SHARE * self.run.common.multiplier);
         let rates = if self.traffic.working_set.is_some() {
             work.interleaved()?
         } else {
@@ -158,29 +163,22 @@ impl Comparison<'_> {
             api => this::connection::bulk::workload(api, direction, traffic),
         };
         let upstream = upstream::connection::bulk::workload(api, direction, traffic);
-        Ok(vec![
-            this?,
-            upstream?,
-            limit::workload(api, direction, traffic)?,
-        ])
+        let limit = limit::workload(api, direction, traffic);
+        Ok(vec![this?, upstream?, limit?])
     }
 
-    fn work<'w, W>(
+    fn work<'w>(
         &self,
-        build: &'w (dyn Fn() -> Result<Vec<W>> + Sync),
+        build: &'w (dyn Fn() -> Result<Vec<Contender<1>>> + Sync),
         multiplier: f64,
-    ) -> Work<'w, W> {
+    ) -> Work<'w, 1> {
         let provider = self.traffic.connection.provider.name();
         let (api, direction) = (self.api.name(), self.direction.name());
+        let label = format!("{provider} · {api} {direction}");
         Work {
             batch_len: self.traffic.batch_len(),
             threads: self.threads,
-            ..Work::new(
-                build,
-                NAMES.len(),
-                multiplier,
-                &format!("{provider} · {api} {direction}"),
-            )
+            ..Work::new(build, NAMES.len(), multiplier, &label)
         }
     }
 
@@ -198,13 +196,10 @@ impl Comparison<'_> {
         }
         let multiplier = self.run.common.multiplier;
         let stride = if multiplier < 0.1 { 32 } else { 1 };
-        let build = || {
-            let slowest = |workload| Slowest::new(workload, stride);
-            self.build()?.into_iter().map(slowest).collect()
-        };
-        self.work(&build, SHARE * multiplier / 3.0)
-            .interleaved()
-            .map(Some)
+        let slowest = |workload| Ok(Box::new(Slowest::new(workload, stride)?) as Contender<1>);
+        let build = || self.build()?.into_iter().map(slowest).collect();
+        let work = self.work(&build, SHARE * multiplier / 3.0);
+        work.interleaved().map(Some)
     }
 
     fn row(&self, name: &str, index: usize, rates: &Rates<1>, counts: (f64, f64)) -> Result<Row> {

@@ -9,15 +9,14 @@ use bench_allocator::count;
 use clap::Args;
 use itertools::{Itertools, izip};
 
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps};
 use crate::choices::Provider;
-use crate::measure::{Operation, Repeated, Timed, Work};
+use crate::measure::{Contender, Operation, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::tables::View;
 use crate::workload::Result;
-use crate::workload::certificates::Costly;
-use crate::workload::handshakes::Spent;
+use crate::workload::certificates::{Costly, repeating};
 use crate::workload::identities::Authority;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -58,23 +57,7 @@ impl<'a> Way<'a> {
         name: &'static str,
         operation: impl Fn() -> Result<Operation> + Sync + 'a,
     ) -> Self {
-        Self::new(implementation, name, move || {
-            let mut repeated = Repeated::new(operation()?)?;
-            let mut counted = None;
-            Ok(Box::new(move || {
-                // the first call counts the heap activity of a single operation
-                if counted.is_none() {
-                    let mut spent = Spent::default();
-                    spent.by(|| repeated.once())?;
-                    counted = Some(spent);
-                }
-                let [seconds] = repeated.batch()?;
-                Ok(Spent {
-                    seconds,
-                    ..counted.unwrap_or_default()
-                })
-            }))
-        })
+        Self::new(implementation, name, move || repeating(operation()?))
     }
 }
 
@@ -101,17 +84,18 @@ impl Comparison<'_> {
 
     /// Measures `ways` in turns. The others are compared with the first one.
     fn rows(&self, topic: &str, work: &str, ways: &[Way<'_>]) -> Result<Vec<Row>> {
-        let build = || {
-            let built = ways.iter().map(|Way(_, _, build)| build());
-            built.collect::<Result<Vec<_>>>()
-        };
+        let build_all = || ways.iter().map(|Way(_, _, build)| build());
         let mut costs = Vec::new();
-        for (mut built, Way(_, _, build)) in build()?.into_iter().zip(ways) {
+        for Way(_, _, build) in ways {
             // fills the caches first
-            built()?;
-            let again = build()?;
-            costs.push(count(again).0?);
+            build()?()?;
+            costs.push(count(build()?).0?);
         }
+        let build = || {
+            build_all()
+                .map_ok(|it| Box::new(it) as Contender<1>)
+                .collect()
+        };
         let multiplier = Self::SHARE * self.run.common.multiplier;
         let rates = Work::new(&build, ways.len(), multiplier, work).interleaved()?;
         let rows =
@@ -128,23 +112,20 @@ impl Comparison<'_> {
 }
 
 impl Job for Certificates {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let steps = run.common.providers().into_iter().enumerate();
-        let steps = steps.map(|(index, provider)| -> Step<'a> {
-            let comparison = Comparison { run, provider };
-            Box::new(move || {
-                let (mut rows, authority) = (Vec::new(), Authority::new(2));
-                // parsing does not depend on the provider
-                if index == 0 {
-                    rows.extend(parsed::properties(&comparison, &authority)?);
-                    rows.extend(parsed::revocation(&comparison)?);
-                }
-                rows.extend(from_files::own(&comparison, &authority)?);
-                rows.extend(from_files::roots(&comparison)?);
-                rows.extend(peers::resumption(&comparison, &authority)?);
-                Ok(rows)
-            })
-        });
-        Ok(steps.collect())
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+        let all = run.common.providers().into_iter().enumerate();
+        Ok(Box::new(all.map(move |(index, provider)| {
+            let (comparison, authority) = (&Comparison { run, provider }, &Authority::new(2));
+            let mut rows = Vec::new();
+            // parsing does not depend on the provider
+            if index == 0 {
+                rows.extend(parsed::properties(comparison, authority)?);
+                rows.extend(parsed::revocation(comparison)?);
+            }
+            rows.extend(from_files::own(comparison, authority)?);
+            rows.extend(from_files::roots(comparison)?);
+            rows.extend(peers::resumption(comparison, authority)?);
+            Ok(rows)
+        })))
     }
 }

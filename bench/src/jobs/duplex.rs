@@ -16,13 +16,13 @@
 use clap::Args;
 use itertools::{Itertools, iproduct, izip};
 
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps};
 use crate::arguments::{Connection, in_range};
-use crate::measure::{Timed, Work};
+use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::median;
 use crate::tables::View;
-use crate::workload::duplex::{Amount, End, Use};
+use crate::workload::duplex::{Amount, Use};
 use crate::workload::{Result, Scenario};
 use crate::{this, upstream};
 
@@ -50,7 +50,7 @@ pub(crate) struct Duplex {
     write_sizes: Vec<usize>,
 }
 
-type Build = fn(&Scenario, Amount) -> Result<Box<dyn End>>;
+type Build = fn(&Scenario, Amount) -> Result<Contender<2>>;
 
 /// The ways to use an end: the implementation, how its threads share the connection, and the
 /// directions. Each implementation first sends alone, then receives alone.
@@ -68,36 +68,12 @@ const WAYS: [(&str, &str, Build, Use); 7] = {
     ]
 };
 
-/// An end that is used in one way. Its parts are the two directions.
-struct Used {
-    end: Box<dyn End>,
-    directions: Use,
-    len: usize,
-}
-
-impl Timed<2> for Used {
-    fn batch(&mut self) -> Result<[f64; 2]> {
-        if self.directions != Use::Send {
-            self.end.prepare()?;
-        }
-        let (moved, seconds) = self.end.run(self.directions)?;
-        // the time that the usual amount would take; infinite in an unused direction
-        Ok(moved.map(|bytes| seconds * self.len as f64 / bytes as f64))
-    }
-
-    fn is_busy(&self) -> bool {
-        self.directions != Use::Both
-    }
-}
-
 impl Job for Duplex {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let scenarios = run.scenarios(&self.connection)?;
-        let steps = iproduct!(scenarios, &self.write_sizes);
-        let steps = steps.map(|(scenario, &write_size)| -> Step<'a> {
-            Box::new(move || compare(run, &scenario, write_size))
-        });
-        Ok(steps.collect())
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+        let all = iproduct!(run.scenarios(&self.connection)?, &self.write_sizes);
+        Ok(Box::new(all.map(|(scenario, &write_size)| {
+            compare(run, &scenario, write_size)
+        })))
     }
 }
 
@@ -109,30 +85,27 @@ fn compare(run: &Run, scenario: &Scenario, write_size: usize) -> Result<Vec<Row>
     let multiplier = run.common.multiplier;
     let bytes = (BYTES * multiplier).clamp(FEWEST_BYTES, BYTES);
     let writes = (bytes as usize).div_ceil(write_size);
-    let (amount, len) = (Amount { write_size, writes }, write_size * writes);
     let build = || {
         let built = WAYS.iter().map(|&(_, _, build, directions)| {
-            let end = build(scenario, amount)?;
-            Ok(Used {
-                end,
+            let amount = Amount {
                 directions,
-                len,
-            })
+                write_size,
+                writes,
+            };
+            build(scenario, amount)
         });
         built.collect()
     };
     let label = format!("{} · duplex {write_size}", scenario.provider.name());
     let work = Work {
-        batch_len: len,
+        batch_len: write_size * writes,
         ..Work::new(&build, WAYS.len(), 2.0 * multiplier, &label)
     };
     let rates = work.interleaved()?;
     let rows = izip!(WAYS, &rates).map(|((name, sharing, _, directions), [sent, received])| {
-        let alone = WAYS
-            .iter()
-            .position(|way| way.0 == name)
-            .unwrap_or_default();
-        let ([send_alone, _], [_, receive_alone]) = (&rates[alone], &rates[alone + 1]);
+        let alone = WAYS.iter().position(|way| way.0 == name);
+        let alone = &rates[alone.unwrap_or_default()..];
+        let ([send_alone, _], [_, receive_alone]) = (&alone[0], &alone[1]);
         let sums = izip!(sent, received).map(|(sent, received)| sent + received);
         let shares = izip!(sent, received, send_alone, receive_alone)
             .map(|(sent, received, s, r)| sent / s + received / r);

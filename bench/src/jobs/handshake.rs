@@ -6,14 +6,14 @@ use std::sync::Arc;
 use clap::Args;
 use itertools::iproduct;
 
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps, both};
 use crate::arguments::in_range;
 use crate::choices::{
     Choice, Cipher, ClientAuth, Group, KeyType, Role, Several, Threads, Verification, Version,
     chosen, one, several,
 };
 use crate::limit::handshake as limit;
-use crate::measure::Work;
+use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::suites::Suite;
@@ -21,7 +21,6 @@ use crate::tables::View;
 use crate::workload::handshakes::{Handshakes, Spent, flights};
 use crate::workload::identities::Authority;
 use crate::workload::{Identity, Result, Scenario, Sessions};
-use crate::{this, upstream};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "handshake",
@@ -93,57 +92,54 @@ pub(crate) struct Handshake {
 pub(crate) type Build = fn(&Scenario) -> Result<Box<dyn Handshakes>>;
 
 /// The handshakes of both implementations.
-pub(crate) const BUILDS: [(&str, Build); 2] = [
-    ("this", this::connection::handshake::handshakes),
-    ("upstream", upstream::connection::handshake::handshakes),
-];
+pub(crate) const BUILDS: [(&str, Build); 2] = both!(handshake::handshakes);
 
 impl Job for Handshake {
     fn threads(&self) -> &[usize] {
         &self.threads.0
     }
 
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let mut steps: Vec<Step<'a>> = Vec::new();
-        for scenario in self.scenarios(run)? {
-            for &threads in &self.threads.0 {
-                let scenario = scenario.clone();
-                steps.push(Box::new(move || compare(run, &scenario, threads)));
-            }
-        }
-        if steps.is_empty() {
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+        let scenarios = self.scenarios(run)?;
+        if scenarios.is_empty() {
             return Err("no provider supports this combination".into());
         }
-        Ok(steps)
+        let all = iproduct!(scenarios, &self.threads.0);
+        Ok(Box::new(all.map(|(scenario, &threads)| {
+            compare(run, &scenario, threads)
+        })))
     }
 }
 
 impl Handshake {
     /// All requested combinations that exist.
     fn scenarios(&self, run: &Run) -> Result<Vec<Scenario>> {
-        let providers = run.common.providers();
-        let (versions, key_types) = (chosen(&self.versions), chosen(&self.key_type));
-        let (groups, auths) = (chosen(&self.group), chosen(&self.client_auth));
         let sessions = match &run.bench[..] {
             "handshake-resume" => Sessions::Stored,
             "handshake-ticket" => Sessions::Tickets,
             _ => Sessions::Nothing,
         };
-        let verify = chosen(&self.verify);
+        let all = iproduct!(
+            run.common.providers(),
+            chosen(&self.versions),
+            chosen(&self.key_type),
+            chosen(&self.group),
+            chosen(&self.client_auth),
+            chosen(&self.verify)
+        );
         // a session without a client's certificate leaves no chain to verify
         let verifies = |auth| !sessions.are_resumed() || auth == ClientAuth::Yes;
-        let all = iproduct!(providers, versions, key_types, groups, auths, verify)
+        let all = all
             .filter(|(provider, version, _, group, ..)| group.usable_with(*provider, *version))
             .filter(|(.., auth, verify)| *verify == Verification::Once || verifies(*auth));
         let scenarios = all.map(|(provider, version, key_type, group, auth, verify)| {
             let suite = Suite::with(version, self.cipher, key_type)?;
             let client = (auth == ClientAuth::Yes).then_some(Role::Client);
+            let client = client.map(|role| self.identity(key_type, role));
             Ok(Scenario {
                 group: Some(group),
                 server: Some(self.identity(key_type, Role::Server)?),
-                client: client
-                    .map(|role| self.identity(key_type, role))
-                    .transpose()?,
+                client: client.transpose()?,
                 verifies_once: verify == Verification::Once,
                 sessions,
                 tickets: self.tickets,
@@ -152,9 +148,7 @@ impl Handshake {
         });
         scenarios.collect()
     }
-}
 
-impl Handshake {
     fn identity(&self, key_type: KeyType, role: Role) -> Result<Arc<Identity>> {
         Ok(Arc::new(match self.intermediates {
             0 => Identity::of(key_type, role),
@@ -173,21 +167,17 @@ const NAMES: [&str; 3] = ["this", "upstream", "limit"];
 fn compare(run: &Run, scenario: &Scenario, threads: usize) -> Result<Vec<Row>> {
     let [(_, this), (_, upstream)] = BUILDS;
     let flights = flights(&mut *upstream(scenario)?)?;
-    let build = || {
+    let build = || -> Result<Vec<Box<dyn Handshakes>>> {
         let limit = limit::handshakes(scenario, &flights)?;
         Ok(vec![this(scenario)?, upstream(scenario)?, limit])
     };
     let costs = count(&mut build()?)?;
-    let verified = match scenario.verifies_once {
-        true => "once",
-        false => "each time",
-    };
-    let certificates = scenario
-        .server
-        .as_ref()
-        .map_or(1, |server| server.chain.len());
+    let verified = ["each time", "once"][usize::from(scenario.verifies_once)];
+    let server = scenario.server.as_ref();
+    let certificates = server.map_or(1, |server| server.chain.len());
     let (suite, provider) = (&scenario.suite, scenario.provider.name());
     let label = format!("{provider} · {}", suite.name);
+    let build = || Ok(build()?.into_iter().map(|it| it as Contender<2>).collect());
     let work = Work {
         threads,
         ..Work::new(&build, NAMES.len(), run.common.multiplier, &label)

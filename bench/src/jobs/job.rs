@@ -54,12 +54,12 @@ pub(crate) trait Job {
         String::new()
     }
 
-    /// Returns the measurements, which this takes no time to list. Fails if there are none.
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>>;
+    /// Returns the measurements, which begin when they are taken. Fails if there are none.
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>>;
 }
 
-/// A measurement on the allocator of this process.
-pub(crate) type Step<'a> = Box<dyn Fn() -> Result<Vec<Row>> + 'a>;
+/// The rows of one measurement after the other, on the allocator of this process.
+pub(crate) type Steps<'a> = Box<dyn Iterator<Item = Result<Vec<Row>>> + 'a>;
 
 /// The run of a job: all that its arguments do not determine.
 pub(crate) struct Run {
@@ -83,14 +83,28 @@ impl Run {
     }
 
     /// The scenario that `connection` describes, for each provider.
-    pub(super) fn scenarios(&self, connection: &Connection) -> Result<Vec<Scenario>> {
+    pub(super) fn scenarios(
+        &self,
+        connection: &Connection,
+    ) -> Result<impl Iterator<Item = Scenario> + Clone + use<>> {
         let providers = self.common.providers();
         let suite = Suite::find(&connection.suite, &providers)?;
         let key_type = suite.key_type(connection.key_type)?;
-        let scenarios = providers.into_iter().map(|provider| Scenario {
-            max_fragment_size: connection.max_fragment_size,
+        let max_fragment_size = connection.max_fragment_size;
+        Ok(providers.into_iter().map(move |provider| Scenario {
+            max_fragment_size,
             ..Scenario::new(provider, suite.clone(), key_type)
-        });
-        Ok(scenarios.collect())
+        }))
     }
 }
+
+/// The function at a path in both implementations, with their names.
+macro_rules! both {
+    ($($path:ident)::+) => {
+        [
+            ("this", $crate::this::connection::$($path)::+),
+            ("upstream", $crate::upstream::connection::$($path)::+),
+        ]
+    };
+}
+pub(super) use both;

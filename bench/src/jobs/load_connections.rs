@@ -5,14 +5,13 @@ use bench_allocator::{count, so_far};
 use clap::Args;
 use itertools::iproduct;
 
-use super::job::{Entry, Job, Run, Step};
-use super::memory::{APIS, IMPLEMENTATIONS};
+use super::job::{Entry, Job, Run, Steps};
+use super::memory::{APIS, CONNECT};
 use crate::arguments::{Connection, in_range};
 use crate::choices::Choice;
-use crate::row::Row;
 use crate::tables::View;
+use crate::workload::Result;
 use crate::workload::memory::{Data, Pairs};
-use crate::workload::{Result, Scenario};
 use crate::{machine, measure};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -50,92 +49,75 @@ const STATES: [(&str, Data); 6] = [
 ];
 
 impl Job for LoadConnections {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let scenarios = run.scenarios(&self.connection)?;
-        Ok(vec![Box::new(move || self.measure(run, &scenarios))])
-    }
-}
-
-impl LoadConnections {
-    fn measure(&self, run: &Run, scenarios: &[Scenario]) -> Result<Vec<Row>> {
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
         let pairs = (self.connections as f64 * run.common.multiplier).max(4.0) as usize;
-        let all = iproduct!(scenarios, APIS, IMPLEMENTATIONS);
-        let progress = measure::progress(&format!("{pairs} pairs"), all.clone().count());
-        let mut rows = Vec::new();
-        for (scenario, api, (name, connect, _)) in all {
-            // one-time setup happens with a process's first connections
-            connect(api, scenario, 1)?;
-            let (totals, _) = count(|| {
-                let resident = machine::resident_bytes();
-                Totals::new(&mut *connect(api, scenario, pairs)?, resident)
-            });
-            let totals = totals?;
-            progress.inc(1);
-            if name == "this" && totals.growth > 0 {
-                let (growth, api) = (totals.growth, api.name());
-                return Err(format!("{api}: the heap grew by {growth} bytes").into());
-            }
-            let row = run.row_of(name, scenario, api.name());
-            let row = row
-                .with("connections", 2 * pairs)
-                .with("growth_bytes", totals.growth);
-            rows.extend(totals.of_each(pairs).into_iter().map(|(state, bytes)| {
-                let row = row.clone().with("state", state);
-                row.rounded("bytes_per_connection", bytes, 1)
-            }));
-        }
-        Ok(rows)
+        let all = iproduct!(run.scenarios(&self.connection)?, APIS, CONNECT);
+        let (label, count_of_all) = (format!("{pairs} pairs"), all.clone().count());
+        let mut progress = None;
+        Ok(Box::new(all.map(
+            move |(scenario, api, (name, connect))| {
+                let progress =
+                    progress.get_or_insert_with(|| measure::progress(&label, count_of_all));
+                // one-time setup happens with a process's first connections
+                connect(api, &scenario, 1)?;
+                let (states, _) = count(|| measured(pairs, || connect(api, &scenario, pairs)));
+                let (states, growth) = states?;
+                progress.inc(1);
+                if name == "this" && growth > 0 {
+                    let api = api.name();
+                    return Err(format!("{api}: the heap grew by {growth} bytes").into());
+                }
+                let row = run.row_of(name, &scenario, api.name());
+                let row = row
+                    .with("connections", 2 * pairs)
+                    .with("growth_bytes", growth);
+                let rows = states.into_iter().map(|(state, bytes)| {
+                    let row = row.clone().with("state", state);
+                    row.rounded("bytes_per_connection", bytes, 1)
+                });
+                Ok(rows.collect())
+            },
+        )))
     }
 }
 
-/// The figures of all pairs together.
-struct Totals {
-    idle: [i64; 2],
-    /// The heap bytes in each of [`STATES`], minus those at the end of a round.
-    held: Vec<i64>,
-    /// The growth of the heap from the end of the first round to that of the last.
-    growth: i64,
-    resident: Option<i64>,
-}
-
-impl Totals {
-    /// Runs the rounds. Call it within the work of [`count`].
-    fn new(pairs: &mut dyn Pairs, resident: Option<i64>) -> Result<Self> {
-        let mut ends = Vec::with_capacity(ROUNDS);
-        let mut held = Vec::with_capacity(STATES.len());
-        for _ in 0..ROUNDS {
-            held.clear();
-            for (_, data) in STATES {
-                pairs.hold(data)?;
-                held.push(so_far().bytes);
-                pairs.read(data)?;
-            }
-            ends.push(so_far().bytes);
+/// The bytes of one of the connections that `connect` returns, in each state; and the growth of the
+/// heap from the end of the first round to that of the last. Call it within the work of [`count`].
+fn measured(
+    pairs: usize,
+    connect: impl FnOnce() -> Result<Box<dyn Pairs>>,
+) -> Result<(Vec<(&'static str, f64)>, i64)> {
+    let resident = machine::resident_bytes();
+    let mut all = connect()?;
+    let mut ends = Vec::with_capacity(ROUNDS);
+    let mut held = Vec::with_capacity(STATES.len());
+    for _ in 0..ROUNDS {
+        held.clear();
+        for (_, data) in STATES {
+            all.hold(data)?;
+            held.push(so_far().bytes);
+            all.read(data)?;
         }
-        let now = machine::resident_bytes();
-        let end = ends[ROUNDS - 1];
-        Ok(Self {
-            growth: end - ends[0],
-            idle: pairs.give_back(),
-            held: held.iter().map(|bytes| bytes - end).collect(),
-            resident: resident.zip(now).map(|(before, now)| now - before),
-        })
+        ends.push(so_far().bytes);
     }
+    let resident = resident.zip(machine::resident_bytes());
+    let (first, end) = (ends[0], ends[ROUNDS - 1]);
+    let [client, server] = all.give_back();
+    let idle = client + server;
 
-    /// The bytes of one of `2 * pairs` connections, in each state.
-    fn of_each(&self, pairs: usize) -> Vec<(&'static str, f64)> {
-        let pairs = pairs as f64;
-        let idle: i64 = self.idle.iter().sum();
-        let mut states = vec![
-            ("idle client", self.idle[0] as f64 / pairs),
-            ("idle server", self.idle[1] as f64 / pairs),
-        ];
-        let mean = |bytes: i64| bytes as f64 / (2.0 * pairs);
-        let held = STATES.iter().zip(&self.held);
-        states.extend(held.map(|((name, _), more)| (*name, mean(idle + more))));
-        // zero if the process reused memory of earlier connections
-        let resident = self.resident.filter(|bytes| *bytes > 0);
-        states.extend(resident.map(|bytes| ("resident", mean(bytes))));
-        states
-    }
+    let mean = |bytes: i64| bytes as f64 / (2 * pairs) as f64;
+    let mut states = vec![
+        ("idle client", mean(2 * client)),
+        ("idle server", mean(2 * server)),
+    ];
+    let held = STATES.iter().zip(held);
+    states.extend(held.map(|((name, _), bytes)| (*name, mean(idle + bytes - end))));
+    // zero if the process reused memory of earlier connections
+    let growth = resident.map(|(before, now)| now - before);
+    states.extend(
+        growth
+            .filter(|bytes| *bytes > 0)
+            .map(|bytes| ("resident", mean(bytes))),
+    );
+    Ok((states, end - first))
 }

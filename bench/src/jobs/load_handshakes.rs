@@ -8,7 +8,7 @@ use clap::Args;
 use itertools::iproduct;
 
 use super::handshake::{BUILDS, Build};
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps};
 use crate::arguments::in_range;
 use crate::choices::{Choice, KeyType, Role, Version};
 use crate::measure;
@@ -49,6 +49,8 @@ const KINDS: [(&str, Sessions, bool, usize); 7] = [
     ("ticket, rotated", Sessions::RotatedTickets, false, 15),
 ];
 
+const KEY_TYPE: KeyType = KeyType::EcdsaP256;
+
 /// The number of sessions that each side keeps: few, so that the caches are full soon.
 const KEPT: usize = 16;
 
@@ -56,30 +58,26 @@ const KEPT: usize = 16;
 const PHASES: usize = 10;
 
 impl Job for LoadHandshakes {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
         let count = self.count as f64 * run.common.multiplier;
-        let key_type = KeyType::EcdsaP256;
-        let mut steps: Vec<Step<'a>> = Vec::new();
-        let kinds = iproduct!(run.common.providers(), Version::ALL, KINDS);
-        for (provider, &version, (session, sessions, client_auth, share)) in kinds {
+        let all = iproduct!(run.common.providers(), Version::ALL, KINDS);
+        Ok(Box::new(all.map(move |(provider, &version, kind)| {
+            let (session, sessions, client_auth, share) = kind;
             let phase = (count * share as f64 / 200.0 / PHASES as f64).ceil() as usize;
-            let scenario = Scenario::of(provider, version, key_type)?.with(|new| {
-                new.client = client_auth.then(|| Arc::new(Identity::of(key_type, Role::Client)));
+            let scenario = Scenario::of(provider, version, KEY_TYPE)?.with(|new| {
+                new.client = client_auth.then(|| Arc::new(Identity::of(KEY_TYPE, Role::Client)));
                 (new.sessions, new.kept) = (sessions, KEPT);
             });
-            steps.push(Box::new(move || {
-                let rows = BUILDS.iter().map(|(name, build)| {
-                    let row = run
-                        .row_of(name, &scenario, "buffered")
-                        .with("version", format!("TLS {}", version.name()))
-                        .with("session", session)
-                        .with("client_auth", client_auth);
-                    bench_allocator::count(|| measure(row, *build, &scenario, phase)).0
-                });
-                rows.collect()
-            }));
-        }
-        Ok(steps)
+            let rows = BUILDS.iter().map(|(name, build)| {
+                let row = run
+                    .row_of(name, &scenario, "buffered")
+                    .with("version", format!("TLS {}", version.name()))
+                    .with("session", session)
+                    .with("client_auth", client_auth);
+                bench_allocator::count(|| measure(row, *build, &scenario, phase)).0
+            });
+            rows.collect()
+        })))
     }
 }
 
@@ -109,7 +107,7 @@ fn measure(row: Row, build: Build, scenario: &Scenario, phase: usize) -> Result<
     }
     let (count, seconds) = (PHASES * phase, start.elapsed().as_secs_f64());
     let allocations = (so_far().allocations - warm) as f64;
-    let highest = |ends: &[i64]| ends.iter().copied().max().unwrap_or_default();
+    let highest = |ends: &[i64]| ends.iter().max().copied().unwrap_or_default();
     let (earlier, later) = ends.split_at(PHASES / 2);
     Ok(row
         .with("handshakes", count)

@@ -4,15 +4,15 @@ use std::thread;
 
 use bench_allocator::count;
 use clap::Args;
+use itertools::iproduct;
 
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps, both};
 use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Role};
 use crate::row::Row;
 use crate::tables::View;
 use crate::workload::memory::{Data, Pairs};
 use crate::workload::{Result, Scenario};
-use crate::{this, upstream};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "memory",
@@ -39,26 +39,14 @@ pub(crate) struct Memory {
 /// The APIs that hold data in different places.
 pub(super) const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
 
-/// An implementation: its name, the function that connects pairs, and the one that counts the
-/// allocations of a handshake.
-pub(super) type Implementation = (
-    &'static str,
-    fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>,
-    fn(Api, &Scenario) -> Result<u64>,
-);
+/// Connects pairs.
+pub(super) type Connect = fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>;
 
-pub(super) const IMPLEMENTATIONS: [Implementation; 2] = {
-    use this::connection::many_pairs as this;
-    use upstream::connection::many_pairs as upstream;
-    [
-        ("this", this::connect, this::handshake_allocations),
-        (
-            "upstream",
-            upstream::connect,
-            upstream::handshake_allocations,
-        ),
-    ]
-};
+pub(super) const CONNECT: [(&str, Connect); 2] = both!(many_pairs::connect);
+
+/// Counts the allocations of a handshake.
+const HANDSHAKE_ALLOCATIONS: [(&str, fn(Api, &Scenario) -> Result<u64>); 2] =
+    both!(many_pairs::handshake_allocations);
 
 /// Heap bytes that dropping `pairs` frees, after 1 MiB each way if `used`.
 fn idle(mut pairs: Box<dyn Pairs>, used: bool) -> Result<[i64; 2]> {
@@ -70,45 +58,36 @@ fn idle(mut pairs: Box<dyn Pairs>, used: bool) -> Result<[i64; 2]> {
 }
 
 impl Job for Memory {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let mut steps: Vec<Step<'a>> = Vec::new();
-        for scenario in run.scenarios(&self.connection)? {
-            for implementation in IMPLEMENTATIONS {
-                let scenario = scenario.clone();
-                steps.push(Box::new(move || {
-                    self.measure(run, &scenario, implementation)
-                }));
-            }
-        }
-        Ok(steps)
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+        let all = iproduct!(run.scenarios(&self.connection)?, 0..CONNECT.len());
+        Ok(Box::new(all.map(|(scenario, index)| {
+            self.measure(run, &scenario, index)
+        })))
     }
 }
 
 impl Memory {
-    fn measure(&self, run: &Run, scenario: &Scenario, of: Implementation) -> Result<Vec<Row>> {
-        let ((name, connect, handshake_allocations), count_of_each) = (of, self.connections);
+    fn measure(&self, run: &Run, scenario: &Scenario, index: usize) -> Result<Vec<Row>> {
+        let (name, connect) = CONNECT[index];
+        let pairs = self.connections;
         let row = |api: Api| {
             let row = run.row_of(name, scenario, api.name());
-            row.with("connections", count_of_each)
+            row.with("connections", pairs)
         };
         // one-time setup happens with a process's first connection and belongs to none
         for api in APIS {
             idle(connect(api, scenario, 1)?, true)?;
         }
         let mut rows = Vec::new();
-        for api in APIS {
-            for (state, used) in [("fresh", false), ("after-traffic", true)] {
-                let connect = || connect(api, scenario, count_of_each);
-                let (bytes, _) = count(|| connect().and_then(|pairs| idle(pairs, used)));
-                for (role, bytes) in Role::ALL.iter().zip(bytes?) {
-                    let bytes = bytes as f64 / count_of_each as f64;
-                    let row = row(api).with("role", role.name()).with("state", state);
-                    rows.push(row.with("bytes_per_connection", bytes));
-                }
+        for (api, (state, used)) in iproduct!(APIS, [("fresh", false), ("after-traffic", true)]) {
+            let connected = || idle(connect(api, scenario, pairs)?, used);
+            for (role, bytes) in Role::ALL.iter().zip(count(connected).0?) {
+                let row = row(api).with("role", role.name()).with("state", state);
+                rows.push(row.with("bytes_per_connection", bytes as f64 / pairs as f64));
             }
         }
         for api in APIS {
-            let allocations = handshake_allocations(api, scenario)?;
+            let allocations = HANDSHAKE_ALLOCATIONS[index].1(api, scenario)?;
             rows.push(row(api).with("allocations_per_handshake", allocations));
         }
         // a fresh thread, which has had no connection

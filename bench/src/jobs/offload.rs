@@ -22,23 +22,18 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use clap::Args;
-use harness::peers::configs::SERVER_NAME;
 use itertools::{Itertools, iproduct};
-use pki_types::PrivateKeyDer;
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, PKCS_RSA_SHA256,
-    RsaKeySize,
-};
 
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps, both};
 use crate::arguments::in_range;
 use crate::choices::{KeyType, Version};
 use crate::row::Row;
 use crate::statistics::{median, quantiles, ratio};
 use crate::tables::View;
+use crate::workload::identities::Authority;
 use crate::workload::offload::{Handshakes, Load, Outcome, Pool, Service, Setup};
-use crate::workload::{Identity, Result, Scenario, Sessions};
-use crate::{machine, measure, this, upstream};
+use crate::workload::{Result, Scenario, Sessions};
+use crate::{machine, measure};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "offload",
@@ -73,9 +68,6 @@ pub(crate) struct Offload {
     pool_threads: Option<usize>,
 }
 
-/// The handshakes under way at the same time when as many as possible are made.
-const AT_ONCE: usize = 32;
-
 /// The threads of a pool whose jobs only wait.
 const SLEEPING_THREADS: usize = 16;
 
@@ -84,32 +76,30 @@ const ROUNDS: f64 = 5.0;
 const SECONDS: f64 = 1.0;
 const FEWEST_SECONDS: f64 = 0.05;
 
-type Build = fn(&Scenario, &Setup) -> Result<Box<dyn Service>>;
-
-const BUILDS: [(&str, Build); 2] = [
-    ("this", this::connection::offload::service),
-    ("upstream", upstream::connection::offload::service),
-];
+const BUILDS: [(&str, fn(&Scenario, &Setup) -> Result<Service>); 2] = both!(offload::service);
 
 impl Job for Offload {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let keys = [false, true];
-        let steps = iproduct!(run.common.providers(), keys).map(|(provider, is_rsa)| -> Step<'a> {
-            Box::new(move || {
-                let scenario = Scenario::of(provider, Version::Tls13, KeyType::EcdsaP256)?;
-                let scenario = scenario.with(|new| new.sessions = Sessions::Nothing);
-                if is_rsa {
-                    let identity = Arc::new(rsa_4096()?);
-                    let scenario = scenario.with(|new| new.server = Some(identity));
-                    let threads = Ord::max(machine::processors() - 1, 1);
-                    return self.measure(run, &scenario, "RSA-4096", Duration::ZERO, threads);
-                }
-                let signature = Duration::from_millis(self.signature_ms as u64);
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+        let all = iproduct!(run.common.providers(), [false, true]);
+        Ok(Box::new(all.map(|(provider, is_rsa)| {
+            let mut scenario = Scenario::of(provider, Version::Tls13, KeyType::EcdsaP256)?;
+            scenario.sessions = Sessions::Nothing;
+            let (topic, delay, threads) = if is_rsa {
+                scenario.server = Some(Arc::new(Authority::new(0).rsa_4096()?));
+                let threads = Ord::max(machine::processors() - 1, 1);
+                ("RSA-4096".to_owned(), Duration::ZERO, threads)
+            } else {
                 let topic = format!("signer of {} ms", self.signature_ms);
-                self.measure(run, &scenario, &topic, signature, SLEEPING_THREADS)
-            })
-        });
-        Ok(steps.collect())
+                let delay = Duration::from_millis(self.signature_ms as u64);
+                (topic, delay, SLEEPING_THREADS)
+            };
+            let setup = Setup {
+                connections: self.connections,
+                delay,
+                pool: Pool::new(self.pool_threads.unwrap_or(threads)),
+            };
+            self.measure(run, &scenario, &topic, &setup)
+        })))
     }
 }
 
@@ -119,15 +109,9 @@ impl Offload {
         run: &Run,
         scenario: &Scenario,
         topic: &str,
-        delay: Duration,
-        threads: usize,
+        setup: &Setup,
     ) -> Result<Vec<Row>> {
-        let setup = Setup {
-            connections: self.connections,
-            delay,
-            pool: Pool::new(self.pool_threads.unwrap_or(threads)),
-        };
-        let built = BUILDS.iter().map(|(_, build)| build(scenario, &setup));
+        let built = BUILDS.iter().map(|(_, build)| build(scenario, setup));
         let mut services: Vec<_> = built.collect::<Result<_>>()?;
         let loads = self.loads();
         let total = ROUNDS * SECONDS * run.common.multiplier;
@@ -137,46 +121,49 @@ impl Offload {
         let progress = measure::progress(&label, rounds * loads.len());
         let mut outcomes: Vec<Vec<Outcome>> = loads.iter().map(|_| Vec::new()).collect();
         for round in 0..=rounds {
-            for (&(service, _, _, load), outcomes) in loads.iter().zip(&mut outcomes) {
-                let duration = if round == 0 { duration / 10 } else { duration };
-                let outcome = services[service].run(Load { duration, ..load })?;
+            for ((service, _, _, load), outcomes) in loads.iter().zip(&mut outcomes) {
                 // the first round fills caches
-                if round > 0 {
-                    outcomes.push(outcome);
+                if round == 0 {
+                    services[*service](*load, duration / 10)?;
+                } else {
+                    outcomes.push(services[*service](*load, duration)?);
                     progress.inc(1);
                 }
             }
         }
 
-        let quantile = |which: f64| -> Result<Vec<Vec<f64>>> {
+        // the latencies of a load in each round
+        let quantile = |at: usize, which: f64| -> Result<Vec<f64>> {
             let of_round = |outcome: &Outcome| {
-                let [latency] = quantiles(&outcome.latencies, [which]).ok_or("no echo")?;
-                Ok(latency)
+                let quantile = quantiles(&outcome.latencies, [which]);
+                Ok(quantile.ok_or("no echo")?[0])
             };
-            let of_load = |outcomes: &Vec<Outcome>| outcomes.iter().map(of_round).collect();
-            outcomes.iter().map(of_load).collect()
+            outcomes[at].iter().map(of_round).collect()
         };
-        let [p50, p99] = [quantile(0.5)?, quantile(0.99)?];
         let rows = loads
             .iter()
             .enumerate()
             .map(|(at, (service, work, way, _))| {
                 let alone = loads.iter().position(|(of, ..)| of == service);
+                let [p50, p99, p99_alone] = [
+                    quantile(at, 0.5)?,
+                    quantile(at, 0.99)?,
+                    quantile(alone.unwrap_or_default(), 0.99)?,
+                ];
                 let rates = outcomes[at].iter().map(|outcome| outcome.handshakes_per_s);
-                let rate = median(&rates.collect_vec()).ok_or("no round")?;
-                let row = run
-                    .row_of(BUILDS[*service].0, scenario, "buffered")
+                run.row_of(BUILDS[*service].0, scenario, "buffered")
                     .with("topic", topic)
                     .with("work", &work[..])
                     .with("way", *way)
                     .with("connections", self.connections)
-                    .median("echo_p99_us", &p99[at], 1e-6)?
-                    .rounded("echo_p50_us", median(&p50[at]).ok_or("no round")? * 1e6, 1)
-                    .rounded("handshakes_per_s", rate, 1);
-                row.ratio(
-                    "ratio_to_no_handshakes",
-                    ratio(&p99[at], &p99[alone.unwrap_or_default()]),
-                )
+                    .median("echo_p99_us", &p99, 1e-6)?
+                    .rounded("echo_p50_us", median(&p50).ok_or("no round")? * 1e6, 1)
+                    .rounded(
+                        "handshakes_per_s",
+                        median(&rates.collect_vec()).ok_or("no round")?,
+                        1,
+                    )
+                    .ratio("ratio_to_no_handshakes", ratio(&p99, &p99_alone))
             });
         rows.collect()
     }
@@ -185,46 +172,31 @@ impl Offload {
     /// implementation is first without handshakes.
     fn loads(&self) -> Vec<(usize, String, &'static str, Load)> {
         let rate = self.handshakes;
-        let of_all = [
-            ("none".to_owned(), Handshakes::None),
-            (format!("{rate} a second"), Handshakes::PerSecond(rate)),
-            (
-                "as many as possible".to_owned(),
-                Handshakes::AtOnce(AT_ONCE),
-            ),
-        ];
-        let all = iproduct!(0..BUILDS.len(), of_all, [false, true]);
-        let possible = all.filter(|(service, (_, handshakes), is_offloaded)| {
-            !is_offloaded || (BUILDS[*service].0 == "this" && *handshakes != Handshakes::None)
-        });
-        let loads = possible.map(|(service, (work, handshakes), is_offloaded)| {
-            let way = match handshakes {
-                Handshakes::None => "",
-                _ if is_offloaded => "offloaded",
-                _ => "on the thread",
-            };
-            let load = Load {
-                duration: Duration::ZERO,
-                handshakes,
-                is_offloaded,
-            };
-            (service, work, way, load)
-        });
-        loads.collect()
+        let none = ("none".to_owned(), Handshakes::None);
+        let some = (format!("{rate} a second"), Handshakes::PerSecond(rate));
+        let many = ("as many as possible".to_owned(), Handshakes::AtOnce);
+        let mut loads = Vec::new();
+        for (service, (name, _)) in BUILDS.iter().enumerate() {
+            for (work, handshakes) in [&none, &some, &many] {
+                let ways: &[_] = match handshakes {
+                    Handshakes::None => &[("", false)],
+                    _ if *name == "this" => &[("on the thread", false), ("offloaded", true)],
+                    _ => &[("on the thread", false)],
+                };
+                loads.extend(ways.iter().map(|&(way, is_offloaded)| {
+                    let handshakes = *handshakes;
+                    (
+                        service,
+                        work.clone(),
+                        way,
+                        Load {
+                            handshakes,
+                            is_offloaded,
+                        },
+                    )
+                }));
+            }
+        }
+        loads
     }
-}
-
-/// A server with an RSA key of 4096 bits, certified by an authority with a fast key.
-fn rsa_4096() -> Result<Identity> {
-    let mut ca = CertificateParams::new(Vec::new())?;
-    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let ca = CertifiedIssuer::self_signed(ca, KeyPair::generate()?)?;
-    let key = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_4096)?;
-    let name = SERVER_NAME.to_owned();
-    let certificate = CertificateParams::new(vec![name])?.signed_by(&key, &ca)?;
-    Ok(Identity {
-        chain: vec![certificate.der().clone()],
-        key: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
-        ca: ca.der().clone(),
-    })
 }

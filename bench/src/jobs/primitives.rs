@@ -4,10 +4,10 @@
 use clap::Args;
 use itertools::Itertools;
 
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps};
 use crate::choices::Provider;
 use crate::limit::primitive::Primitive;
-use crate::measure::{Repeated, Work};
+use crate::measure::{Contender, Repeated, Work};
 use crate::row::Row;
 use crate::tables::View;
 use crate::workload::Result;
@@ -33,23 +33,20 @@ pub(crate) struct Primitives {
 }
 
 impl Job for Primitives {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let (filter, all) = (self.filter.to_lowercase(), Primitive::all());
-        let mut steps: Vec<Step<'a>> = Vec::new();
-        for primitive in &all {
-            let mut providers = run.common.providers();
-            providers.retain(|provider| primitive.is_usable_with(*provider));
-            if !providers.is_empty() && primitive.to_string().to_lowercase().contains(&filter) {
-                let primitive = primitive.clone();
-                steps.push(Box::new(move || measure(run, &primitive, &providers)));
-            }
-        }
-        if steps.is_empty() {
-            let (filter, all) = (&self.filter, all.iter().join(" | "));
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+        let (filter, mut chosen) = (self.filter.to_lowercase(), Primitive::all());
+        chosen.retain(|primitive| {
+            let is_chosen = primitive.to_string().to_lowercase().contains(&filter);
+            is_chosen && !providers(run, primitive).is_empty()
+        });
+        if chosen.is_empty() {
+            let (filter, all) = (&self.filter, Primitive::all().iter().join(" | "));
             let error = format!("no operation has \"{filter}\" in its name; there are {all}");
             return Err(error.into());
         }
-        Ok(steps)
+        Ok(Box::new(
+            chosen.into_iter().map(|primitive| measure(run, &primitive)),
+        ))
     }
 }
 
@@ -57,19 +54,23 @@ impl Job for Primitives {
 /// there are many.
 const SHARE: f64 = 0.2;
 
-fn measure(run: &Run, primitive: &Primitive, providers: &[Provider]) -> Result<Vec<Row>> {
-    let name = primitive.to_string();
+/// The requested providers that have `primitive`.
+fn providers(run: &Run, primitive: &Primitive) -> Vec<Provider> {
+    let mut providers = run.common.providers();
+    providers.retain(|provider| primitive.is_usable_with(*provider));
+    providers
+}
+
+fn measure(run: &Run, primitive: &Primitive) -> Result<Vec<Row>> {
+    let providers = providers(run, primitive);
     let build = || {
         let operations = providers.iter().map(|provider| primitive.of(*provider));
-        operations.map(|built| Repeated::new(built?)).collect()
+        operations
+            .map(|built| Ok(Box::new(Repeated::new(built?)?) as Contender<1>))
+            .collect()
     };
-    let rates = Work::new(
-        &build,
-        providers.len(),
-        SHARE * run.common.multiplier,
-        &name,
-    )
-    .interleaved()?;
+    let (name, multiplier) = (primitive.to_string(), SHARE * run.common.multiplier);
+    let rates = Work::new(&build, providers.len(), multiplier, &name).interleaved()?;
     let rows = providers.iter().zip(rates).map(|(provider, [rates])| {
         let times = rates.iter().map(|rate| 1e9 / rate).collect_vec();
         let row = run.row("limit", *provider).with("primitive", &name[..]);

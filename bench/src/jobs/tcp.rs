@@ -1,17 +1,16 @@
 //! `tcp`: both ends over loopback TCP in one process, this library beside upstream.
 
 use clap::Args;
-use itertools::{Itertools, iproduct};
+use itertools::iproduct;
 
-use super::job::{Entry, Job, Run, Step};
+use super::job::{Entry, Job, Run, Steps, both};
 use crate::arguments::{Connection, in_range};
-use crate::measure::{Timed, Work};
+use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::tables::View;
-use crate::workload::tcp::{Sizes, Transfer};
+use crate::workload::socket::Transfer;
 use crate::workload::{Result, Scenario};
-use crate::{this, upstream};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "tcp",
@@ -41,36 +40,16 @@ pub(crate) struct Tcp {
     read_size: usize,
 }
 
-type Build = fn(Sizes, &Scenario) -> Result<Box<dyn Transfer>>;
-
-/// This library first, upstream second.
-const BUILDS: [(&str, Build); 2] = [
-    ("this", this::connection::tcp::transfer),
-    ("upstream", upstream::connection::tcp::transfer),
-];
-
-/// A transfer of a fixed length. Its parts are the time, the processor time and the system calls.
-struct Writes(Box<dyn Transfer>, usize);
-
-impl Timed<3> for Writes {
-    fn batch(&mut self) -> Result<[f64; 3]> {
-        let cost = self.0.run(self.1)?;
-        Ok([cost.seconds, cost.cpu_seconds, cost.calls as f64])
-    }
-
-    fn is_busy(&self) -> bool {
-        false
-    }
-}
+/// This library first, upstream second. The parts are the time, the processor time and the system
+/// calls.
+const BUILDS: [(&str, fn(&Scenario, Transfer) -> Result<Contender<3>>); 2] = both!(tcp::transfer);
 
 impl Job for Tcp {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Vec<Step<'a>>> {
-        let scenarios = run.scenarios(&self.connection)?;
-        let steps = iproduct!(scenarios, &self.write_sizes).map(|(scenario, &write)| -> Step<'a> {
-            let read = self.read_size;
-            Box::new(move || compare(run, &scenario, Sizes { write, read }))
-        });
-        Ok(steps.collect())
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+        let all = iproduct!(run.scenarios(&self.connection)?, &self.write_sizes);
+        Ok(Box::new(all.map(|(scenario, &write_size)| {
+            compare(run, &scenario, write_size, self.read_size)
+        })))
     }
 }
 
@@ -78,17 +57,28 @@ impl Job for Tcp {
 const BYTES: f64 = 4e6;
 const FEWEST_BYTES: f64 = 250e3;
 
-fn compare(run: &Run, scenario: &Scenario, sizes: Sizes) -> Result<Vec<Row>> {
+fn compare(
+    run: &Run,
+    scenario: &Scenario,
+    write_size: usize,
+    read_size: usize,
+) -> Result<Vec<Row>> {
     let multiplier = run.common.multiplier;
     let bytes = (BYTES * multiplier).clamp(FEWEST_BYTES, BYTES);
-    let writes = (bytes as usize).div_ceil(sizes.write);
-    let build = || {
-        let built = BUILDS.iter().map(|(_, build)| build(sizes, scenario));
-        built.map_ok(|transfer| Writes(transfer, writes)).collect()
+    let transfer = Transfer {
+        write_size,
+        read_size,
+        writes: (bytes as usize).div_ceil(write_size),
     };
-    let label = format!("{} · tcp {}", scenario.provider.name(), sizes.write);
+    let build = || {
+        BUILDS
+            .iter()
+            .map(|(_, build)| build(scenario, transfer))
+            .collect()
+    };
+    let label = format!("{} · tcp {write_size}", scenario.provider.name());
     let work = Work {
-        batch_len: writes * sizes.write,
+        batch_len: transfer.writes * write_size,
         ..Work::new(&build, BUILDS.len(), multiplier, &label)
     };
     let rates = work.interleaved()?;
@@ -98,8 +88,8 @@ fn compare(run: &Run, scenario: &Scenario, sizes: Sizes) -> Result<Vec<Row>> {
             rates.iter().map(|rate| unit / rate).sum::<f64>() / rates.len() as f64
         };
         run.row_of(name, scenario, "stream")
-            .with("write_size", sizes.write)
-            .with("read_size", sizes.read)
+            .with("write_size", write_size)
+            .with("read_size", read_size)
             .rounded("cpu_s_per_gb", mean(per_cpu_second, 1e9), 4)
             .rounded("system_calls_per_mb", mean(per_call, 1e6), 2)
             .median("mb_per_s", rate, 1e6)?

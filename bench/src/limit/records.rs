@@ -5,12 +5,16 @@
 //! adds to this time is its overhead.
 
 use core::hint::black_box;
+use core::ops::Range;
 
 use super::aead::{Aead, Inputs, TAG_LEN};
 use super::{aws_lc_rs, ring};
 use crate::choices::{Api, Cipher, Direction, Provider, Version};
 use crate::suites::Suite;
-use crate::workload::{RECORD_HEADER_LEN, Result, Stretch, Traffic, Transfers, Workload, transfer};
+use crate::workload::{
+    InPlace, RECORD_HEADER_LEN, Result, SealsInPlace, Stretch, Traffic, Transfers, Workload,
+    transfer,
+};
 
 /// Returns the work of `api` in `direction`. The buffered API has the limit of the unbuffered one.
 pub(crate) fn workload(
@@ -35,7 +39,10 @@ fn with<K: Aead>(key: K, api: Api, direction: Direction, traffic: &Traffic) -> B
         opened: 0,
     };
     if (api, direction) == (Api::InPlace, Direction::Send) {
-        return Box::new(InPlace::new(records, traffic));
+        let explicit_nonce = records.framing.explicit_nonce;
+        let room = [explicit_nonce, records.framing.expansion() - explicit_nonce];
+        let max_payload = records.max_payload;
+        return Box::new(InPlace::new(records, traffic, room, max_payload));
     }
     transfer(records, direction, traffic, None)
 }
@@ -54,15 +61,12 @@ const APPLICATION_DATA: u8 = 23;
 
 impl Framing {
     fn of(suite: &Suite) -> Self {
-        let (is_tls13, explicit_nonce, trailer) = match (suite.version, suite.cipher) {
-            (Version::Tls13, _) => (true, 0, &[APPLICATION_DATA][..]),
-            (Version::Tls12, Cipher::Chacha20Poly1305) => (false, 0, &[][..]),
-            (Version::Tls12, _) => (false, 8, &[][..]),
-        };
+        let is_tls13 = suite.version == Version::Tls13;
+        let is_gcm = suite.cipher != Cipher::Chacha20Poly1305;
         Self {
             is_tls13,
-            explicit_nonce,
-            trailer,
+            explicit_nonce: if is_gcm && !is_tls13 { 8 } else { 0 },
+            trailer: if is_tls13 { &[APPLICATION_DATA] } else { &[] },
         }
     }
 
@@ -103,39 +107,6 @@ impl Framing {
     }
 }
 
-/// Timed: sealing in place. The ciphertext of one round is the plaintext of the next.
-struct InPlace<K> {
-    records: Records<K>,
-    buffers: Vec<Vec<u8>>,
-    rounds: usize,
-}
-
-impl<K: Aead> InPlace<K> {
-    fn new(records: Records<K>, traffic: &Traffic) -> Self {
-        let (expansion, mut plaintext) = (records.framing.expansion(), traffic.plaintext());
-        let mut buffers = Vec::new();
-        for _ in 0..traffic.apart() {
-            let lens = plaintext.step().chunks(records.max_payload);
-            buffers.extend(lens.map(|fragment| vec![0x17; fragment.len() + expansion]));
-        }
-        Self {
-            records,
-            buffers,
-            rounds: traffic.writes() / traffic.apart(),
-        }
-    }
-}
-
-impl<K: Aead> Workload for InPlace<K> {
-    fn run(&mut self) -> Result<()> {
-        (0..self.rounds).try_for_each(|_| self.records.seal_in_place(&mut self.buffers))
-    }
-
-    fn records(&self) -> usize {
-        self.rounds * self.buffers.len()
-    }
-}
-
 /// Seals and opens records, without their headers.
 struct Records<K> {
     key: K,
@@ -148,18 +119,12 @@ struct Records<K> {
     opened: u64,
 }
 
-impl<K: Aead> Records<K> {
-    fn seal_in_place(&mut self, records: &mut [Vec<u8>]) -> Result<()> {
-        for record in records {
-            let record = black_box(&mut record[..]);
-            let len = record.len() - self.framing.expansion();
-            let inputs = self.framing.inputs(self.sealed, len);
-            let sealed = self.framing.ciphertext(record, self.sealed);
-            self.key.seal_record_in_place(&inputs, sealed)?;
-            self.sealed += 1;
-            black_box(&record[..]);
-        }
-        Ok(())
+impl<K: Aead> SealsInPlace for Records<K> {
+    fn seal_in_place(&mut self, memory: &mut [u8], payload: Range<usize>) -> Result<()> {
+        let inputs = self.framing.inputs(self.sealed, payload.len());
+        let sealed = self.framing.ciphertext(memory, self.sealed);
+        self.sealed += 1;
+        self.key.seal_record_in_place(&inputs, sealed)
     }
 }
 

@@ -7,44 +7,32 @@ use rustls::client::ClientConnectionData;
 use rustls::split::{Receiver, Sender};
 
 use super::connection::configs::configs;
-use super::connection::duplex::Shared;
-use super::dialect::pairs::buffered::Pair;
-use crate::workload::duplex::{Amount, Done, End, Use, timed};
+use super::dialect::pairs::buffered::{self, Pair};
+use crate::measure::Contender;
+use crate::workload::duplex::{Amount, end};
 use crate::workload::{Result, Scenario};
 
 /// Creates an established connection, split into two halves.
-pub(crate) fn halves(scenario: &Scenario, amount: Amount) -> Result<Box<dyn End>> {
-    let Pair { client, server } = Pair::connect(&configs(scenario)?)?;
-    Ok(Box::new(Shared::new(client.into_split()?, server, amount)))
+pub(crate) fn halves(scenario: &Scenario, amount: Amount) -> Result<Contender<2>> {
+    let Pair { client, mut server } = Pair::connect(&configs(scenario)?)?;
+    let (mut sender, mut receiver) = client.into_split()?;
+    Ok(end(
+        amount,
+        move |plaintext, wire| buffered::write(&mut server, plaintext, wire),
+        move |plaintext, wire| send(&mut sender, plaintext, wire),
+        move |wire, application| receive_all(&mut receiver, wire, application),
+    ))
 }
 
-impl End for Shared<(Sender, Receiver<ClientConnectionData>)> {
-    fn prepare(&mut self) -> Result<()> {
-        self.make_records()
-    }
-
-    fn run(&mut self, directions: Use) -> Result<Done> {
-        let (sender, receiver) = &mut self.connection;
-        let (plaintext, outgoing) = (&self.plaintext[..], &mut self.outgoing);
-        let (incoming, application) = (&self.incoming[..], &mut self.application[..]);
-        let send = || send(sender, plaintext, outgoing);
-        let receive = || receive_all(receiver, incoming, application);
-        timed(directions, self.amount, send, receive)
-    }
-}
-
-fn send(sender: &mut Sender, mut plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<usize> {
-    let len = plaintext.len();
-    outgoing.clear();
+fn send(sender: &mut Sender, mut plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<()> {
     while !plaintext.is_empty() {
-        let accepted = sender.writer().write(black_box(plaintext))?;
+        let accepted = sender.writer().write(plaintext)?;
         plaintext = &plaintext[accepted..];
         while sender.wants_write() {
             sender.write_tls(outgoing)?;
         }
     }
-    black_box(&outgoing[..]);
-    Ok(len)
+    Ok(())
 }
 
 fn receive_all(

@@ -1,6 +1,7 @@
 //! Repeatable pieces of bulk work, and the memory that they use.
 
 use core::hint::black_box;
+use core::ops::Range;
 use std::time::Instant;
 
 use harness::peers::pairs::{Result, check_received};
@@ -163,7 +164,7 @@ impl Stretch {
 }
 
 /// Bulk work that can be repeated in batches, each of [`Traffic::batch_len`] plaintext bytes.
-pub(crate) trait Workload {
+pub(crate) trait Workload: Timed<1> {
     /// Moves the application's buffer to `offset` in a page. Returns false if there is no buffer
     /// that an implementation could copy from or to.
     fn place(&mut self, offset: usize) -> bool {
@@ -190,7 +191,7 @@ fn seconds(workload: &mut dyn Workload) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-impl Timed<1> for Box<dyn Workload> {
+impl<W: Workload> Timed<1> for W {
     /// Uses another offset in each round.
     fn vary(&mut self, round: usize) {
         // coprime to the number of offsets, so that all occur
@@ -198,7 +199,7 @@ impl Timed<1> for Box<dyn Workload> {
     }
 
     fn batch(&mut self) -> Result<[f64; 1]> {
-        Ok([seconds(&mut **self)?])
+        Ok([seconds(self)?])
     }
 }
 
@@ -227,15 +228,12 @@ pub(crate) fn transfer<P: Transfers>(
 ) -> Box<dyn Workload> {
     let (plaintext, writes) = (traffic.plaintext(), traffic.writes());
     match direction {
-        Direction::Send => {
-            let out = traffic.sealed();
-            Box::new(Send {
-                pair,
-                plaintext,
-                writes,
-                out,
-            })
-        }
+        Direction::Send => Box::new(Send {
+            pair,
+            plaintext,
+            writes,
+            out: traffic.sealed(),
+        }),
         Direction::Receive => Box::new(Receive {
             pair,
             plaintext,
@@ -316,6 +314,59 @@ impl<P: Transfers> Workload for Receive<P> {
     }
 }
 
+/// An end that seals in place.
+pub(crate) trait SealsInPlace: 'static {
+    /// Seals the plaintext at `payload` in `memory`, which has room for the record around it.
+    fn seal_in_place(&mut self, memory: &mut [u8], payload: Range<usize>) -> Result<()>;
+}
+
+/// Timed: sealing in place, over the same records again and again. The ciphertext of one round is
+/// the plaintext of the next.
+pub(crate) struct InPlace<P> {
+    pair: P,
+    /// The memory of each record, and the place of its plaintext.
+    records: Vec<(Vec<u8>, Range<usize>)>,
+    rounds: usize,
+}
+
+impl<P: SealsInPlace> InPlace<P> {
+    /// Each record has `room` bytes before and behind a plaintext of at most `max_payload` bytes.
+    pub(crate) fn new(pair: P, traffic: &Traffic, room: [usize; 2], max_payload: usize) -> Self {
+        let [head, tail] = room.map(|len| vec![0; len]);
+        let (mut plaintext, mut records) = (traffic.plaintext(), Vec::new());
+        for _ in 0..traffic.apart() {
+            let fragments = plaintext.step().chunks(max_payload);
+            records.extend(fragments.map(|fragment| {
+                let payload = head.len()..head.len() + fragment.len();
+                ([&head, fragment, &tail].concat(), payload)
+            }));
+        }
+        let rounds = traffic.writes() / traffic.apart();
+        Self {
+            pair,
+            records,
+            rounds,
+        }
+    }
+}
+
+impl<P: SealsInPlace> Workload for InPlace<P> {
+    fn run(&mut self) -> Result<()> {
+        for _ in 0..self.rounds {
+            for (memory, payload) in &mut self.records {
+                self.pair
+                    .seal_in_place(black_box(memory), payload.clone())?;
+                black_box(&memory[..]);
+            }
+        }
+        Ok(())
+    }
+
+    fn records(&self) -> usize {
+        self.records.len() * self.rounds
+    }
+}
+
 /// Work at the offset at which it is slowest.
 pub(crate) struct Slowest(Box<dyn Workload>);
 
@@ -353,7 +404,7 @@ fn slowest_of(workload: &mut dyn Workload, offsets: impl Iterator<Item = usize>)
 
 impl Timed<1> for Slowest {
     fn batch(&mut self) -> Result<[f64; 1]> {
-        Ok([seconds(&mut *self.0)?])
+        self.0.batch()
     }
 }
 

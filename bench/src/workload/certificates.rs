@@ -6,7 +6,7 @@ use pki_types::{CertificateDer, CertificateRevocationListDer};
 
 use super::files::PemFile;
 use super::handshakes::Spent;
-use crate::measure::Timed;
+use crate::measure::{Operation, Repeated, Timed};
 
 /// Repeatable work, which returns its costs.
 pub(crate) type Costly = Box<dyn FnMut() -> Result<Spent>>;
@@ -15,6 +15,16 @@ impl Timed<1> for Costly {
     fn batch(&mut self) -> Result<[f64; 1]> {
         Ok([self()?.seconds])
     }
+}
+
+/// Repeats `operation`; the costs are those of one time.
+pub(crate) fn repeating(operation: Operation) -> Result<Costly> {
+    let mut repeated = Repeated::new(operation)?;
+    Ok(Box::new(move || {
+        let mut spent = Spent::default();
+        spent.by(|| repeated.batch())?;
+        Ok(spent.divided(repeated.times()))
+    }))
 }
 
 /// The files of a server's certificates and key.

@@ -8,7 +8,7 @@ use harness::peers::pairs::Result;
 use crate::measure::Timed;
 
 /// Repeatable handshakes of one implementation, or only their cryptography.
-pub(crate) trait Handshakes {
+pub(crate) trait Handshakes: Timed<2> {
     /// Makes one; returns the costs of client and server. `sent` receives the flights of the sides
     /// in turns, the client's first.
     fn make(&mut self, sent: &mut dyn FnMut(&[u8])) -> Result<[Spent; 2]>;
@@ -40,9 +40,18 @@ impl Spent {
         self.heap_bytes += after.taken - before.taken;
         result
     }
+
+    /// The costs of one of `times` equal pieces of work.
+    pub(crate) fn divided(self, times: u32) -> Self {
+        Self {
+            seconds: self.seconds / f64::from(times),
+            allocations: self.allocations / u64::from(times),
+            heap_bytes: self.heap_bytes / u64::from(times),
+        }
+    }
 }
 
-impl Timed<2> for Box<dyn Handshakes> {
+impl<H: Handshakes> Timed<2> for H {
     fn batch(&mut self) -> Result<[f64; 2]> {
         Ok(self.make(&mut |_| ())?.map(|spent| spent.seconds))
     }

@@ -1,8 +1,9 @@
 //! Certificate chains and their keys.
 
+use harness::peers::pairs::Result;
 use harness::peers::pki::{self, Issuer};
 use pki_types::{CertificateDer, PrivateKeyDer};
-use rcgen::DnType;
+use rcgen::{DnType, KeyPair, PKCS_RSA_SHA256, RsaKeySize};
 
 use crate::choices::{KeyType, Role};
 
@@ -54,16 +55,25 @@ impl Authority {
 
     /// Creates identity number `number`. A server that trusts the authority gets the whole chain.
     pub(crate) fn identity(&self, number: usize) -> Identity {
-        let key = pki::key();
+        self.certify(&pki::key(), &format!("client number {number}"))
+    }
+
+    /// Creates a server with an RSA key of 4096 bits.
+    pub(crate) fn rsa_4096(&self) -> Result<Identity> {
+        let key = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_4096)?;
+        Ok(self.certify(&key, "server"))
+    }
+
+    fn certify(&self, key: &KeyPair, organization: &str) -> Identity {
         let issuer = self.intermediates.first().unwrap_or(&self.root);
-        let end_entity = pki::leaf_of(&key, issuer, |params| {
-            let (kind, name) = (DnType::OrganizationName, format!("client number {number}"));
-            params.distinguished_name.push(kind, name);
+        let end_entity = pki::leaf_of(key, issuer, |params| {
+            let name = &mut params.distinguished_name;
+            name.push(DnType::OrganizationName, organization);
         });
         let intermediates = self.intermediates.iter().map(|issuer| issuer.der().clone());
         Identity {
             chain: [end_entity].into_iter().chain(intermediates).collect(),
-            key: key.into(),
+            key: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
             ca: self.root.der().clone(),
         }
     }

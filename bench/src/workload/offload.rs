@@ -8,16 +8,13 @@ use std::thread;
 use harness::peers::os::{leave_first_processor, lower_priority};
 use harness::peers::pairs::Result;
 
-/// A server on a thread of its own, with established connections.
-pub(crate) trait Service {
-    /// Sends messages on the established connections, and makes handshakes.
-    fn run(&mut self, load: Load) -> Result<Outcome>;
-}
+/// A server on a thread of its own, with established connections. A call sends messages on them,
+/// and makes handshakes, for this time.
+pub(crate) type Service = Box<dyn FnMut(Load, Duration) -> Result<Outcome>>;
 
-/// The load of one [`Service::run`].
+/// The load of a [`Service`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
-    pub(crate) duration: Duration,
     pub(crate) handshakes: Handshakes,
     /// True if the server's thread does not wait for signatures. Only this library has that.
     pub(crate) is_offloaded: bool,
@@ -28,11 +25,14 @@ pub(crate) struct Load {
 pub(crate) enum Handshakes {
     None,
     PerSecond(usize),
-    /// Clients keep this number of handshakes in progress.
-    AtOnce(usize),
+    /// Clients keep [`AT_ONCE`] handshakes in progress.
+    AtOnce,
 }
 
-/// The result of one [`Service::run`].
+/// The most handshakes that are in progress at the same time.
+pub(crate) const AT_ONCE: usize = 32;
+
+/// The result of one call of a [`Service`].
 pub(crate) struct Outcome {
     /// The seconds until the echo of each message.
     pub(crate) latencies: Vec<f64>,

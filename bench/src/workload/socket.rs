@@ -1,9 +1,18 @@
-//! Loopback TCP sockets that count their system calls.
+//! Transfers over loopback TCP, whose sockets count their system calls.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 use harness::peers::os::loopback;
+
+/// The amount of data that one application writes and the other reads.
+#[derive(Clone, Copy)]
+pub(crate) struct Transfer {
+    /// The bytes that they write and ask for at a time.
+    pub(crate) write_size: usize,
+    pub(crate) read_size: usize,
+    pub(crate) writes: usize,
+}
 
 /// One end of a TCP connection.
 pub(crate) struct Socket {
@@ -14,13 +23,9 @@ pub(crate) struct Socket {
 
 impl Socket {
     /// Both ends of a new connection.
-    pub(crate) fn pair() -> io::Result<(Self, Self)> {
+    pub(crate) fn pair() -> io::Result<[Self; 2]> {
         let (one, other) = loopback()?;
-        Ok((Self::new(one), Self::new(other)))
-    }
-
-    fn new(stream: TcpStream) -> Self {
-        Self { stream, calls: 0 }
+        Ok([one, other].map(|stream| Self { stream, calls: 0 }))
     }
 
     /// Returns the number of system calls since the last call of this function.
@@ -33,24 +38,26 @@ impl Socket {
         // the result does not matter: the connection is finished
         let _ = self.stream.shutdown(Shutdown::Both);
     }
+
+    fn counted(&mut self) -> &mut TcpStream {
+        self.calls += 1;
+        &mut self.stream
+    }
 }
 
 impl Read for Socket {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.calls += 1;
-        self.stream.read(buf)
+        self.counted().read(buf)
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.calls += 1;
-        self.stream.write(buf)
+        self.counted().write(buf)
     }
 
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.calls += 1;
-        self.stream.write_vectored(bufs)
+        self.counted().write_vectored(bufs)
     }
 
     fn flush(&mut self) -> io::Result<()> {

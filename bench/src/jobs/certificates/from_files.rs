@@ -42,11 +42,10 @@ pub(super) fn roots(comparison: &Comparison<'_>) -> Result<Vec<Row>> {
         use this::connection::roots as of_this;
         use upstream::connection::roots as of_upstream;
         let (each_time, alone) = ("parsed each time", "connection alone");
+        let cached = || this::certificates::cached(scenario, path);
         let ways = [
             Way::new("this", each_time, || of_this::parsed(scenario, path)),
-            Way::new("this", "cached", || {
-                this::certificates::cached(scenario, path)
-            }),
+            Way::new("this", "cached", cached),
             Way::new("this", alone, || of_this::kept(scenario, path)),
             Way::new("upstream", each_time, || {
                 of_upstream::parsed(scenario, path)

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::{Comparison, Way};
 use crate::choices::{Choice, KeyType, Role, Version};
 use crate::jobs::handshake::{BUILDS, Build};
+use crate::jobs::job::both;
 use crate::row::Row;
 use crate::workload::certificates::Costly;
 use crate::workload::identities::Authority;
-use crate::workload::{Result, Scenario, Sessions};
-use crate::{this, upstream};
+use crate::workload::{Identity, Result, Scenario, Sessions};
 
 const TOPIC: &str = "resumption with a client's chain of three certificates";
 
@@ -56,6 +56,10 @@ fn of_server(build: Build, scenario: &Scenario) -> Result<Costly> {
     }))
 }
 
+type HeapBytes = fn(&Scenario, &[Arc<Identity>], usize) -> Result<i64>;
+
+const HEAP_BYTES: [(&str, HeapBytes); 2] = both!(sessions::heap_bytes);
+
 /// Measures the memory per stored session, for one client and for as many clients as sessions.
 fn stored(
     comparison: &Comparison<'_>,
@@ -73,17 +77,13 @@ fn stored(
     for (whose, count) in [("one client", 1), ("as many clients", sessions)] {
         let clients = (0..count).map(|number| Arc::new(authority.identity(number)));
         let clients: Vec<_> = clients.collect();
-        let this = this::connection::sessions::heap_bytes;
-        let upstream = upstream::connection::sessions::heap_bytes;
-        for (name, way, bytes) in [
-            ("this", "a copy each", this(&copies, &clients, sessions)?),
-            ("this", "shared", this(&shared, &clients, sessions)?),
-            (
-                "upstream",
-                "a copy each",
-                upstream(&shared, &clients, sessions)?,
-            ),
+        let [(_, this), (_, upstream)] = HEAP_BYTES;
+        for (name, way, heap_bytes, scenario) in [
+            ("this", "a copy each", this, &copies),
+            ("this", "shared", this, &shared),
+            ("upstream", "a copy each", upstream, &shared),
         ] {
+            let bytes = heap_bytes(scenario, &clients, sessions)?;
             let work = format!("TLS 1.3, {sessions} stored sessions of {whose}");
             let row = comparison.row(TOPIC, &work, name, way);
             rows.push(row.rounded("bytes_per_session", bytes as f64 / sessions as f64, 1));
