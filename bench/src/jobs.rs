@@ -45,8 +45,8 @@ const LOAD: &str = "Many connections and many handshakes";
 pub(crate) fn add_to(command: Command) -> Command {
     JOBS.iter().fold(command, |command, entry| {
         let (group, word) = entry.name.split_once(' ').unwrap_or(("", entry.name));
-        let job = (entry.arguments)(Command::new(word));
-        let job = Common::augment_args(job).about(entry.help);
+        let job = Common::augment_args((entry.arguments)(Command::new(word)));
+        let job = entry.help.into_iter().fold(job, Command::about);
         if group.is_empty() {
             command.subcommand(job)
         } else if command.find_subcommand(group).is_some() {

@@ -35,14 +35,11 @@ pub(crate) fn header(machine: &Value) -> String {
     let load = machine["load"].as_f64();
     let load = load.map_or_else(|| "unknown".to_owned(), |load| load.to_string());
     let (cpu, kernel, commit) = (text("cpu"), text("kernel"), text("commit"));
-    let system = if kernel == "unknown" {
-        std::env::consts::OS
-    } else {
-        &format!("Linux {kernel}")
-    };
+    let (threads, os) = (&machine["processors"], std::env::consts::OS);
+    let linux = format!("Linux {kernel}");
+    let system = if kernel == "unknown" { os } else { &linux };
     format!(
-        "{cpu}, {} threads · {system}\n{compiler}{profile} · commit {commit} · load {load}\n",
-        machine["processors"]
+        "{cpu}, {threads} threads · {system}\n{compiler}{profile} · commit {commit} · load {load}\n"
     )
 }
 

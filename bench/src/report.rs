@@ -88,7 +88,7 @@ fn text(rows: &[Row], machine: &Value, style: Style, detail: bool, note: &str) -
     let by_allocator = tables::by_allocator(&all);
     let first = by_allocator
         .as_ref()
-        .map(|part| part.values("allocator")[0].clone());
+        .map(|part| part.values("allocator").swap_remove(0));
     for part in by_allocator.map_or_else(|| parts(view_of(rows), &all), |part| vec![part]) {
         text += &format!("\n{}", part.summary(style));
     }
@@ -105,21 +105,23 @@ fn text(rows: &[Row], machine: &Value, style: Style, detail: bool, note: &str) -
 /// The result of `bulk` in one sentence.
 fn sentence(rows: &[Row]) -> Option<String> {
     let is = |row: &&Row| row.text("bench") == "bulk" && row.text("impl") == "this";
-    let of_this = || rows.iter().filter(is);
-    let unbuffered = of_this().find(|row| row.text("api") == "unbuffered");
-    let row = unbuffered.or_else(|| of_this().next())?;
+    let mut of_this = rows.iter().filter(is).peekable();
+    let first = of_this.peek().copied();
+    let row = of_this
+        .find(|row| row.text("api") == "unbuffered")
+        .or(first)?;
     let direction = ["receiving", "sending"][usize::from(row.text("direction") == "send")];
     let bytes = row.number("plaintext_size")?;
-    let size = if bytes % 1024.0 == 0.0 {
-        format!("{} KiB", bytes / 1024.0)
+    let is_whole = bytes % 1024.0 == 0.0;
+    let (size, unit) = if is_whole {
+        (bytes / 1024.0, "KiB")
     } else {
-        format!("{bytes} bytes")
+        (bytes, "bytes")
     };
+    let (api, ratio) = (row.text("api"), row.number("ratio_to_upstream")?);
+    let share = 100.0 * row.number("share_of_limit")?;
     Some(format!(
-        "{direction} {size} {}: {:.2} × {UPSTREAM}, {:.1} % of the bare AEAD",
-        row.text("api"),
-        row.number("ratio_to_upstream")?,
-        100.0 * row.number("share_of_limit")?
+        "{direction} {size} {unit} {api}: {ratio:.2} × {UPSTREAM}, {share:.1} % of the bare AEAD"
     ))
 }
 
@@ -136,14 +138,12 @@ fn warning(rows: &[Row]) -> Option<String> {
     };
     let spreads: Vec<_> = rows.iter().filter_map(spread).collect();
     let wide = spreads.iter().filter(|spread| **spread > WIDE).count();
-    let most = spreads.iter().copied().fold(0.0, f64::max);
+    let most = 100.0 * spreads.iter().copied().fold(0.0, f64::max);
+    let (figures, limit) = (spreads.len(), 100.0 * WIDE);
     (wide > 0).then(|| {
         format!(
-            "{wide} of {} figures vary by more than {:.0} % from p10 to p90 (up to {:.0} %): other work disturbs \
-             this machine, so repeat, or raise --multiplier",
-            spreads.len(),
-            100.0 * WIDE,
-            100.0 * most
+            "{wide} of {figures} figures vary by more than {limit:.0} % from p10 to p90 (up to {most:.0} %): other \
+             work disturbs this machine, so repeat, or raise --multiplier"
         )
     })
 }
@@ -167,23 +167,22 @@ fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
             changes.extend(figures.map(|(now, before)| now / before - 1.0));
         }
     }
-    let mut text = String::new();
-    for part in parts(view, &both) {
-        text += &format!("\n{}", part.summary(style()));
-    }
+    let tables = parts(view, &both).into_iter();
+    let tables = tables.map(|part| format!("\n{}", part.summary(style())));
+    let text: String = tables.collect();
     let count = changes.len();
     let change = median(&changes).ok_or("--compare: the file has no row of these measurements")?;
     let machine = both[0].get("machine").unwrap_or(&Value::Null);
-    let commit = machine["commit"].as_str();
+    let commit = machine["commit"].as_str().unwrap_or("unknown");
+    let change = 100.0 * change;
     Ok(format!(
-        "{text}\ncompared with commit {}: median change {:+.1} % over {count} rows",
-        commit.unwrap_or("unknown"),
-        100.0 * change
+        "{text}\ncompared with commit {commit}: median change {change:+.1} % over {count} rows"
     ))
 }
 
 fn style() -> Style {
-    if io::stdout().is_terminal() {
+    let is_terminal = io::stdout().is_terminal();
+    if is_terminal {
         Style::Terminal
     } else {
         Style::Markdown

@@ -4,7 +4,6 @@ use clap::builder::PossibleValue;
 use harness::peers::additions;
 use harness::peers::pairs::Result;
 use itertools::Itertools;
-use rustls as tls;
 
 use crate::choices::{Choice, Cipher, Hash, KeyType, Provider, Version};
 
@@ -20,20 +19,20 @@ pub(crate) struct Suite {
 impl Suite {
     /// The suites of `provider` that upstream has, too, in its order of preference.
     pub(crate) fn all(provider: Provider) -> Vec<Self> {
-        let suites = match provider {
-            Provider::AwsLc => tls::crypto::aws_lc_rs::ALL_CIPHER_SUITES,
-            Provider::Ring => tls::crypto::ring::ALL_CIPHER_SUITES,
-        };
-        let suites = suites.iter().filter(|it| additions::is_shared(it));
+        let suites = provider
+            .this_suites()
+            .into_iter()
+            .filter(additions::is_shared);
         let suites = suites.filter_map(|suite| {
             let name = format!("{:?}", suite.suite());
-            let version = match suite {
-                tls::SupportedCipherSuite::Tls13(_) => Version::Tls13,
-                tls::SupportedCipherSuite::Tls12(_) => Version::Tls12,
-            };
+            let is_tls13 = suite.tls13().is_some();
             Some(Self {
                 cipher: Cipher::of(&name)?,
-                version,
+                version: if is_tls13 {
+                    Version::Tls13
+                } else {
+                    Version::Tls12
+                },
                 name,
             })
         });
@@ -43,15 +42,14 @@ impl Suite {
     /// Finds the suite `name`, which all of `providers` must have. Accepts `TLS12_ECDHE_...`, too.
     pub(crate) fn find(name: &str, providers: &[Provider]) -> Result<Self> {
         let name = name.replace("TLS12_", "TLS_");
-        let mut found = None;
         for &provider in providers {
-            let mut all = Self::all(provider).into_iter();
-            found = all.find(|suite| suite.name == name);
-            if found.is_none() {
+            if Self::all(provider).iter().all(|suite| suite.name != name) {
                 return Err(format!("{} has no cipher suite {name}", provider.name()).into());
             }
         }
-        found.ok_or_else(|| "no provider".into())
+        let (mut suites, wanted) = (by_suite(), |(suite, _): &(Self, _)| suite.name == name);
+        let found = suites.find(wanted).ok_or("there is no such suite")?;
+        Ok(found.0)
     }
 
     /// The suite with `cipher` for `version` that works with a certificate of `key_type`.
@@ -75,15 +73,13 @@ impl Suite {
     pub(crate) fn key_type(&self, wanted: Option<KeyType>) -> Result<KeyType> {
         let mut usable = KeyType::ALL.to_vec();
         usable.retain(|&key_type| self.goes_with(key_type));
-        match (wanted, &usable[..]) {
-            (None, [first, ..]) => Ok(*first),
-            (Some(wanted), usable) if usable.contains(&wanted) => Ok(wanted),
-            (wanted, usable) => {
-                let names = |types: &[KeyType]| types.iter().map(|t| t.name()).join(" or ");
-                let (wanted, usable, name) = (names(wanted.as_slice()), names(usable), &self.name);
-                Err(format!("{name} needs a key of another type than {wanted}: {usable}").into())
-            }
+        let key_type = wanted.unwrap_or(usable[0]);
+        if usable.contains(&key_type) {
+            return Ok(key_type);
         }
+        let usable = usable.iter().map(|usable| usable.name()).join(" or ");
+        let (name, key_type) = (&self.name, key_type.name());
+        Err(format!("{name} needs a key of another type than {key_type}: {usable}").into())
     }
 
     pub(crate) fn hash(&self) -> Hash {
@@ -116,9 +112,8 @@ pub(crate) fn by_suite() -> impl Iterator<Item = (Suite, Vec<&'static str>)> {
     let of = |provider: &Provider| Suite::all(*provider);
     let suites = Provider::ALL.iter().flat_map(of).unique();
     suites.map(move |suite| {
-        let providers = Provider::ALL
-            .iter()
-            .filter(|provider| of(provider).contains(&suite));
+        let providers = Provider::ALL.iter();
+        let providers = providers.filter(|provider| of(provider).contains(&suite));
         let names = providers.map(|provider| provider.name()).collect();
         (suite, names)
     })

@@ -11,8 +11,6 @@ pub(crate) mod duplex;
 pub(crate) mod handshake;
 pub(crate) mod many_pairs;
 pub(crate) mod offload;
-pub(crate) mod roots;
-pub(crate) mod sessions;
 pub(crate) mod tcp;
 
 use super::dialect;

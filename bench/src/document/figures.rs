@@ -25,8 +25,8 @@ pub(super) fn insert(root: &Path) -> Result<()> {
     let figures = figures(&fs::read_to_string(root.join("BENCHMARKS.md"))?)?;
     for path in documents(root)? {
         let text = fs::read_to_string(&path)?;
-        let updated =
-            updated(&text, &figures).map_err(|error| format!("{}: {error}", path.display()))?;
+        let updated = updated(&text, &figures);
+        let updated = updated.map_err(|error| format!("{}: {error}", path.display()))?;
         if updated != text {
             fs::write(&path, updated)?;
         }
@@ -38,30 +38,26 @@ fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let mut documents = Vec::new();
     for folder in FOLDERS.map(|folder| root.join(folder)) {
         if folder.is_dir() {
-            for entry in fs::read_dir(folder)? {
-                documents.push(entry?.path());
-            }
+            let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+            documents.extend(entries.collect::<std::io::Result<Vec<_>>>()?);
         }
     }
-    documents.retain(|path| {
-        path.extension().is_some_and(|it| it == "md") && !path.ends_with("BENCHMARKS.md")
-    });
+    let is_markdown = |path: &PathBuf| path.extension().is_some_and(|it| it == "md");
+    documents.retain(|path| is_markdown(path) && !path.ends_with("BENCHMARKS.md"));
     Ok(documents)
 }
 
 /// Reads all figures of `figures.txt` from the text of BENCHMARKS.md.
 fn figures(benchmarks: &str) -> Result<Figures> {
     let rows = rows(benchmarks);
-    let lines = PLACES
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines
-        .map(|line| {
-            let (name, place) = line.split_once(": ").ok_or("a figure without a place")?;
-            let figure = figure(&rows, place).map_err(|error| format!("{name}: {error}"))?;
-            Ok((name, figure))
-        })
-        .collect()
+    let lines = PLACES.lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let figures = lines.map(|line| {
+        let (name, place) = line.split_once(": ").ok_or("a figure without a place")?;
+        let figure = figure(&rows, place).map_err(|error| format!("{name}: {error}"))?;
+        Ok((name, figure))
+    });
+    figures.collect()
 }
 
 /// A row of a table in BENCHMARKS.md.
@@ -78,29 +74,24 @@ fn rows(benchmarks: &str) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     let is_content = |line: &&str| !line.is_empty() && !line.starts_with("|-");
     for line in benchmarks.lines().filter(is_content) {
-        if let Some(cells) = line
-            .strip_prefix('|')
-            .and_then(|line| line.strip_suffix('|'))
-        {
-            let cells: Vec<_> = cells.split('|').map(str::trim).collect();
-            if names.is_empty() {
-                names = cells;
-            } else {
-                let title = above.iter().flat_map(|line| line.split(" · "));
-                let words = [section, above[1]].into_iter().chain(title);
-                rows.push(Row {
-                    words: words.chain(cells.iter().copied()).collect(),
-                    columns: names.iter().copied().zip(cells).collect(),
-                });
-            }
-        } else {
-            if let Some(heading) = line.strip_prefix("## ") {
-                section = heading;
-            }
+        let Some(cells) = line.strip_prefix('|').and_then(|it| it.strip_suffix('|')) else {
+            section = line.strip_prefix("## ").unwrap_or(section);
             // nothing is above this line that belongs to the next table, if it ends a table
             let before = if names.is_empty() { above[1] } else { "" };
             (above, names) = ([before, line.trim_end_matches(':')], Vec::new());
+            continue;
+        };
+        let cells: Vec<_> = cells.split('|').map(str::trim).collect();
+        if names.is_empty() {
+            names = cells;
+            continue;
         }
+        let title = above.iter().flat_map(|line| line.split(" · "));
+        let words = [section, above[1]].into_iter().chain(title);
+        rows.push(Row {
+            words: words.chain(cells.iter().copied()).collect(),
+            columns: names.iter().copied().zip(cells).collect(),
+        });
     }
     rows
 }
@@ -111,19 +102,20 @@ fn figure(rows: &[Row<'_>], place: &str) -> Result<String> {
     let conversion = parts.pop_if(|part| part.contains(" / "));
     let column = parts.pop().ok_or("no column")?;
     // one of several figures in a cell
-    let (column, number) = match column.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
-        Some((column, number)) => (column, Some(number.parse()?)),
-        None => (column, None),
-    };
-    let mut found = rows
+    let numbered = column.strip_suffix(']').and_then(|it| it.rsplit_once('['));
+    let (column, number) = numbered.map_or((column, None), |(column, at)| (column, Some(at)));
+    let rows = rows
         .iter()
-        .filter(|row| parts.iter().all(|part| row.words.contains(part)))
-        .flat_map(|row| row.columns.iter().filter(|(name, _)| *name == column));
+        .filter(|row| parts.iter().all(|part| row.words.contains(part)));
+    let mut found = rows.flat_map(|row| row.columns.iter().filter(|(name, _)| *name == column));
     let (Some((_, cell)), None) = (found.next(), found.next()) else {
         return Err("not one place in BENCHMARKS.md".into());
     };
     let figure = match number {
-        Some(number) => cell.split(" / ").nth(number).ok_or("no such figure")?,
+        Some(number) => cell
+            .split(" / ")
+            .nth(number.parse()?)
+            .ok_or("no such figure")?,
         None => cell,
     };
     let Some((dividend, divisor)) = conversion.and_then(|it| it.split_once(" / ")) else {
@@ -154,9 +146,10 @@ fn updated(text: &str, figures: &Figures) -> Result<String> {
         let figure = figures
             .get(name)
             .ok_or_else(|| format!("no figure {name}"))?;
-        let (_, rest) = rest
+        let rest = rest
             .split_once(end)
-            .ok_or_else(|| format!("{name} has no end"))?;
+            .ok_or_else(|| format!("{name} has no end"))?
+            .1;
         updated += &[start, name, named, figure, end, rest].concat();
     }
     Ok(updated)

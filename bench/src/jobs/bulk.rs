@@ -7,32 +7,24 @@ use itertools::{Itertools, iproduct};
 use super::job::{Entry, Job, Run, Steps};
 use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Direction, Several, Threads, chosen, several};
-use crate::limit::records as limit;
 use crate::measure::{Contender, Rates, Work, rounds};
 use crate::row::Row;
 use crate::statistics::ratio;
-use crate::tables::View;
+use crate::tables::TO_BOTH;
 use crate::workload::{Result, Slowest, Traffic, Workload};
-use crate::{machine, this, upstream};
+use crate::{limit, machine, this, upstream};
 
 pub(super) const ENTRY: Entry = Entry {
-    name: "bulk",
-    help: "Throughput of an established connection",
-    view: View {
-        main: "mb_per_s",
-        side_by_side: "allocations_per_record",
-        ..View::GENERAL
-    },
     in_all: &[
         "",
         "--plaintext-size=64",
         "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
         "--allocator=system --working-set=WORKING_SET --threads=THREADS",
     ],
-    ..Entry::of::<Bulk>()
+    ..Entry::of::<Bulk>("bulk", "mb_per_s", "allocations_per_record", TO_BOTH)
 };
 
-/// The arguments of `bulk`.
+/// Throughput of an established connection
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Bulk {
     #[command(flatten)]
@@ -163,7 +155,7 @@ impl Comparison<'_> {
             api => this::connection::bulk::workload(api, direction, traffic),
         };
         let upstream = upstream::connection::bulk::workload(api, direction, traffic);
-        let limit = limit::workload(api, direction, traffic);
+        let limit = limit::records(api, direction, traffic);
         Ok(vec![this?, upstream?, limit?])
     }
 

@@ -1,70 +1,101 @@
 //! `certificates`: work on certificates that are parsed once, cached and shared, compared with the
 //! same work without caches.
 
-mod from_files;
-mod parsed;
-mod peers;
+use core::hint::black_box;
+use std::sync::Arc;
 
 use bench_allocator::count;
 use clap::Args;
 use itertools::{Itertools, izip};
+use rustls::certificates::Certificate;
 
-use super::job::{Entry, Job, Run, Steps};
-use crate::choices::Provider;
-use crate::measure::{Contender, Operation, Work};
+use super::handshake::{BUILDS, Build};
+use super::job::{Entry, Job, Run, Steps, both};
+use crate::choices::{Choice, KeyType, Provider, Role, Version};
+use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
-use crate::tables::View;
-use crate::workload::Result;
-use crate::workload::certificates::{Costly, repeating};
+use crate::workload::certificates::{Costly, Files, List, repeating};
+use crate::workload::files::{AUTHORITIES, PemFile, bundle};
 use crate::workload::identities::Authority;
+use crate::workload::{Identity, Result, Scenario, Sessions};
+use crate::{this, upstream};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "certificates",
-    help: "Certificate work with and without the caches that parse once and share",
-    view: View {
-        main: "ns_per_op bytes_per_session",
-        side_by_side: "allocations_per_op heap_bytes_per_op",
-        once: "times_as_fast",
-        ..View::GENERAL
-    },
-    ..Entry::of::<Certificates>()
-};
+pub(super) const ENTRY: Entry = Entry::of::<Certificates>(
+    "certificates",
+    "ns_per_op bytes_per_session",
+    "allocations_per_op heap_bytes_per_op",
+    "times_as_fast",
+);
 
-/// `certificates` has no arguments.
+/// Certificate work with and without the caches that parse once and share
 #[derive(Args)]
 pub(crate) struct Certificates {}
 
-/// A way to do a piece of work: the implementation, a name, and the work.
-struct Way<'a>(
-    &'static str,
-    &'static str,
-    Box<dyn Fn() -> Result<Costly> + Sync + 'a>,
-);
-
-impl<'a> Way<'a> {
-    fn new(
-        implementation: &'static str,
-        name: &'static str,
-        build: impl Fn() -> Result<Costly> + Sync + 'a,
-    ) -> Self {
-        Self(implementation, name, Box::new(build))
-    }
-
-    /// Creates a way that repeats the operation that `operation` returns.
-    fn repeating(
-        implementation: &'static str,
-        name: &'static str,
-        operation: impl Fn() -> Result<Operation> + Sync + 'a,
-    ) -> Self {
-        Self::new(implementation, name, move || repeating(operation()?))
+impl Job for Certificates {
+    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+        let all = run.common.providers().into_iter().enumerate();
+        Ok(Box::new(all.map(move |(index, provider)| {
+            let authority = Authority::new(2);
+            let mut comparison = Comparison {
+                run,
+                provider,
+                authority: &authority,
+                rows: Vec::new(),
+            };
+            // parsing does not depend on the provider
+            if index == 0 {
+                comparison.properties()?;
+                comparison.revocation()?;
+            }
+            comparison.own_files()?;
+            comparison.roots()?;
+            comparison.resumption()?;
+            Ok(comparison.rows)
+        })))
     }
 }
 
-/// A piece of work in one run.
+/// A way to do a piece of work: the implementation, a name, and the work.
+type Way<'a> = (
+    &'static str,
+    &'static str,
+    &'a (dyn Fn() -> Result<Costly> + Sync),
+);
+
+/// Reads one property of a certificate.
+type Reads = fn(&Certificate) -> Result<()>;
+
+const PROPERTIES: [(&str, Reads); 4] = [
+    ("subject", |it| consume(it.subject()?)),
+    ("validity", |it| consume(it.validity()?)),
+    ("subject alternative names", |it| {
+        consume(it.subject_alt_names()?)
+    }),
+    ("key usages", |it| consume(it.key_usages()?)),
+];
+
+/// Uses `value`, so that it must be computed.
+fn consume<T>(value: T) -> Result<()> {
+    black_box(value);
+    Ok(())
+}
+
+const RESUMPTION: &str = "resumption with a client's chain of three certificates";
+
+/// The number of other connections that the client has open.
+const OPEN_CONNECTIONS: usize = 4;
+
+type HeapBytes = fn(&Scenario, &[Arc<Identity>], usize) -> Result<i64>;
+
+const HEAP_BYTES: [(&str, HeapBytes); 2] = both!(certificates::sessions_heap_bytes);
+
+/// All pieces of work with one provider, and their rows so far.
 struct Comparison<'a> {
     run: &'a Run,
     provider: Provider,
+    authority: &'a Authority,
+    rows: Vec<Row>,
 }
 
 impl Comparison<'_> {
@@ -83,49 +114,219 @@ impl Comparison<'_> {
     }
 
     /// Measures `ways` in turns. The others are compared with the first one.
-    fn rows(&self, topic: &str, work: &str, ways: &[Way<'_>]) -> Result<Vec<Row>> {
-        let build_all = || ways.iter().map(|Way(_, _, build)| build());
+    fn compare(&mut self, topic: &str, work: &str, ways: &[Way<'_>]) -> Result<()> {
         let mut costs = Vec::new();
-        for Way(_, _, build) in ways {
+        for (.., build) in ways {
             // fills the caches first
             build()?()?;
             costs.push(count(build()?).0?);
         }
         let build = || {
-            build_all()
-                .map_ok(|it| Box::new(it) as Contender<1>)
-                .collect()
+            let built = ways.iter().map(|(.., build)| build());
+            built.map_ok(|it| Box::new(it) as Contender<1>).collect()
         };
         let multiplier = Self::SHARE * self.run.common.multiplier;
         let rates = Work::new(&build, ways.len(), multiplier, work).interleaved()?;
-        let rows =
-            izip!(ways, &costs, &rates).map(|(Way(implementation, way, _), spent, [rate])| {
-                let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();
-                self.row(topic, work, implementation, way)
-                    .with("allocations_per_op", spent.allocations)
-                    .with("heap_bytes_per_op", spent.heap_bytes)
-                    .median("ns_per_op", &times, 1.0)?
-                    .ratio("times_as_fast", ratio(rate, &rates[0][0]))
+        for ((implementation, way, _), spent, [rate]) in izip!(ways, &costs, &rates) {
+            let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();
+            let row = self.row(topic, work, implementation, way);
+            let row = row
+                .with("allocations_per_op", spent.allocations)
+                .with("heap_bytes_per_op", spent.heap_bytes)
+                .median("ns_per_op", &times, 1.0)?
+                .ratio("times_as_fast", ratio(rate, &rates[0][0]))?;
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+
+    /// Reads properties of a certificate: for the first time, and again.
+    fn properties(&mut self) -> Result<()> {
+        let client = self.authority.identity(0);
+        let der = client.chain.first().ok_or("a chain without certificates")?;
+        for (property, read) in PROPERTIES {
+            let first = || {
+                let der = der.clone();
+                let read = move || read(&Certificate::new(black_box(&der).clone()));
+                repeating(Ok(Box::new(read)))
+            };
+            let again = || {
+                let certificate = Certificate::new(der.clone());
+                repeating(Ok(Box::new(move || read(black_box(&certificate)))))
+            };
+            let ways: [Way<'_>; 2] = [("this", "first time", &first), ("this", "again", &again)];
+            self.compare("properties of a certificate", property, &ways)?;
+        }
+        Ok(())
+    }
+
+    /// Creates verifiers that use a long revocation list.
+    fn revocation(&mut self) -> Result<()> {
+        let entries = self.scaled(100_000, 500);
+        let provider = self.provider;
+        // a list without another user is parsed each time, so there are two lists
+        let (alone, held) = (&List::new(entries), &List::new(entries));
+        use this::certificates::{another, with_shared};
+        use this::connection::certificates::verifier;
+        use upstream::connection::certificates::verifier as of_upstream;
+        let ways: [Way<'_>; 4] = [
+            ("this", "each time", &|| {
+                repeating(verifier(alone, provider))
+            }),
+            ("this", "of the same bytes", &|| {
+                repeating(another(held, provider))
+            }),
+            ("this", "of the same list", &|| {
+                repeating(with_shared(held, provider))
+            }),
+            ("upstream", "each time", &|| {
+                repeating(of_upstream(alone, provider))
+            }),
+        ];
+        let work = format!("verifier with a list of {entries}");
+        self.compare("revocation", &work, &ways)
+    }
+
+    /// Loads a server's certificate and key.
+    fn own_files(&mut self) -> Result<()> {
+        let own = self.authority.identity(0);
+        let provider = self.provider;
+        let files = &Files {
+            chain: PemFile::new("CERTIFICATE", own.chain.iter().map(AsRef::as_ref))?,
+            key: PemFile::new("PRIVATE KEY", [own.key.secret_der()].into_iter())?,
+        };
+        use this::certificates::reload_if_changed;
+        use this::connection::certificates::load;
+        use upstream::connection::certificates::load as of_upstream;
+        let ways: [Way<'_>; 3] = [
+            ("this", "each time", &|| repeating(load(files, provider))),
+            ("this", "reload_if_changed", &|| {
+                repeating(reload_if_changed(files, provider))
+            }),
+            ("upstream", "each time", &|| {
+                repeating(of_upstream(files, provider))
+            }),
+        ];
+        let topic = "a server's own certificate";
+        self.compare(topic, "certificate and key from files", &ways)
+    }
+
+    /// Creates a configuration per connection, each with the same 140 authorities.
+    fn roots(&mut self) -> Result<()> {
+        // the client verifies two signatures with these keys; with ECDSA that dominates the cost of
+        // a connection
+        for key_type in [KeyType::Rsa2048, KeyType::EcdsaP256] {
+            let new = Scenario::of(self.provider, Version::Tls13, key_type)?;
+            let scenario = &new.with(|new| new.sessions = Sessions::Nothing);
+            let bundle = bundle(&key_type.identities().ca)?;
+            let path = bundle.path();
+            use this::certificates::cached;
+            use this::connection::certificates as of_this;
+            use upstream::connection::certificates as of_upstream;
+            let (each_time, alone) = ("parsed each time", "connection alone");
+            let ways: [Way<'_>; 5] = [
+                ("this", each_time, &|| of_this::roots_parsed(scenario, path)),
+                ("this", "cached", &|| cached(scenario, path)),
+                ("this", alone, &|| of_this::roots_kept(scenario, path)),
+                ("upstream", each_time, &|| {
+                    of_upstream::roots_parsed(scenario, path)
+                }),
+                ("upstream", alone, &|| {
+                    of_upstream::roots_kept(scenario, path)
+                }),
+            ];
+            let key = key_type.name();
+            let work = format!("configuration from {AUTHORITIES} certificates, connection, {key}");
+            self.compare("roots", &work, &ways)?;
+        }
+        Ok(())
+    }
+
+    /// Resumes sessions of clients that authenticate with chains of three certificates.
+    fn resumption(&mut self) -> Result<()> {
+        for &version in Version::ALL {
+            let new = Scenario::of(self.provider, version, KeyType::EcdsaP256)?;
+            let scenario = new.with(|new| {
+                new.client = Some(Arc::new(self.authority.identity(0)));
+                new.sessions = Sessions::Tickets;
             });
-        rows.collect()
+            let each = scenario.with(|new| new.verifies_once = false);
+            let [(_, this), (_, upstream)] = BUILDS;
+            let ways: [Way<'_>; 3] = [
+                ("this", "verified each time", &|| of_server(this, &each)),
+                ("this", "verified once", &|| of_server(this, &scenario)),
+                ("upstream", "verified once", &|| {
+                    of_server(upstream, &scenario)
+                }),
+            ];
+            let work = format!("TLS {}, ticket, server", version.name());
+            self.compare(RESUMPTION, &work, &ways)?;
+            if version == Version::Tls13 {
+                self.stored(&scenario)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures the memory per stored session, for one client and for as many clients as sessions.
+    fn stored(&mut self, scenario: &Scenario) -> Result<()> {
+        let sessions = self.scaled(4000, 20);
+        let shared = scenario.with(|new| {
+            new.sessions = Sessions::Stored;
+            // the chains that the server remembers belong to no session
+            new.verifies_once = false;
+        });
+        let copies = shared.with(|new| new.shares_chains = false);
+        for (whose, count) in [("one client", 1), ("as many clients", sessions)] {
+            let clients = (0..count).map(|number| Arc::new(self.authority.identity(number)));
+            let clients = clients.collect_vec();
+            let [(_, this), (_, upstream)] = HEAP_BYTES;
+            for (name, way, heap_bytes, scenario) in [
+                ("this", "a copy each", this, &copies),
+                ("this", "shared", this, &shared),
+                ("upstream", "a copy each", upstream, &shared),
+            ] {
+                let bytes = heap_bytes(scenario, &clients, sessions)?;
+                let work = format!("TLS 1.3, {sessions} stored sessions of {whose}");
+                let row = self.row(RESUMPTION, &work, name, way);
+                let bytes = bytes as f64 / sessions as f64;
+                self.rows.push(row.rounded("bytes_per_session", bytes, 1));
+            }
+        }
+        Ok(())
     }
 }
 
-impl Job for Certificates {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
-        let all = run.common.providers().into_iter().enumerate();
-        Ok(Box::new(all.map(move |(index, provider)| {
-            let (comparison, authority) = (&Comparison { run, provider }, &Authority::new(2));
-            let mut rows = Vec::new();
-            // parsing does not depend on the provider
-            if index == 0 {
-                rows.extend(parsed::properties(comparison, authority)?);
-                rows.extend(parsed::revocation(comparison)?);
-            }
-            rows.extend(from_files::own(comparison, authority)?);
-            rows.extend(from_files::roots(comparison)?);
-            rows.extend(peers::resumption(comparison, authority)?);
-            Ok(rows)
-        })))
+/// Handshakes that resume a session. Only the server is measured.
+fn of_server(build: Build, scenario: &Scenario) -> Result<Costly> {
+    let mut handshakes = build(scenario)?;
+    // shared certificates live as long as one of their users
+    for _ in 0..OPEN_CONNECTIONS {
+        handshakes.keep_open()?;
+    }
+    Ok(Box::new(move || {
+        let spent = handshakes.make(&mut |_| ())?;
+        Ok(spent[Role::Server as usize])
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use pki_types::CertificateDer;
+    use pki_types::pem::PemObject;
+
+    use super::*;
+
+    #[test]
+    fn a_bundle_has_140_certificates_and_leaves_no_file() {
+        let own = &KeyType::EcdsaP256.identities().ca;
+        let bundle = bundle(own).unwrap();
+        let path = bundle.path().to_owned();
+        let read = CertificateDer::pem_file_iter(&path).unwrap();
+        let read: Vec<_> = read.map(|certificate| certificate.unwrap()).collect();
+        assert_eq!(read.len(), AUTHORITIES);
+        assert_eq!(read.last(), Some(own));
+        drop(bundle);
+        assert!(!path.exists());
     }
 }

@@ -21,24 +21,14 @@ use crate::arguments::{Connection, in_range};
 use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::median;
-use crate::tables::View;
 use crate::workload::duplex::{Amount, Use};
 use crate::workload::{Result, Scenario};
 use crate::{this, upstream};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "duplex",
-    help: "Sends and receives at once on two threads: with a split connection, or one behind a mutex",
-    view: View {
-        main: "mb_per_s",
-        side_by_side: "ratio_to_one_direction",
-        once: "",
-        ..View::GENERAL
-    },
-    ..Entry::of::<Duplex>()
-};
+pub(super) const ENTRY: Entry =
+    Entry::of::<Duplex>("duplex", "mb_per_s", "ratio_to_one_direction", "");
 
-/// The arguments of `duplex`.
+/// Sends and receives at once on two threads: with a split connection, or one behind a mutex
 #[derive(Args)]
 pub(crate) struct Duplex {
     #[command(flatten)]

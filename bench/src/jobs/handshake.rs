@@ -17,35 +17,31 @@ use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::suites::Suite;
-use crate::tables::View;
+use crate::tables::TO_BOTH;
 use crate::workload::handshakes::{Handshakes, Spent, flights};
 use crate::workload::identities::Authority;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "handshake",
-    help: "Full handshakes, each side timed separately",
-    view: View {
-        main: "handshakes_per_s",
-        side_by_side: "allocations_per_handshake",
-        ..View::GENERAL
-    },
-    ..Entry::of::<Handshake>()
-};
+pub(super) const ENTRY: Entry = Entry::of::<Handshake>(
+    "handshake",
+    "handshakes_per_s",
+    "allocations_per_handshake",
+    TO_BOTH,
+);
 
 pub(super) const RESUME: Entry = Entry {
     name: "handshake-resume",
-    help: "Handshakes that resume sessions stored by the server",
+    help: Some("Handshakes that resume sessions stored by the server"),
     ..ENTRY
 };
 
 pub(super) const TICKET: Entry = Entry {
     name: "handshake-ticket",
-    help: "Handshakes that resume sessions from tickets that only the server can open",
+    help: Some("Handshakes that resume sessions from tickets that only the server can open"),
     ..ENTRY
 };
 
-/// The arguments of the three sub-commands, which differ in their sessions.
+/// Full handshakes, each side timed separately
 #[derive(Args)]
 pub(crate) struct Handshake {
     /// The versions of TLS

@@ -13,7 +13,8 @@ use crate::workload::{Result, Scenario};
 pub(crate) struct Entry {
     /// The words on the command line.
     pub(crate) name: &'static str,
-    pub(crate) help: &'static str,
+    /// The help, if it is not the documentation of the arguments.
+    pub(crate) help: Option<&'static str>,
     /// The figures in the tables.
     pub(crate) view: View,
     /// The arguments of each run in `all`, which replaces the words in capitals.
@@ -23,12 +24,24 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The entry of `J`, which still needs a name.
-    pub(super) const fn of<J: Job + Args + 'static>() -> Self {
+    /// The job `J`, whose tables have one of the figures `main`, those in `side_by_side` and those in
+    /// `once`, as [`View`] describes.
+    pub(super) const fn of<J: Job + Args + 'static>(
+        name: &'static str,
+        main: &'static str,
+        side_by_side: &'static str,
+        once: &'static str,
+    ) -> Self {
+        let view = View {
+            main,
+            side_by_side,
+            once,
+            ..View::GENERAL
+        };
         Self {
-            name: "",
-            help: "",
-            view: View::GENERAL,
+            name,
+            help: None,
+            view,
             in_all: &[""],
             arguments: J::augment_args,
             job: |matches| Ok(Box::new(J::from_arg_matches(matches)?)),

@@ -9,23 +9,18 @@ use super::job::{Entry, Job, Run, Steps};
 use super::memory::{APIS, CONNECT};
 use crate::arguments::{Connection, in_range};
 use crate::choices::Choice;
-use crate::tables::View;
 use crate::workload::Result;
 use crate::workload::memory::{Data, Pairs};
 use crate::{machine, measure};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "load connections",
-    help: "Thousands of connections in one process: memory while idle and while data waits in all",
-    view: View {
-        main: "bytes_per_connection",
-        once: "growth_bytes",
-        ..View::GENERAL
-    },
-    ..Entry::of::<LoadConnections>()
-};
+pub(super) const ENTRY: Entry = Entry::of::<LoadConnections>(
+    "load connections",
+    "bytes_per_connection",
+    "",
+    "growth_bytes",
+);
 
-/// The arguments of `load connections`.
+/// Thousands of connections in one process: memory while idle and while data waits in all
 #[derive(Args)]
 pub(crate) struct LoadConnections {
     #[command(flatten)]

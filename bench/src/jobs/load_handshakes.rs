@@ -13,23 +13,19 @@ use crate::arguments::in_range;
 use crate::choices::{Choice, KeyType, Role, Version};
 use crate::measure;
 use crate::row::Row;
-use crate::tables::View;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 
 pub(super) const ENTRY: Entry = Entry {
-    name: "load handshakes",
-    help: "A million handshakes of every kind; reports whether the heap grows",
-    view: View {
-        main: "handshakes_per_s",
-        side_by_side: "growth_bytes peak_bytes",
-        once: "",
-        ..View::GENERAL
-    },
     in_all: &["--count=100000"],
-    ..Entry::of::<LoadHandshakes>()
+    ..Entry::of::<LoadHandshakes>(
+        "load handshakes",
+        "handshakes_per_s",
+        "growth_bytes peak_bytes",
+        "",
+    )
 };
 
-/// The arguments of `load handshakes`.
+/// A million handshakes of every kind; reports whether the heap grows
 #[derive(Args)]
 pub(crate) struct LoadHandshakes {
     /// The number of handshakes with each implementation and provider, all kinds together

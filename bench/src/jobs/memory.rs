@@ -10,22 +10,17 @@ use super::job::{Entry, Job, Run, Steps, both};
 use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Role};
 use crate::row::Row;
-use crate::tables::View;
 use crate::workload::memory::{Data, Pairs};
 use crate::workload::{Result, Scenario};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "memory",
-    help: "Heap bytes of idle connections and allocations per handshake",
-    view: View {
-        main: "bytes_per_connection allocations_per_handshake pool_bytes_per_thread",
-        once: "",
-        ..View::GENERAL
-    },
-    ..Entry::of::<Memory>()
-};
+pub(super) const ENTRY: Entry = Entry::of::<Memory>(
+    "memory",
+    "bytes_per_connection allocations_per_handshake pool_bytes_per_thread",
+    "",
+    "",
+);
 
-/// The arguments of `memory`.
+/// Heap bytes of idle connections and allocations per handshake
 #[derive(Args)]
 pub(crate) struct Memory {
     #[command(flatten)]

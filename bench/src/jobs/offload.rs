@@ -29,25 +29,19 @@ use crate::arguments::in_range;
 use crate::choices::{KeyType, Version};
 use crate::row::Row;
 use crate::statistics::{median, quantiles, ratio};
-use crate::tables::View;
 use crate::workload::identities::Authority;
 use crate::workload::offload::{Handshakes, Load, Outcome, Pool, Service, Setup};
 use crate::workload::{Result, Scenario, Sessions};
 use crate::{machine, measure};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "offload",
-    help: "The latency of connections whose thread makes handshakes with slow signatures",
-    view: View {
-        main: "echo_p99_us",
-        side_by_side: "echo_p50_us handshakes_per_s",
-        once: "ratio_to_no_handshakes",
-        ..View::GENERAL
-    },
-    ..Entry::of::<Offload>()
-};
+pub(super) const ENTRY: Entry = Entry::of::<Offload>(
+    "offload",
+    "echo_p99_us",
+    "echo_p50_us handshakes_per_s",
+    "ratio_to_no_handshakes",
+);
 
-/// The arguments of `offload`.
+/// The latency of connections whose thread makes handshakes with slow signatures
 #[derive(Args)]
 pub(crate) struct Offload {
     /// The number of established connections that send messages

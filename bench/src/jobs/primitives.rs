@@ -6,25 +6,19 @@ use itertools::Itertools;
 
 use super::job::{Entry, Job, Run, Steps};
 use crate::choices::Provider;
+use crate::limit;
 use crate::limit::primitive::Primitive;
 use crate::measure::{Contender, Repeated, Work};
 use crate::row::Row;
-use crate::tables::View;
 use crate::workload::Result;
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "primitives",
-    help: "The cryptographic operations of handshakes and records, called in the provider's library directly",
-    view: View {
-        across: "provider",
-        main: "ns_per_op",
-        once: "",
-        ..View::GENERAL
-    },
-    ..Entry::of::<Primitives>()
+pub(super) const ENTRY: Entry = {
+    let mut entry = Entry::of::<Primitives>("primitives", "ns_per_op", "", "");
+    entry.view.across = "provider";
+    entry
 };
 
-/// The arguments of `primitives`.
+/// The cryptographic operations of handshakes and records, called in the provider's library directly
 #[derive(Args)]
 pub(crate) struct Primitives {
     /// Run only the operations whose name contains this
@@ -64,7 +58,9 @@ fn providers(run: &Run, primitive: &Primitive) -> Vec<Provider> {
 fn measure(run: &Run, primitive: &Primitive) -> Result<Vec<Row>> {
     let providers = providers(run, primitive);
     let build = || {
-        let operations = providers.iter().map(|provider| primitive.of(*provider));
+        let operations = providers
+            .iter()
+            .map(|provider| limit::operation(*provider, primitive));
         operations
             .map(|built| Ok(Box::new(Repeated::new(built?)?) as Contender<1>))
             .collect()

@@ -8,23 +8,17 @@ use crate::arguments::{Connection, in_range};
 use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
-use crate::tables::View;
 use crate::workload::socket::Transfer;
 use crate::workload::{Result, Scenario};
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "tcp",
-    help: "Both ends over loopback TCP in one process, each on its own thread",
-    view: View {
-        main: "mb_per_s",
-        side_by_side: "cpu_s_per_gb system_calls_per_mb",
-        once: "ratio_to_upstream",
-        ..View::GENERAL
-    },
-    ..Entry::of::<Tcp>()
-};
+pub(super) const ENTRY: Entry = Entry::of::<Tcp>(
+    "tcp",
+    "mb_per_s",
+    "cpu_s_per_gb system_calls_per_mb",
+    "ratio_to_upstream",
+);
 
-/// The arguments of `tcp`.
+/// Both ends over loopback TCP in one process, each on its own thread
 #[derive(Args)]
 pub(crate) struct Tcp {
     #[command(flatten)]

@@ -4,6 +4,8 @@
 //! The operations are listed from the RFCs, with the lengths from the peers' flights. The number of
 //! HMACs in a key schedule is counted here, not measured.
 
+use super::aead::TAG_LEN;
+use super::operation;
 use super::primitive::Primitive;
 use crate::choices::{Choice, Cipher, Group, Hash, Role, Version};
 use crate::measure::Operation;
@@ -14,7 +16,7 @@ use crate::workload::{Result, Scenario, Sessions, records};
 /// the client's first.
 pub(crate) fn handshakes(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Handshakes>> {
     let sides = Role::ALL.iter().map(|&role| {
-        let of = |primitive: &Primitive| primitive.of(scenario.provider);
+        let of = |primitive: &Primitive| operation(scenario.provider, primitive);
         operations(role, scenario, flights).iter().map(of).collect()
     });
     Ok(Box::new(Limit(sides.collect::<Result<_>>()?)))
@@ -35,18 +37,23 @@ impl Handshakes for Limit {
 
 /// The operations that `role` has to compute.
 fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -> Vec<Primitive> {
-    let handshake = Handshake {
+    let mut handshake = Handshake {
         role,
         scenario,
         flights,
         hash: scenario.suite.hash(),
         is_resumed: scenario.sessions.are_resumed(),
-        all: Vec::new(),
+        is_tls13: scenario.suite.version == Version::Tls13,
+        // the random of this side and a session ID
+        all: vec![Primitive::Random(32); 2],
     };
-    match scenario.suite.version {
-        Version::Tls12 => handshake.tls12(),
-        Version::Tls13 => handshake.tls13(),
+    if handshake.is_tls13 {
+        handshake.tls13();
+    } else {
+        handshake.tls12();
     }
+    handshake.records();
+    handshake.all
 }
 
 /// The handshake whose operations are being listed.
@@ -56,6 +63,7 @@ struct Handshake<'a> {
     flights: &'a [Vec<u8>],
     hash: Hash,
     is_resumed: bool,
+    is_tls13: bool,
     all: Vec<Primitive>,
 }
 
@@ -71,13 +79,12 @@ const SESSION_LEN: usize = 128;
 
 impl Handshake<'_> {
     /// Lists the operations of TLS 1.3. RFC 9846 §7.1 has the picture of the key schedule.
-    fn tls13(mut self) -> Vec<Primitive> {
+    fn tls13(&mut self) {
         let len = self.hash.len();
-        let (derive, key_and_iv) = (derive_secret_len(len), [22, 21]);
-        self.randoms();
+        let (derive, derive_empty) = (derive_secret_len(len), derive_secret_len(0));
         self.exchange();
         if !self.is_resumed {
-            self.authenticate(CERTIFICATE_VERIFY_LEN + len, CERTIFICATE_VERIFY_LEN + len);
+            self.authenticate([CERTIFICATE_VERIFY_LEN + len; 2]);
         }
         // the server's signature and Finished, the client's, and the secrets of both kinds of
         // traffic
@@ -85,69 +92,48 @@ impl Handshake<'_> {
 
         // early secret: a constant without a PSK
         if self.is_resumed {
-            self.mac(vec![len]);
-            self.mac(vec![derive; 2]);
-            self.mac(vec![derive_secret_len(0)]);
-            self.mac(vec![len]);
+            self.macs([vec![len], vec![derive; 2], vec![derive_empty], vec![len]]);
         }
         // handshake secret; two traffic secrets and the next salt derive from it
-        self.mac(vec![len]);
-        self.mac(vec![derive; 3]);
+        self.macs([vec![len], vec![derive; 3]]);
         // master secret: two traffic secrets, exporter and resumption
-        self.mac(vec![len]);
-        self.mac(vec![derive; 4]);
-        // the keys of both directions; during the handshake those for Finished, too
+        self.macs([vec![len], vec![derive; 4]]);
+        // the keys and IVs of both directions; during the handshake those for Finished, too
         for _ in 0..2 {
-            self.mac([&key_and_iv[..], &[derive_secret_len(0)]].concat());
-            self.mac(key_and_iv.to_vec());
-            // Finished
-            self.mac(vec![len]);
+            self.macs([vec![22, 21, derive_empty], vec![22, 21], vec![len]]);
         }
         self.keys(4);
         let tickets = self
-            .encrypted(self.flights.get(3).map_or(&[], |flight| flight))
-            .len();
-        for _ in 0..tickets {
-            // the PSK of a ticket's nonce
-            self.mac(vec![30]);
-        }
+            .flights
+            .get(3)
+            .map(|flight| self.encrypted(flight).len());
+        let tickets = tickets.unwrap_or(0);
+        // the PSK of a ticket's nonce
+        self.macs(vec![vec![30]; tickets]);
         self.tickets(tickets);
-        self.records();
-        self.all
     }
 
     /// Lists the operations of TLS 1.2: RFC 5246 §8.1 and §6.3, RFC 7627.
-    fn tls12(mut self) -> Vec<Primitive> {
+    fn tls12(&mut self) {
         let len = self.hash.len();
         let cipher = self.scenario.suite.cipher;
-        self.randoms();
         if self.is_resumed {
             self.transcript(2);
         } else {
             self.exchange();
             let transcript = self.flights.iter().take(2).map(Vec::len).sum();
-            self.authenticate(SERVER_KEY_EXCHANGE_LEN, transcript);
+            self.authenticate([transcript, SERVER_KEY_EXCHANGE_LEN]);
             // the session hash, and two for Finished
             self.transcript(3);
             self.prf(22 + len, 48);
         }
-        let iv_len = match cipher {
-            Cipher::Chacha20Poly1305 => 12,
-            Cipher::Aes128Gcm | Cipher::Aes256Gcm => 4,
-        };
+        let is_gcm = cipher != Cipher::Chacha20Poly1305;
+        let iv_len = if is_gcm { 4 } else { 12 };
         self.prf(13 + 64, 2 * (cipher.key_len() + iv_len));
         self.prf(15 + len, 12);
         self.prf(15 + len, 12);
         self.keys(2);
         self.tickets(1);
-        self.records();
-        self.all
-    }
-
-    /// The random of this side and a session ID.
-    fn randoms(&mut self) {
-        self.all
-            .extend([Primitive::Random(32), Primitive::Random(32)]);
     }
 
     fn keys(&mut self, count: usize) {
@@ -160,45 +146,52 @@ impl Handshake<'_> {
         self.all.push(Primitive::Exchange(group, self.role));
     }
 
-    /// Verifies the peer's chain and signature, and signs. The arguments are the lengths of the
-    /// signed bytes.
-    fn authenticate(&mut self, by_server: usize, by_client: usize) {
-        let scenario = self.scenario;
-        let (key_type, client) = (scenario.key_type, scenario.client.as_ref());
-        let (peer, to_sign, signed) = match self.role {
-            Role::Client => (
-                scenario.server.as_ref(),
-                client.map(|_| by_client),
-                by_server,
-            ),
-            Role::Server => (client, Some(by_server), by_client),
+    /// Verifies the peer's chain and signature, and signs. `lens` are those of the bytes that client
+    /// and server sign.
+    fn authenticate(&mut self, lens: [usize; 2]) {
+        let Scenario {
+            key_type,
+            client,
+            server,
+            verifies_once,
+            ..
+        } = self.scenario;
+        let (own, peer) = (lens[self.role as usize], lens[1 - self.role as usize]);
+        let (signs, chain) = match self.role {
+            Role::Client => (client.is_some(), server),
+            Role::Server => (true, client),
         };
-        if let Some(peer) = peer {
-            let chain = match scenario.verifies_once {
-                true => &[],
-                false => &peer.chain[..],
+        if let Some(identity) = chain {
+            let chain = if *verifies_once {
+                &[]
+            } else {
+                &identity.chain[..]
             };
-            let lens = chain.iter().map(|certificate| certificate.len());
-            let lens = lens.chain([signed]);
+            let signed = chain.iter().map(|certificate| certificate.len());
+            let signed = signed.chain([peer]);
             self.all
-                .extend(lens.map(|len| Primitive::Verify(key_type, len)));
+                .extend(signed.map(|len| Primitive::Verify(*key_type, len)));
         }
         self.all
-            .extend(to_sign.map(|len| Primitive::Sign(key_type, len)));
+            .extend(signs.then_some(Primitive::Sign(*key_type, own)));
     }
 
     /// Hashes the handshake's flights, without tickets, and takes the hash `times` times on the
     /// way.
     fn transcript(&mut self, times: usize) {
         // in TLS 1.3 the fourth has the tickets
-        let count = if self.is_tls13() { 3 } else { 4 };
+        let count = if self.is_tls13 { 3 } else { 4 };
         let len: usize = self.flights.iter().take(count).map(Vec::len).sum();
         let pieces = vec![len / times; times];
         self.all.push(Primitive::Hash(self.hash, pieces));
     }
 
-    fn mac(&mut self, messages: Vec<usize>) {
-        self.all.push(Primitive::Mac(self.hash, messages));
+    /// HMACs with one key for each item of `messages`.
+    fn macs(&mut self, messages: impl IntoIterator<Item = Vec<usize>>) {
+        let macs = messages
+            .into_iter()
+            .map(|lens| Primitive::Mac(self.hash, lens));
+        self.all.extend(macs);
     }
 
     /// The PRF of TLS 1.2 (RFC 5246 §5): two HMACs for each hash length of output.
@@ -208,7 +201,7 @@ impl Handshake<'_> {
         let mut messages = vec![seed_len];
         messages.extend(vec![len; rounds - 1]);
         messages.extend(vec![len + seed_len; rounds]);
-        self.mac(messages);
+        self.macs([messages]);
     }
 
     /// The AEAD operations of the server's ticketer.
@@ -216,20 +209,19 @@ impl Handshake<'_> {
         if (self.role, self.scenario.sessions) != (Role::Server, Sessions::Tickets) {
             return;
         }
-        let mut len = SESSION_LEN;
-        if self.scenario.client.is_some() {
-            let chain = &self.scenario.key_type.identities().client.chain;
-            len += chain
-                .iter()
-                .map(|certificate| certificate.len())
-                .sum::<usize>();
-        }
+        let identities = self.scenario.key_type.identities();
+        let chain = self
+            .scenario
+            .client
+            .iter()
+            .flat_map(|_| &identities.client.chain);
+        let len = SESSION_LEN + chain.map(|certificate| certificate.len()).sum::<usize>();
         let cipher = Cipher::Chacha20Poly1305;
         if self.is_resumed {
             self.all.push(Primitive::Open(cipher, len));
         }
         // a resumed TLS 1.2 session keeps its ticket
-        if self.is_tls13() || !self.is_resumed {
+        if self.is_tls13 || !self.is_resumed {
             self.all.extend(vec![Primitive::Seal(cipher, len); sent]);
         }
     }
@@ -238,7 +230,7 @@ impl Handshake<'_> {
     fn records(&mut self) {
         let cipher = self.scenario.suite.cipher;
         for (turn, flight) in self.flights.iter().enumerate() {
-            let is_own = (turn % 2 == 0) == (self.role == Role::Client);
+            let is_own = turn % 2 == self.role as usize;
             let operation = if is_own {
                 Primitive::Seal
             } else {
@@ -249,26 +241,23 @@ impl Handshake<'_> {
         }
     }
 
-    /// The lengths of the encrypted records in `flight`.
+    /// The plaintext lengths of the encrypted records in `flight`.
     fn encrypted(&self, flight: &[u8]) -> Vec<usize> {
         const CHANGE_CIPHER_SPEC: u8 = 20;
         const APPLICATION_DATA: u8 = 23;
-        const TAG_LEN: usize = 16;
         let mut has_changed = false;
-        let is_encrypted = |(content_type, _): &(u8, usize)| {
-            let encrypted = [has_changed, *content_type == APPLICATION_DATA];
+        let encrypted = records(flight).filter(|(content_type, _)| {
+            let after_change = has_changed;
             has_changed |= *content_type == CHANGE_CIPHER_SPEC;
-            encrypted[usize::from(self.is_tls13())]
-        };
-        let plain_len = |(_, len): (u8, usize)| len.saturating_sub(TAG_LEN);
-        records(flight)
-            .filter(is_encrypted)
-            .map(plain_len)
+            if self.is_tls13 {
+                *content_type == APPLICATION_DATA
+            } else {
+                after_change
+            }
+        });
+        encrypted
+            .map(|(_, len)| len.saturating_sub(TAG_LEN))
             .collect()
-    }
-
-    fn is_tls13(&self) -> bool {
-        self.scenario.suite.version == Version::Tls13
     }
 }
 

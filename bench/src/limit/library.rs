@@ -13,9 +13,12 @@ use super::lib::signature::{
 use super::lib::{agreement, digest, hmac};
 use super::{agree, ecdsa_key, hybrid_exchange, hybrid_share};
 use crate::choices::{Cipher, Group, Hash, KeyType, Role};
-use crate::limit::aead::{Aead, Inputs, TAG_LEN};
+use crate::limit::aead::{Inputs, TAG_LEN};
 use crate::limit::primitive::{Primitive, refused, repeated};
 use crate::measure::Operation;
+
+#[path = "records.rs"]
+pub(in crate::limit) mod records;
 
 /// Returns the operation of `primitive`, ready to be repeated.
 pub(in crate::limit) fn operation(primitive: &Primitive) -> Result<Operation> {
@@ -177,7 +180,7 @@ fn mac(hash: Hash, messages: Vec<usize>) -> Operation {
     })
 }
 
-pub(in crate::limit) fn key(cipher: Cipher) -> Result<LessSafeKey> {
+fn key(cipher: Cipher) -> Result<LessSafeKey> {
     let algorithm = match cipher {
         Cipher::Aes128Gcm => &aead::AES_128_GCM,
         Cipher::Aes256Gcm => &aead::AES_256_GCM,
@@ -188,26 +191,22 @@ pub(in crate::limit) fn key(cipher: Cipher) -> Result<LessSafeKey> {
     Ok(LessSafeKey::new(key.map_err(refused)?))
 }
 
-impl Aead for LessSafeKey {
-    fn seal_record(&self, inputs: &Inputs, plaintext: &[u8], out: &mut [u8]) -> Result<()> {
-        super::seal(self, inputs, plaintext, out)
-    }
+/// Seals the plaintext at the front of `record` and the trailer after it; the tag fills the rest.
+pub(super) fn seal_in_place(key: &LessSafeKey, inputs: &Inputs, record: &mut [u8]) -> Result<()> {
+    let nonce = Nonce::assume_unique_for_key(inputs.nonce);
+    let (inner, tag) = record.split_at_mut(record.len() - TAG_LEN);
+    let payload_len = inner.len() - inputs.trailer.len();
+    inner[payload_len..].copy_from_slice(inputs.trailer);
+    let sealed = key.seal_in_place_separate_tag(nonce, Aad::from(inputs.aad()), inner);
+    tag.copy_from_slice(sealed.map_err(refused)?.as_ref());
+    Ok(())
+}
 
-    fn seal_record_in_place(&self, inputs: &Inputs, record: &mut [u8]) -> Result<()> {
-        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
-        let (inner, tag) = record.split_at_mut(record.len() - TAG_LEN);
-        let payload_len = inner.len() - inputs.trailer.len();
-        inner[payload_len..].copy_from_slice(inputs.trailer);
-        let sealed = self.seal_in_place_separate_tag(nonce, Aad::from(inputs.aad()), inner);
-        tag.copy_from_slice(sealed.map_err(refused)?.as_ref());
-        Ok(())
-    }
-
-    fn open_record<'a>(&self, inputs: &Inputs, record: &'a mut [u8]) -> Result<&'a [u8]> {
-        let nonce = Nonce::assume_unique_for_key(inputs.nonce);
-        let opened = self.open_in_place(nonce, Aad::from(inputs.aad()), record);
-        Ok(opened.map_err(refused)?)
-    }
+/// Opens `record`; returns plaintext and trailer.
+fn open_in_place<'a>(key: &LessSafeKey, inputs: &Inputs, record: &'a mut [u8]) -> Result<&'a [u8]> {
+    let nonce = Nonce::assume_unique_for_key(inputs.nonce);
+    let opened = key.open_in_place(nonce, Aad::from(inputs.aad()), record);
+    Ok(opened.map_err(refused)?)
 }
 
 /// The inputs of TLS 1.3, always with the same nonce.
@@ -222,7 +221,7 @@ const INPUTS: Inputs = Inputs {
 fn seal(cipher: Cipher, len: usize) -> Result<Operation> {
     let (key, mut record) = (key(cipher)?, vec![0x17; len + TAG_LEN]);
     Ok(Box::new(move || {
-        key.seal_record_in_place(&INPUTS, black_box(&mut record))
+        seal_in_place(&key, &INPUTS, black_box(&mut record))
     }))
 }
 
@@ -231,18 +230,18 @@ fn seal_apart(cipher: Cipher, len: usize) -> Result<Operation> {
     let (key, plaintext) = (key(cipher)?, vec![0x17; len]);
     let mut record = vec![0; len + TAG_LEN];
     Ok(Box::new(move || {
-        key.seal_record(&INPUTS, black_box(&plaintext), black_box(&mut record))
+        super::seal(&key, &INPUTS, black_box(&plaintext), black_box(&mut record))
     }))
 }
 
 /// Opens a fresh copy each time, since opening overwrites the ciphertext.
 fn open(cipher: Cipher, len: usize) -> Result<Operation> {
     let (key, mut sealed) = (key(cipher)?, vec![0x17; len + TAG_LEN]);
-    key.seal_record_in_place(&INPUTS, &mut sealed)?;
+    seal_in_place(&key, &INPUTS, &mut sealed)?;
     let mut record = sealed.clone();
     Ok(Box::new(move || {
         record.copy_from_slice(&sealed);
-        black_box(key.open_record(&INPUTS, black_box(&mut record))?);
+        black_box(open_in_place(&key, &INPUTS, black_box(&mut record))?);
         Ok(())
     }))
 }

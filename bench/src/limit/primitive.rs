@@ -5,7 +5,6 @@ use core::hint::black_box;
 
 use harness::peers::pairs::{Error, Result};
 
-use super::{aws_lc_rs, ring};
 use crate::choices::{Choice, Cipher, Group, Hash, KeyType, Provider, Role, Version};
 use crate::measure::Operation;
 
@@ -61,14 +60,6 @@ impl Primitive {
             all.push(Self::SealApart(cipher, 16384));
         }
         all
-    }
-
-    /// Returns this operation in the library behind `provider`.
-    pub(crate) fn of(&self, provider: Provider) -> Result<Operation> {
-        match provider {
-            Provider::AwsLc => aws_lc_rs::library::operation(self),
-            Provider::Ring => ring::library::operation(self),
-        }
     }
 
     pub(crate) fn is_usable_with(&self, provider: Provider) -> bool {
@@ -128,20 +119,21 @@ impl fmt::Display for Primitive {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::operation;
 
     #[test]
     fn every_operation_of_every_provider_works() {
         for &provider in Provider::ALL {
             for primitive in Primitive::all() {
                 if primitive.is_usable_with(provider) {
-                    let mut operation = primitive.of(provider).unwrap();
+                    let mut operation = operation(provider, &primitive).unwrap();
                     // operations that change their input must remain repeatable
                     operation().unwrap();
                     operation().unwrap();
                 } else {
                     assert!(
                         matches!(primitive, Primitive::SealApart(..))
-                            || primitive.of(provider).is_err()
+                            || operation(provider, &primitive).is_err()
                     );
                 }
             }

@@ -7,9 +7,9 @@
 use core::hint::black_box;
 use core::ops::Range;
 
-use super::aead::{Aead, Inputs, TAG_LEN};
-use super::{aws_lc_rs, ring};
-use crate::choices::{Api, Cipher, Direction, Provider, Version};
+use super::{LessSafeKey, key, open_in_place, seal_in_place};
+use crate::choices::{Api, Cipher, Direction, Version};
+use crate::limit::aead::{Inputs, TAG_LEN};
 use crate::suites::Suite;
 use crate::workload::{
     InPlace, RECORD_HEADER_LEN, Result, SealsInPlace, Stretch, Traffic, Transfers, Workload,
@@ -17,34 +17,31 @@ use crate::workload::{
 };
 
 /// Returns the work of `api` in `direction`. The buffered API has the limit of the unbuffered one.
-pub(crate) fn workload(
+pub(in crate::limit) fn workload(
     api: Api,
     direction: Direction,
     traffic: &Traffic,
 ) -> Result<Box<dyn Workload>> {
-    let cipher = traffic.connection.suite.cipher;
-    Ok(match traffic.connection.provider {
-        Provider::AwsLc => with(aws_lc_rs::library::key(cipher)?, api, direction, traffic),
-        Provider::Ring => with(ring::library::key(cipher)?, api, direction, traffic),
-    })
-}
-
-fn with<K: Aead>(key: K, api: Api, direction: Direction, traffic: &Traffic) -> Box<dyn Workload> {
+    let suite = &traffic.connection.suite;
+    let (framing, max_payload) = (Framing::of(suite), traffic.max_record_payload());
+    let room = [
+        framing.explicit_nonce,
+        framing.expansion() - framing.explicit_nonce,
+    ];
     let records = Records {
-        key,
-        framing: Framing::of(&traffic.connection.suite),
-        max_payload: traffic.max_record_payload(),
+        key: key(suite.cipher)?,
+        framing,
+        max_payload,
         size: traffic.plaintext_size,
         sealed: 0,
         opened: 0,
     };
-    if (api, direction) == (Api::InPlace, Direction::Send) {
-        let explicit_nonce = records.framing.explicit_nonce;
-        let room = [explicit_nonce, records.framing.expansion() - explicit_nonce];
-        let max_payload = records.max_payload;
-        return Box::new(InPlace::new(records, traffic, room, max_payload));
-    }
-    transfer(records, direction, traffic, None)
+    Ok(match (api, direction) {
+        (Api::InPlace, Direction::Send) => {
+            Box::new(InPlace::new(records, traffic, room, max_payload))
+        }
+        _ => transfer(records, direction, traffic, None),
+    })
 }
 
 /// The bytes that a version and its cipher add to the plaintext of a record, except for the header.
@@ -108,8 +105,8 @@ impl Framing {
 }
 
 /// Seals and opens records, without their headers.
-struct Records<K> {
-    key: K,
+struct Records {
+    key: LessSafeKey,
     framing: Framing,
     max_payload: usize,
     /// The bytes of each write.
@@ -119,16 +116,16 @@ struct Records<K> {
     opened: u64,
 }
 
-impl<K: Aead> SealsInPlace for Records<K> {
+impl SealsInPlace for Records {
     fn seal_in_place(&mut self, memory: &mut [u8], payload: Range<usize>) -> Result<()> {
         let inputs = self.framing.inputs(self.sealed, payload.len());
         let sealed = self.framing.ciphertext(memory, self.sealed);
         self.sealed += 1;
-        self.key.seal_record_in_place(&inputs, sealed)
+        seal_in_place(&self.key, &inputs, sealed)
     }
 }
 
-impl<K: Aead> Transfers for Records<K> {
+impl Transfers for Records {
     /// Seals `plaintext`, leaving room for the headers; returns the bytes used in `out`.
     fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
         let mut used = 0;
@@ -137,7 +134,7 @@ impl<K: Aead> Transfers for Records<K> {
             used = start + fragment.len() + self.framing.expansion();
             let sealed = self.framing.ciphertext(&mut out[start..used], self.sealed);
             let inputs = self.framing.inputs(self.sealed, fragment.len());
-            self.key.seal_record(&inputs, fragment, sealed)?;
+            super::super::seal(&self.key, &inputs, fragment, sealed)?;
             self.sealed += 1;
         }
         Ok(used)
@@ -153,7 +150,7 @@ impl<K: Aead> Transfers for Records<K> {
             let (explicit, sealed) = record.split_at_mut(self.framing.explicit_nonce);
             black_box(explicit);
             let inputs = self.framing.inputs(self.opened, len);
-            let opened = black_box(self.key.open_record(&inputs, sealed)?);
+            let opened = black_box(open_in_place(&self.key, &inputs, sealed)?);
             received += opened.len() - self.framing.trailer.len();
             self.opened += 1;
             left = if left > len { left - len } else { self.size };

@@ -8,7 +8,7 @@ use lib::rand::SystemRandom;
 use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
 use ring as lib;
 
-use super::aead::{Aead, Inputs};
+use super::aead::Inputs;
 use super::primitive::refused;
 use crate::choices::Role;
 use crate::measure::Operation;
@@ -35,7 +35,7 @@ fn agree(
 /// Seals in place, because ring cannot do otherwise. The limit omits the copy that TLS has to make
 /// for it.
 fn seal(key: &lib::aead::LessSafeKey, inputs: &Inputs, _: &[u8], out: &mut [u8]) -> Result<()> {
-    key.seal_record_in_place(inputs, out)
+    library::seal_in_place(key, inputs, out)
 }
 
 fn hybrid_share() -> Result<Operation> {

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use rustls_trust::{CertifiedKeyFiles, Reload, ReloadingCertifiedKeys, RootCache, RootSource};
 
-use super::connection::certificates::verifier;
+use super::connection::certificates::{connections, verifier};
 use super::connection::configs::only;
-use super::connection::roots::connections;
 use super::dialect;
 use super::dialect::tls::Error;
 use super::dialect::tls::certificates::RevocationList;

@@ -18,8 +18,8 @@ impl Timed<1> for Costly {
 }
 
 /// Repeats `operation`; the costs are those of one time.
-pub(crate) fn repeating(operation: Operation) -> Result<Costly> {
-    let mut repeated = Repeated::new(operation)?;
+pub(crate) fn repeating(operation: Result<Operation>) -> Result<Costly> {
+    let mut repeated = Repeated::new(operation?)?;
     Ok(Box::new(move || {
         let mut spent = Spent::default();
         spent.by(|| repeated.batch())?;
