@@ -9,7 +9,7 @@ use harness::peers::pairs::Result;
 use itertools::Itertools;
 
 use crate::row::Row;
-use crate::tables::{self, Part, broken};
+use crate::tables::{self, Part, broken, grouped};
 
 /// A file for a picture, which is opened before anything is measured.
 pub(crate) struct Picture {
@@ -147,8 +147,9 @@ impl Drawing {
             let label = |row: &Row| text_width(&tables::phrases(row, &keys[*folded..]));
             part.rows.iter().all(|row| label(row) <= LABELS)
         };
-        let folded = (0..keys.len()).find(fits);
-        let (folded, shown) = keys.split_at(folded.unwrap_or(keys.len().saturating_sub(1)));
+        let most = keys.len().saturating_sub(1);
+        let folded = (0..most).find(fits);
+        let (folded, shown) = keys.split_at(folded.unwrap_or(most));
         let series = part.values(across);
         let points = part.rows.iter().filter_map(|row| {
             let own = row.get(across)?;
@@ -163,9 +164,7 @@ impl Drawing {
             })
         });
         let points = points.collect_vec();
-        let groups = points.iter().into_group_map_by(|point| &point.place);
-        let places = points.iter().map(|point| &point.place).unique();
-        let groups = places.map(|place| &groups[place][..]).collect_vec();
+        let groups = grouped(&points, |point| &point.place);
         let (heading, unit) = (part.heading(), tables::title(main));
         let mut rest = &groups[..];
         while !rest.is_empty() {
@@ -203,7 +202,7 @@ impl Drawing {
         self.top += LEGEND;
     }
 
-    fn bars(&mut self, title: &str, groups: &[&[&Point]], unit: &str, height: f64) {
+    fn bars(&mut self, title: &str, groups: &[Vec<&Point>], unit: &str, height: f64) {
         // times differ by orders of magnitude
         let is_log = unit.contains("µs") || unit == "ns";
         let points = groups.concat();
@@ -224,7 +223,7 @@ impl Drawing {
                 self.text((MARGIN, y - 4.0), "start", heading);
             }
             self.text((left - 6.0, y + 10.0), "end", label);
-            for point in *group {
+            for point in group {
                 let mut end = scale.place(point.value);
                 let size = (end - left, BAR - 2.0);
                 self.rectangle((left, y + 1.0), size, point.colour);
@@ -259,7 +258,7 @@ impl Drawing {
 }
 
 /// True if the group at `at` is the first under its heading.
-fn is_new(groups: &[&[&Point]], at: usize) -> bool {
+fn is_new(groups: &[Vec<&Point>], at: usize) -> bool {
     let heading = |at: usize| &groups[at][0].place[0];
     !heading(at).is_empty() && (at == 0 || heading(at) != heading(at - 1))
 }

@@ -5,6 +5,8 @@
 //! readable table. Tables for a terminal fit its width: labels that many lines share become
 //! headings within the table, and names are shortened.
 
+use core::hash::Hash;
+
 use itertools::{Itertools, iproduct, izip};
 use serde_json::Value;
 
@@ -68,14 +70,24 @@ pub(crate) struct Part {
 
 /// Divides `rows` among tables.
 pub(crate) fn parts(view: View, rows: &[Row]) -> Vec<Part> {
-    let of = |row: &Row| (view.main_of(row), row.get("topic").cloned());
-    let tables = rows.iter().map(of).unique();
-    let parts = tables.map(|table| {
-        let rows = rows.iter().filter(|row| of(row) == table).cloned();
-        let rows = rows.collect();
-        Part { view, rows }
+    let tables = grouped(rows, |row| (view.main_of(row), row.get("topic")));
+    let tables = tables.into_iter().map(|rows| rows.into_iter().cloned());
+    let parts = tables.map(|rows| Part {
+        view,
+        rows: rows.collect(),
     });
     parts.collect()
+}
+
+/// The items with equal keys, in the order of the first of each.
+pub(crate) fn grouped<'a, T, K: Eq + Hash>(
+    items: &'a [T],
+    key: impl Fn(&'a T) -> K,
+) -> Vec<Vec<&'a T>> {
+    let mut groups = items.iter().into_group_map_by(|item| key(item));
+    let keys = items.iter().map(key);
+    // a group is removed for the first of its items only
+    keys.filter_map(|key| groups.remove(&key)).collect()
 }
 
 /// The cells of a table.
@@ -156,23 +168,9 @@ impl Part {
         keys.split(' ').filter(has).collect()
     }
 
-    /// The first row of each subject, and all of them, which differ in the implementation and
-    /// `across`.
-    fn subjects(&self) -> Vec<(&Row, Vec<&Row>)> {
-        let without = ["impl", self.view.across];
-        let mut rows = self
-            .rows
-            .iter()
-            .into_group_map_by(|row| row.subject(&without));
-        let firsts = self.rows.iter().unique_by(|row| row.subject(&without));
-        firsts
-            .map(|first| {
-                (
-                    first,
-                    rows.remove(&first.subject(&without)).unwrap_or_default(),
-                )
-            })
-            .collect()
+    /// The rows of each subject, which differ in the implementation and `across`.
+    fn subjects(&self) -> Vec<Vec<&Row>> {
+        grouped(&self.rows, |row| row.subject(&["impl", self.view.across]))
     }
 
     /// The table with labels of `keys`, of which the first `folded` form a heading.
@@ -206,7 +204,7 @@ impl Part {
         head.extend(side.iter().map(|key| title(key)));
 
         let mut lines = vec![(String::new(), head)];
-        for (first, rows) in self.subjects() {
+        for rows in self.subjects() {
             let in_column = |column: &Value| {
                 let is = |row: &&&Row| row.get(across) == Some(column);
                 rows.iter().find(is).copied()
@@ -218,12 +216,12 @@ impl Part {
                 let value = in_column(column).and_then(|row| row.get(key));
                 value.map_or_else(|| "–".to_owned(), |value| shown(key, value))
             };
-            let mut line = labels(keys, &|key| cell(first, key));
+            let mut line = labels(keys, &|key| cell(rows[0], key));
             line.extend(columns.iter().map(|column| of(self.main(), column)));
             line.extend(once.iter().map(|key| of(key, &columns[0])));
             let of_all = |key: &&str| columns.iter().map(|column| of(key, column)).join(" / ");
             line.extend(side.iter().map(of_all));
-            lines.push((phrases(first, folded), line));
+            lines.push((phrases(rows[0], folded), line));
         }
         Table {
             labels: labels_len,
@@ -235,7 +233,7 @@ impl Part {
     pub(crate) fn detail(&self, style: Style) -> String {
         let keys = self.varying(&["bench", "impl", self.view.across]);
         let mut text = wrapped(&self.heading()) + "\n";
-        for (first, rows) in self.subjects() {
+        for rows in self.subjects() {
             let figures = rows.iter().flat_map(|row| row.figures()).unique();
             // the main figure first, and each with its spread
             let figures = figures
@@ -256,7 +254,7 @@ impl Part {
                 let line = [title(key)].into_iter().chain(rows.iter().map(value));
                 lines.push((String::new(), line.collect()));
             }
-            let (table, heading) = (Table { labels: 1, lines }, phrases(first, &keys));
+            let (table, heading) = (Table { labels: 1, lines }, phrases(rows[0], &keys));
             text += &format!("\n{}\n\n{}", wrapped(&heading), table.text(style));
         }
         text

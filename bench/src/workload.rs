@@ -1,5 +1,5 @@
-//! The work to compare: one trait for each kind, which implementations of TLS and the limits
-//! implement, and the parameters and inputs.
+//! The work to compare: its parameters and inputs, and the traits of work that implementations of
+//! TLS and the limits have in common.
 
 mod bulk;
 pub(crate) mod certificates;

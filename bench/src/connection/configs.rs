@@ -5,7 +5,6 @@ use std::sync::Arc;
 use pki_types::CertificateDer;
 use tls::client::{Resumption, Tls12Resumption};
 use tls::crypto::GetRandomFailed;
-use tls::server::danger::ClientCertVerifier;
 use tls::server::{
     NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, WebPkiClientVerifier,
 };
@@ -41,48 +40,51 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     let client = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[version])?
         .with_root_certificates(only(&of_server.ca)?);
-    let mut client = match &scenario.client {
-        Some(identity) => {
-            client.with_client_auth_cert(identity.chain.clone(), identity.key.clone_key())?
+    let (mut client, verifier) = match scenario.client.as_deref() {
+        None => (
+            client.with_no_client_auth(),
+            WebPkiClientVerifier::no_client_auth(),
+        ),
+        Some(Identity { chain, key, ca }) => {
+            let roots = Arc::new(only(ca)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
+            let client = client.with_client_auth_cert(chain.clone(), key.clone_key())?;
+            (client, verifier.build()?)
         }
-        None => client.with_no_client_auth(),
     };
     client.max_fragment_size = scenario.max_fragment_size;
 
-    let verifier: Arc<dyn ClientCertVerifier> = match &scenario.client {
-        Some(identity) => {
-            let roots = Arc::new(only(&identity.ca)?);
-            WebPkiClientVerifier::builder_with_provider(roots, provider.clone()).build()?
-        }
-        None => WebPkiClientVerifier::no_client_auth(),
-    };
     let mut server = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[version])?
         .with_client_cert_verifier(verifier)
         .with_single_cert(of_server.chain.clone(), of_server.key.clone_key())?;
     server.max_fragment_size = scenario.max_fragment_size;
 
-    client.resumption = match scenario.sessions {
-        Sessions::Default => client.resumption,
-        Sessions::Nothing | Sessions::Unused => Resumption::disabled(),
-        Sessions::Stored => Resumption::in_memory_sessions(scenario.kept)
-            .tls12_resumption(Tls12Resumption::SessionIdOnly),
-        Sessions::Tickets | Sessions::RotatedTickets => {
-            Resumption::in_memory_sessions(scenario.kept)
-        }
-    };
+    let in_memory = || Resumption::in_memory_sessions(scenario.kept);
+    let cache = || ServerSessionMemoryCache::new(scenario.kept);
     match scenario.sessions {
         Sessions::Default => {}
-        Sessions::Unused | Sessions::Stored => {
-            server.session_storage = ServerSessionMemoryCache::new(scenario.kept);
+        Sessions::Nothing => {
+            client.resumption = Resumption::disabled();
+            server.session_storage = Arc::new(NoServerSessionStorage {});
+            server.send_tls13_tickets = 0;
         }
-        _ => server.session_storage = Arc::new(NoServerSessionStorage {}),
-    }
-    match scenario.sessions {
-        Sessions::Nothing => server.send_tls13_tickets = 0,
-        Sessions::Tickets => server.ticketer = dialect::ticketer(scenario.provider),
-        Sessions::RotatedTickets => server.ticketer = rotated(scenario.provider)?,
-        _ => {}
+        Sessions::Unused => {
+            client.resumption = Resumption::disabled();
+            server.session_storage = cache();
+        }
+        Sessions::Stored => {
+            client.resumption = in_memory().tls12_resumption(Tls12Resumption::SessionIdOnly);
+            server.session_storage = cache();
+        }
+        Sessions::Tickets | Sessions::RotatedTickets => {
+            client.resumption = in_memory();
+            server.session_storage = Arc::new(NoServerSessionStorage {});
+            server.ticketer = match scenario.sessions {
+                Sessions::RotatedTickets => rotated(scenario.provider)?,
+                _ => dialect::ticketer(scenario.provider),
+            };
+        }
     }
     if let Some(tickets) = scenario.tickets {
         server.send_tls13_tickets = tickets;

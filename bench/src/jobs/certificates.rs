@@ -10,7 +10,7 @@ use itertools::{Itertools, izip};
 use rustls::certificates::Certificate;
 
 use super::handshake::{BUILDS, Build};
-use super::job::{Entry, Job, Run, Steps, both};
+use super::job::{Both, Entry, Job, Run, Steps, both};
 use crate::choices::{Choice, KeyType, Provider, Role, Version};
 use crate::measure::{Contender, Work};
 use crate::row::Row;
@@ -88,7 +88,7 @@ const OPEN_CONNECTIONS: usize = 4;
 
 type HeapBytes = fn(&Scenario, &[Arc<Identity>], usize) -> Result<i64>;
 
-const HEAP_BYTES: [(&str, HeapBytes); 2] = both!(certificates::sessions_heap_bytes);
+const HEAP_BYTES: Both<HeapBytes> = both!(certificates::sessions_heap_bytes);
 
 /// All pieces of work with one provider, and their rows so far.
 struct Comparison<'a> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use itertools::iproduct;
 
-use super::job::{Entry, Job, Run, Steps, both};
+use super::job::{Both, Entry, Job, Run, Steps, both};
 use crate::arguments::in_range;
 use crate::choices::{
     Choice, Cipher, ClientAuth, Group, KeyType, Role, Several, Threads, Verification, Version,
@@ -88,7 +88,7 @@ pub(crate) struct Handshake {
 pub(crate) type Build = fn(&Scenario) -> Result<Box<dyn Handshakes>>;
 
 /// The handshakes of both implementations.
-pub(crate) const BUILDS: [(&str, Build); 2] = both!(handshake::handshakes);
+pub(crate) const BUILDS: Both<Build> = both!(handshake::handshakes);
 
 impl Job for Handshake {
     fn threads(&self) -> &[usize] {

@@ -24,7 +24,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The job `J`, whose tables have one of the figures `main`, those in `side_by_side` and those in
+    /// The job `J`. Its tables have one of the figures `main`, those in `side_by_side` and those in
     /// `once`, as [`View`] describes.
     pub(super) const fn of<J: Job + Args + 'static>(
         name: &'static str,
@@ -111,7 +111,10 @@ impl Run {
     }
 }
 
-/// The function at a path in both implementations, with their names.
+/// A function of both implementations, with their names.
+pub(super) type Both<F> = [(&'static str, F); 2];
+
+/// The function at a path in both implementations.
 macro_rules! both {
     ($($path:ident)::+) => {
         [

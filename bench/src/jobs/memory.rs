@@ -6,7 +6,7 @@ use bench_allocator::count;
 use clap::Args;
 use itertools::iproduct;
 
-use super::job::{Entry, Job, Run, Steps, both};
+use super::job::{Both, Entry, Job, Run, Steps, both};
 use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Role};
 use crate::row::Row;
@@ -37,10 +37,10 @@ pub(super) const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
 /// Connects pairs.
 pub(super) type Connect = fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>;
 
-pub(super) const CONNECT: [(&str, Connect); 2] = both!(many_pairs::connect);
+pub(super) const CONNECT: Both<Connect> = both!(many_pairs::connect);
 
 /// Counts the allocations of a handshake.
-const HANDSHAKE_ALLOCATIONS: [(&str, fn(Api, &Scenario) -> Result<u64>); 2] =
+const HANDSHAKE_ALLOCATIONS: Both<fn(Api, &Scenario) -> Result<u64>> =
     both!(many_pairs::handshake_allocations);
 
 /// Heap bytes that dropping `pairs` frees, after 1 MiB each way if `used`.

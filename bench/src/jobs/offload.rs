@@ -24,7 +24,7 @@ use std::sync::Arc;
 use clap::Args;
 use itertools::{Itertools, iproduct};
 
-use super::job::{Entry, Job, Run, Steps, both};
+use super::job::{Both, Entry, Job, Run, Steps, both};
 use crate::arguments::in_range;
 use crate::choices::{KeyType, Version};
 use crate::row::Row;
@@ -70,7 +70,7 @@ const ROUNDS: f64 = 5.0;
 const SECONDS: f64 = 1.0;
 const FEWEST_SECONDS: f64 = 0.05;
 
-const BUILDS: [(&str, fn(&Scenario, &Setup) -> Result<Service>); 2] = both!(offload::service);
+const BUILDS: Both<fn(&Scenario, &Setup) -> Result<Service>> = both!(offload::service);
 
 impl Job for Offload {
     fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {

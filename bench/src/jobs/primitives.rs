@@ -18,7 +18,8 @@ pub(super) const ENTRY: Entry = {
     entry
 };
 
-/// The cryptographic operations of handshakes and records, called in the provider's library directly
+/// The cryptographic operations of handshakes and records, called in the provider's library
+/// directly
 #[derive(Args)]
 pub(crate) struct Primitives {
     /// Run only the operations whose name contains this

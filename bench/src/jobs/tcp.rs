@@ -3,7 +3,7 @@
 use clap::Args;
 use itertools::iproduct;
 
-use super::job::{Entry, Job, Run, Steps, both};
+use super::job::{Both, Entry, Job, Run, Steps, both};
 use crate::arguments::{Connection, in_range};
 use crate::measure::{Contender, Work};
 use crate::row::Row;
@@ -36,7 +36,7 @@ pub(crate) struct Tcp {
 
 /// This library first, upstream second. The parts are the time, the processor time and the system
 /// calls.
-const BUILDS: [(&str, fn(&Scenario, Transfer) -> Result<Contender<3>>); 2] = both!(tcp::transfer);
+const BUILDS: Both<fn(&Scenario, Transfer) -> Result<Contender<3>>> = both!(tcp::transfer);
 
 impl Job for Tcp {
     fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {

@@ -146,8 +146,8 @@ impl Handshake<'_> {
         self.all.push(Primitive::Exchange(group, self.role));
     }
 
-    /// Verifies the peer's chain and signature, and signs. `lens` are those of the bytes that client
-    /// and server sign.
+    /// Verifies the peer's chain and signature, and signs. `lens` are those of the bytes that
+    /// client and server sign.
     fn authenticate(&mut self, lens: [usize; 2]) {
         let Scenario {
             key_type,
