@@ -89,7 +89,7 @@ pub(crate) fn connections(
     }))
 }
 
-/// Has `clients` make full handshakes in turns, until the server has stored `sessions` sessions.
+/// Lets `clients` make full handshakes in turns, until the server has stored `sessions` sessions.
 /// Returns the heap bytes that the server holds for them after all connections are closed.
 pub(crate) fn sessions_heap_bytes(
     scenario: &Scenario,

@@ -6,7 +6,6 @@ use aws_lc_rs as lib;
 use harness::peers::pairs::Result;
 use lib::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey, X25519};
 use lib::kem::{self, DecapsulationKey, EncapsulationKey};
-use lib::rand::SystemRandom;
 use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
 
 use super::aead::Inputs;
@@ -48,26 +47,19 @@ fn seal(
         .map_err(refused)
 }
 
-/// A key pair on the curve of the hybrid group.
-fn x25519() -> Result<(EphemeralPrivateKey, agreement::PublicKey)> {
-    let private = EphemeralPrivateKey::generate(&X25519, &SystemRandom::new()).map_err(refused)?;
-    let public = private.compute_public_key().map_err(refused)?;
-    Ok((private, public))
-}
-
 fn hybrid_share() -> Result<Operation> {
     Ok(repeated(move || {
-        black_box(x25519()?);
+        black_box(library::key_pair(&X25519)?);
         encapsulation_key(&decapsulation_key()?)
     }))
 }
 
 /// The client generates and decapsulates, the server encapsulates.
 fn hybrid_exchange(role: Role) -> Result<Operation> {
-    let (_, peer) = x25519()?;
+    let (_, peer) = library::key_pair(&X25519)?;
     let theirs = encapsulation_key(&decapsulation_key()?)?;
     Ok(Box::new(move || {
-        let (private, public) = x25519()?;
+        let (private, public) = library::key_pair(&X25519)?;
         black_box(public);
         agree(private, &X25519, peer.as_ref())?;
         match role {

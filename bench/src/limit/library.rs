@@ -55,18 +55,17 @@ fn curve(group: Group) -> Option<&'static agreement::Algorithm> {
 }
 
 fn share(group: Group) -> Result<Operation> {
-    let Some(curve) = curve(group) else {
-        return hybrid_share();
-    };
-    let random = SystemRandom::new();
-    Ok(repeated(move || key_pair(curve, &random)))
+    match curve(group) {
+        Some(curve) => Ok(repeated(move || key_pair(curve))),
+        None => hybrid_share(),
+    }
 }
 
-fn key_pair(
+pub(super) fn key_pair(
     curve: &'static agreement::Algorithm,
-    random: &SystemRandom,
 ) -> Result<(agreement::EphemeralPrivateKey, agreement::PublicKey)> {
-    let private = agreement::EphemeralPrivateKey::generate(curve, random).map_err(refused)?;
+    let random = SystemRandom::new();
+    let private = agreement::EphemeralPrivateKey::generate(curve, &random).map_err(refused)?;
     let public = private.compute_public_key().map_err(refused)?;
     Ok((private, public))
 }
@@ -76,10 +75,9 @@ fn exchange(group: Group, role: Role) -> Result<Operation> {
     let Some(curve) = curve(group) else {
         return hybrid_exchange(role);
     };
-    let random = SystemRandom::new();
-    let (_, peer) = key_pair(curve, &random)?;
+    let (_, peer) = key_pair(curve)?;
     Ok(Box::new(move || {
-        let (private, public) = key_pair(curve, &random)?;
+        let (private, public) = key_pair(curve)?;
         black_box(public);
         agree(private, curve, peer.as_ref())
     }))
@@ -90,36 +88,38 @@ type Signer = Box<dyn Fn(&[u8]) -> Result<Vec<u8>>>;
 
 /// Returns a signer with a key of `key_type`, and its public key.
 fn signer(key_type: KeyType) -> Result<(Signer, Vec<u8>)> {
-    let (key, random) = (key_type.identities().server.key(), SystemRandom::new());
+    let key = key_type.identities().server.key();
     let der = key.secret_der();
-    let algorithm = match key_type {
-        KeyType::EcdsaP256 => &signature::ECDSA_P256_SHA256_ASN1_SIGNING,
-        KeyType::EcdsaP384 => &signature::ECDSA_P384_SHA384_ASN1_SIGNING,
+    let ecdsa = |algorithm| -> Result<(Signer, Vec<u8>)> {
+        let key = ecdsa_key(algorithm, der)?;
+        let public = key.public_key().as_ref().to_vec();
+        let sign = move |message: &[u8]| {
+            let signature = key.sign(&SystemRandom::new(), message);
+            Ok(signature.map_err(refused)?.as_ref().to_vec())
+        };
+        Ok((Box::new(sign), public))
+    };
+    match key_type {
+        KeyType::EcdsaP256 => ecdsa(&signature::ECDSA_P256_SHA256_ASN1_SIGNING),
+        KeyType::EcdsaP384 => ecdsa(&signature::ECDSA_P384_SHA384_ASN1_SIGNING),
+        KeyType::EcdsaP521 => Err(refused(())),
         KeyType::Ed25519 => {
             let key = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(refused)?;
             let public = key.public_key().as_ref().to_vec();
             let sign = move |message: &[u8]| Ok(key.sign(message).as_ref().to_vec());
-            return Ok((Box::new(sign), public));
+            Ok((Box::new(sign), public))
         }
         KeyType::Rsa2048 => {
             let key = RsaKeyPair::from_pkcs8(der).map_err(refused)?;
             let public = key.public_key().as_ref().to_vec();
             let sign = move |message: &[u8]| {
-                let mut signature = vec![0; RSA_2048_LEN];
+                let (random, mut signature) = (SystemRandom::new(), vec![0; RSA_2048_LEN]);
                 let signed = key.sign(&signature::RSA_PSS_SHA256, &random, message, &mut signature);
                 signed.map(|()| signature).map_err(refused)
             };
-            return Ok((Box::new(sign), public));
+            Ok((Box::new(sign), public))
         }
-        KeyType::EcdsaP521 => return Err(refused(())),
-    };
-    let key = ecdsa_key(algorithm, der)?;
-    let public = key.public_key().as_ref().to_vec();
-    let sign = move |message: &[u8]| {
-        let signature = key.sign(&random, message).map_err(refused)?;
-        Ok(signature.as_ref().to_vec())
-    };
-    Ok((Box::new(sign), public))
+    }
 }
 
 /// The length of a signature by a 2048-bit key.

@@ -144,11 +144,9 @@ impl Stretch {
     }
 
     /// Returns the next piece, one step long.
-    pub(crate) fn step(&mut self) -> &mut [u8] {
-        let step = self.step;
+    pub(crate) fn step(&mut self) -> &[u8] {
         self.rest();
-        self.next += step;
-        &mut self.bytes[self.last..self.next]
+        self.take(self.step)
     }
 
     /// Ends the next piece after `len` bytes of [`Self::rest`]; returns it.
@@ -263,7 +261,7 @@ impl<P: Transfers> Workload for Send<P> {
 
     fn run(&mut self) -> Result<()> {
         for _ in 0..self.writes {
-            let plaintext = black_box(&*self.plaintext.step());
+            let plaintext = black_box(self.plaintext.step());
             let used = self.pair.send(plaintext, self.out.rest())?;
             black_box(self.out.take(used));
         }
