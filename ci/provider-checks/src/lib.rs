@@ -4,7 +4,7 @@
 //! A provider calls them from its unit tests, which can access its private types. A failed check
 //! panics.
 
-pub use aead::{check_aead, check_increasing_nonces};
+pub use aead::{check_aead, check_increasing_nonces, check_packet_protection};
 pub use hash::check_sha256_and_sha384;
 pub use hpke::{check_hpke, check_hpke_rejects_zeros};
 pub use provider::{check_approval, check_groups, check_random};

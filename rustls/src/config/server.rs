@@ -26,7 +26,7 @@ use crate::config::versions::SupportedProtocolVersion;
 use crate::error::Error;
 use crate::msgs::certificate_request::CertificateRequest;
 #[cfg(feature = "std")]
-use crate::providers::default_provider;
+use crate::providers::{default_provider, try_default_provider};
 #[cfg(feature = "std")]
 use crate::time_provider::DefaultTimeProvider;
 use crate::time_provider::TimeProvider;
@@ -169,13 +169,26 @@ impl ServerConfig {
     ///
     /// # Panics
     ///
-    /// - if no default is installed, and the features select none or several, or include
-    ///   `custom-provider`;
-    /// - if the provider does not support the default versions. Use
-    ///   [`builder_with_provider`](Self::builder_with_provider) to get an error instead.
+    /// - if no default is installed, and the features select none, or include `custom-provider`;
+    /// - if the provider does not support the default versions.
+    ///
+    /// [`try_builder`](Self::try_builder) returns errors instead.
     #[cfg(feature = "std")]
     pub fn builder() -> ConfigBuilder<Self, WantsVerifier> {
         Self::builder_with_protocol_versions(crate::config::versions::DEFAULT_VERSIONS)
+    }
+
+    /// Like [`builder`](Self::builder), but returns an error where that panics: use it if the
+    /// features of this crate, and with them the default provider, are not yours to choose.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] if there is no default provider and the crate features select
+    /// none, or if the default provider supports none of the default versions.
+    #[cfg(feature = "std")]
+    pub fn try_builder() -> Result<ConfigBuilder<Self, WantsVerifier>, Error> {
+        Self::builder_with_provider(try_default_provider()?.clone())
+            .with_safe_default_protocol_versions()
     }
 
     /// Starts building a configuration with the process-wide default [`CryptoProvider`] and these

@@ -172,7 +172,7 @@ fn sending(script: Script, typ: HandshakeType, sent: &[u8]) -> Script {
     let sent = sent.to_vec();
     Script {
         corrupt: Arc::new(move |_, message| {
-            if message[0] == typ.into() {
+            if message[0] == u8::from(typ) {
                 message.clone_from(&sent);
             }
         }),

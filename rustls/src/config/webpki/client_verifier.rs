@@ -48,7 +48,7 @@ impl WebPkiClientVerifier {
     ///
     /// # Panics
     ///
-    /// Panics if there is no default provider and the crate features do not select exactly one,
+    /// Panics if there is no default provider and the crate features select none,
     /// like [`ServerConfig::builder`](crate::ServerConfig::builder).
     pub fn builder(roots: Arc<RootCertStore>) -> ClientCertVerifierBuilder {
         Self::builder_with_provider(roots, default_provider().clone())

@@ -33,7 +33,7 @@ impl WebPkiServerVerifier {
     ///
     /// # Panics
     ///
-    /// Panics if there is no default provider and the crate features do not select exactly one,
+    /// Panics if there is no default provider and the crate features select none,
     /// like [`ClientConfig::builder`](crate::ClientConfig::builder).
     pub fn builder(roots: Arc<RootCertStore>) -> ServerCertVerifierBuilder {
         Self::builder_with_provider(roots, default_provider().clone())

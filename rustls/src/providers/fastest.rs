@@ -1,0 +1,272 @@
+//! The provider made of the fastest parts of both libraries: feature `fastest`.
+//!
+//! No library is the fastest everywhere. This provider takes each primitive from the one that is,
+//! on the processor where the program runs:
+//!
+//! | primitive | library | `bench primitives` |
+//! |---|---|---|
+//! | AES-GCM | aws-lc-rs; ring on x86-64 with VAES but without AVX-512 | `seal`, `open` with AES |
+//! | ChaCha20-Poly1305 | aws-lc-rs | `seal`, `open` with ChaCha20 |
+//! | SHA-256, SHA-384, their HMAC, HKDF and the PRF | ring | `hash`, `hmac` |
+//! | key exchange, signatures, HPKE, randomness, tickets | aws-lc-rs | the others |
+//!
+//! Processors with VAES but without AVX-512 are AMD's Zen 3 and Intel's for clients since Alder
+//! Lake: aws-lc has no code for them, and ring is twice as fast. Elsewhere aws-lc-rs is as fast or
+//! faster, and encrypts without a copy. An operation of its HMAC costs half as much again as ring's.
+//!
+//! The choice depends on nothing but the processor's features, so it is the same on all machines of
+//! a kind. `Debug` of the provider prints it. Without `std`, the processor is unknown and AES-GCM
+//! is that of aws-lc-rs.
+//!
+//! All items have the names and types of those in [`aws_lc_rs`](mod@super::aws_lc_rs). Sessions and
+//! tickets of one provider can be resumed with another.
+//!
+//! With feature `fips`, this is [`aws_lc_rs`](mod@super::aws_lc_rs) and nothing else.
+
+use core::fmt;
+
+use rustls_core::crypto::{GetRandomFailed, SecureRandom};
+use rustls_core::provider::CryptoProvider;
+use rustls_core::suites::SupportedCipherSuite;
+#[cfg(feature = "std")]
+pub use rustls_provider_aws_lc::Ticketer;
+pub use rustls_provider_aws_lc::{
+    ALL_KX_GROUPS, DEFAULT_KX_GROUPS, SUPPORTED_SIG_ALGS, hpke, kx_group, sign,
+};
+
+use super::aws_lc_rs;
+
+/// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
+/// this module.
+pub fn default_provider() -> CryptoProvider {
+    CryptoProvider {
+        cipher_suites: DEFAULT_CIPHER_SUITES.to_vec(),
+        secure_random: &Random,
+        ..aws_lc_rs::default_provider()
+    }
+}
+
+/// The features of a processor by which the library of a primitive is chosen.
+#[derive(Clone, Copy, Debug, Default)]
+struct Processor {
+    /// x86-64 with VAES, VPCLMULQDQ and AVX2, which ring's fastest AES-GCM needs.
+    vaes: bool,
+    /// x86-64 with AVX-512 F, BW, DQ and VL, which aws-lc's fastest AES-GCM needs beside VAES.
+    avx512: bool,
+}
+
+impl Processor {
+    /// The processor that runs this program.
+    fn current() -> Self {
+        #[cfg(all(feature = "std", target_arch = "x86_64"))]
+        return Self {
+            vaes: std::is_x86_feature_detected!("vaes")
+                && std::is_x86_feature_detected!("vpclmulqdq")
+                && std::is_x86_feature_detected!("avx2"),
+            avx512: std::is_x86_feature_detected!("avx512f")
+                && std::is_x86_feature_detected!("avx512bw")
+                && std::is_x86_feature_detected!("avx512dq")
+                && std::is_x86_feature_detected!("avx512vl"),
+        };
+        #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+        Self::default()
+    }
+
+    fn ring_has_faster_aes_gcm(self) -> bool {
+        self.vaes && !self.avx512
+    }
+}
+
+fn ring_has_faster_aes_gcm() -> bool {
+    Processor::current().ring_has_faster_aes_gcm()
+}
+
+/// The randomness of aws-lc-rs. `Debug` prints the library of each primitive.
+struct Random;
+
+impl SecureRandom for Random {
+    fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
+        rustls_provider_aws_lc::Random.fill(buf)
+    }
+}
+
+impl fmt::Debug for Random {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let aes_gcm = if ring_has_faster_aes_gcm() {
+            "ring"
+        } else {
+            "aws-lc-rs"
+        };
+        write!(
+            f,
+            "Fastest {{ AES-GCM: {aes_gcm}, hash functions: ring, all else: aws-lc-rs }}"
+        )
+    }
+}
+
+/// The default cipher suites: [`ALL_CIPHER_SUITES`].
+pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = ALL_CIPHER_SUITES;
+
+/// All cipher suites, most preferred first.
+pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::ALL;
+
+/// The cipher suites.
+pub mod cipher_suite {
+    #[cfg(feature = "tls12")]
+    pub(super) use super::suites::ALL;
+    #[cfg(not(feature = "tls12"))]
+    pub(super) use super::suites::tls13_only::ALL;
+    #[cfg(not(feature = "tls12"))]
+    pub use super::suites::tls13_only::*;
+    #[cfg(feature = "tls12")]
+    #[allow(unreachable_pub)]
+    pub use super::suites::*;
+}
+
+mod suites {
+    //! The suites, made of parts of those of the libraries.
+
+    use rustls_core::blocks::Choice;
+    use rustls_core::crypto::cipher::{Tls12AeadAlgorithm, Tls13AeadAlgorithm};
+    use rustls_core::crypto::quic;
+    use rustls_core::suites::{
+        CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
+    };
+    use rustls_provider_aws_lc::cipher_suite as aws_lc;
+    use rustls_provider_ring::cipher_suite as ring;
+
+    use super::ring_has_faster_aes_gcm;
+
+    /// Suite `$name`: the AEAD of aws-lc-rs with the hash function of ring. `aes_gcm` instead of
+    /// `chacha` chooses the AEAD.
+    macro_rules! suite {
+        (tls13, chacha, $name:ident) => {
+            SupportedCipherSuite::Tls13(const { &tls13(&aws_lc::$name, &ring::$name) })
+        };
+        (tls13, aes_gcm, $name:ident) => {
+            SupportedCipherSuite::Tls13(
+                const {
+                    const AEAD: &Choice<dyn Tls13AeadAlgorithm> = &Choice::new(
+                        aws_lc::$name.tls13().unwrap().aead_alg,
+                        ring::$name.tls13().unwrap().aead_alg,
+                        ring_has_faster_aes_gcm,
+                    );
+                    const QUIC: &Choice<dyn quic::Algorithm> = &Choice::new(
+                        aws_lc::$name.tls13().unwrap().quic.unwrap(),
+                        ring::$name.tls13().unwrap().quic.unwrap(),
+                        ring_has_faster_aes_gcm,
+                    );
+                    &Tls13CipherSuite {
+                        aead_alg: AEAD,
+                        quic: Some(QUIC),
+                        ..tls13(&aws_lc::$name, &ring::$name)
+                    }
+                },
+            )
+        };
+        (tls12, chacha, $name:ident) => {
+            SupportedCipherSuite::Tls12(const { &tls12(&aws_lc::$name, &ring::$name) })
+        };
+        (tls12, aes_gcm, $name:ident) => {
+            SupportedCipherSuite::Tls12(
+                const {
+                    const AEAD: &Choice<dyn Tls12AeadAlgorithm> = &Choice::new(
+                        aws_lc::$name.tls12().unwrap().aead_alg,
+                        ring::$name.tls12().unwrap().aead_alg,
+                        ring_has_faster_aes_gcm,
+                    );
+                    &Tls12CipherSuite {
+                        aead_alg: AEAD,
+                        ..tls12(&aws_lc::$name, &ring::$name)
+                    }
+                },
+            )
+        };
+    }
+
+    const fn tls13(aead: &SupportedCipherSuite, hash: &SupportedCipherSuite) -> Tls13CipherSuite {
+        let (aead, hash) = (aead.tls13().unwrap(), hash.tls13().unwrap());
+        Tls13CipherSuite {
+            common: CipherSuiteCommon { ..hash.common },
+            hkdf_provider: hash.hkdf_provider,
+            aead_alg: aead.aead_alg,
+            quic: aead.quic,
+        }
+    }
+
+    const fn tls12(aead: &SupportedCipherSuite, hash: &SupportedCipherSuite) -> Tls12CipherSuite {
+        let (aead, hash) = (aead.tls12().unwrap(), hash.tls12().unwrap());
+        Tls12CipherSuite {
+            common: CipherSuiteCommon { ..hash.common },
+            prf_provider: hash.prf_provider,
+            ..*aead
+        }
+    }
+
+    rustls_core::cipher_suites! {
+        tls13 {
+            /// TLS_AES_256_GCM_SHA384 (0x1302).
+            TLS13_AES_256_GCM_SHA384 = suite!(tls13, aes_gcm, TLS13_AES_256_GCM_SHA384);
+
+            /// TLS_AES_128_GCM_SHA256 (0x1301).
+            TLS13_AES_128_GCM_SHA256 = suite!(tls13, aes_gcm, TLS13_AES_128_GCM_SHA256);
+
+            /// TLS_CHACHA20_POLY1305_SHA256 (0x1303).
+            TLS13_CHACHA20_POLY1305_SHA256 = suite!(tls13, chacha, TLS13_CHACHA20_POLY1305_SHA256);
+        }
+
+        tls12 {
+            /// TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 (0xC02C).
+            TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 =
+                suite!(tls12, aes_gcm, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384);
+
+            /// TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 (0xC02B).
+            TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 =
+                suite!(tls12, aes_gcm, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256);
+
+            /// TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 (0xCCA9).
+            TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 =
+                suite!(tls12, chacha, TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256);
+
+            /// TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 (0xC030).
+            TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 =
+                suite!(tls12, aes_gcm, TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384);
+
+            /// TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 (0xC02F).
+            TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 =
+                suite!(tls12, aes_gcm, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256);
+
+            /// TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 (0xCCA8).
+            TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 =
+                suite!(tls12, chacha, TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    #[test]
+    fn ring_encrypts_on_processors_with_vaes_but_without_avx512() {
+        for (vaes, avx512, expected) in [
+            (false, false, false), // AMD until Zen 2, Intel until Comet Lake; other architectures
+            (true, false, true),   // Zen 3, Alder Lake
+            (false, true, false),  // Skylake-X
+            (true, true, false),   // Zen 4, Ice Lake
+        ] {
+            let processor = Processor { vaes, avx512 };
+            assert_eq!(processor.ring_has_faster_aes_gcm(), expected, "{processor:?}");
+        }
+    }
+
+    #[test]
+    fn debug_names_the_library_of_each_primitive() {
+        let aes_gcm = if ring_has_faster_aes_gcm() { "ring" } else { "aws-lc-rs" };
+        let expected = format!("Fastest {{ AES-GCM: {aes_gcm}, hash functions: ring, all else: aws-lc-rs }}");
+        let text = format!("{:?}", default_provider());
+        assert!(text.contains(&expected), "{text}");
+    }
+}
