@@ -6,8 +6,10 @@ use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use rustls_core::blocks::{
     Aead, AeadAlgorithm, AeadError, Aes128Gcm, Aes256Gcm, BulkCipher, Chacha20Poly1305, Cipher,
-    HeaderMask, MASK_LEN, OpeningKey, PacketAlgorithm, SAMPLE_LEN, SealingKey, Tag,
+    HeaderMask, MASK_LEN, OpeningKey, PacketAlgorithm, SAMPLE_LEN, SealingKey, TAG_LEN, Tag,
+    split_tag,
 };
+use rustls_core::copy::copy;
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
 /// A cipher as aws-lc-rs names it.
@@ -15,6 +17,10 @@ pub(crate) trait LibraryCipher: Cipher {
     const AEAD: &'static aead::Algorithm;
     /// The cipher that protects QUIC's headers.
     const HEADER: &'static quic::Algorithm;
+
+    /// The maximum plaintext length in bytes that [`RecordKey`] copies to seal it together with the
+    /// trailer; `None` if the library seals a separate trailer at no cost.
+    const COPIED: Option<usize> = None;
 }
 
 impl LibraryCipher for Aes128Gcm {
@@ -30,19 +36,23 @@ impl LibraryCipher for Aes256Gcm {
 impl LibraryCipher for Chacha20Poly1305 {
     const AEAD: &'static aead::Algorithm = &aead::CHACHA20_POLY1305;
     const HEADER: &'static quic::Algorithm = &quic::CHACHA20;
+
+    /// A separate trailer costs 120 ns, as much as copying 8 KiB: sealing 64 bytes takes 290 ns
+    /// with one, and 165 without.
+    const COPIED: Option<usize> = Some(8192);
 }
 
 /// The cipher `C` over aws-lc-rs.
 pub(crate) struct AwsLc<C>(PhantomData<C>);
 
 impl<C: LibraryCipher> AeadAlgorithm for AwsLc<C> {
-    type SealingKey = Key;
+    type SealingKey = RecordKey<C>;
     type OpeningKey = Key;
 
     const CIPHER: BulkCipher = C::CIPHER;
 
-    fn sealing_key(key: &AeadKey) -> Key {
-        Key::new::<C>(key)
+    fn sealing_key(key: &AeadKey) -> RecordKey<C> {
+        RecordKey(Key::new::<C>(key), PhantomData)
     }
 
     fn opening_key(key: &AeadKey) -> Key {
@@ -84,7 +94,25 @@ pub(crate) fn to_library(nonce: Nonce) -> aead::Nonce {
     aead::Nonce::assume_unique_for_key(nonce.0)
 }
 
-impl SealingKey for Key {
+/// A key of the cipher `C` that seals records.
+pub(crate) struct RecordKey<C>(Key, PhantomData<C>);
+
+impl<C: LibraryCipher> RecordKey<C> {
+    fn seal_contiguous(
+        &self,
+        nonce: Nonce,
+        aad: &[u8],
+        plain_len: usize,
+        trailer: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), AeadError> {
+        let (text, tag) = split_tag(plain_len, trailer, out)?;
+        *tag = Aead::seal_in_place(&self.0, nonce, aad, text)?;
+        Ok(())
+    }
+}
+
+impl<C: LibraryCipher> SealingKey for RecordKey<C> {
     const OVERWRITES_OUTPUT: bool = true;
 
     #[inline]
@@ -96,10 +124,18 @@ impl SealingKey for Key {
         trailer: &[u8],
         out: &mut [u8],
     ) -> Result<(), AeadError> {
+        if C::COPIED.is_some_and(|longest| plain.len() <= longest) {
+            if out.len() != plain.len() + trailer.len() + TAG_LEN {
+                return Err(AeadError);
+            }
+            copy(plain, &mut out[..plain.len()]);
+            return self.seal_contiguous(nonce, aad, plain.len(), trailer, out);
+        }
         let (ciphertext, trailer_and_tag) =
             out.split_at_mut_checked(plain.len()).ok_or(AeadError)?;
         let (nonce, aad) = (to_library(nonce), Aad::from(aad));
         self.0
+            .0
             .seal_out_of_place_scatter(nonce, aad, plain, ciphertext, trailer, trailer_and_tag)
             .map_err(|_| AeadError)
     }
@@ -113,9 +149,13 @@ impl SealingKey for Key {
         trailer: &[u8],
         out: &mut [u8],
     ) -> Result<(), AeadError> {
+        if C::COPIED.is_some() {
+            return self.seal_contiguous(nonce, aad, plain_len, trailer, out);
+        }
         let (text, trailer_and_tag) = out.split_at_mut_checked(plain_len).ok_or(AeadError)?;
         let (nonce, aad) = (to_library(nonce), Aad::from(aad));
         self.0
+            .0
             .seal_in_place_scatter(nonce, aad, text, trailer, trailer_and_tag)
             .map_err(|_| AeadError)
     }

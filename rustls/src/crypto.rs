@@ -2,9 +2,9 @@
 //!
 //! A [`CryptoProvider`] supplies all the cryptography of a connection. Two are built in, each
 //! behind the crate feature of the same name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and
-//! [`ring`](mod@ring). Others are separate crates. Pass the provider to
-//! [`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider), or install
-//! a process-wide default with [`CryptoProvider::install_default`].
+//! [`ring`](mod@ring). With both, [`fastest`] combines them. Others are separate crates. Pass the
+//! provider to [`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider),
+//! or install a process-wide default with [`CryptoProvider::install_default`].
 //!
 //! The traits of this module document what a provider must implement. Bulk encryption differs from
 //! rustls 0.23: see [`cipher`]. [`blocks`] implements most of a provider, over small traits for a

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 
+#[cfg(feature = "std")]
 use rustls_core::error::Error;
 use rustls_core::provider::CryptoProvider;
 
@@ -48,6 +49,7 @@ pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
 }
 
 /// Like [`default_provider`], for callers that return errors.
+#[cfg(feature = "std")]
 pub(crate) fn try_default_provider() -> Result<&'static Arc<CryptoProvider>, Error> {
     find_default_provider().ok_or_else(|| Error::General(NO_DEFAULT_PROVIDER.trim().into()))
 }
