@@ -12,12 +12,15 @@
 //! - an AEAD and a hash function together: cipher suites ([`Tls13Suite`], [`Tls12Suite`]), and
 //!   their lists ([`cipher_suites!`](crate::cipher_suites));
 //! - [`Ecdh`], for Diffie-Hellman on a curve: key exchange ([`EcdhGroup`]);
+//! - [`Kem`], for ML-KEM: key exchange alone ([`KemGroup`]), and with a curve ([`HybridGroup`]);
 //! - [`HpkeDh`], for Diffie-Hellman with serialisable keys: HPKE, with an AEAD and a hash function
 //!   ([`HpkeBase`]);
 //! - [`KeyPair`], for private keys: signing keys from PKCS#8, SEC1 and PKCS#1 ([`KeyLoader`],
 //!   [`any_supported_type`]);
 //! - [`Aead`], for an AEAD with a shared key: protection of tickets ([`make_ticketer`]), and with
 //!   HKDF, tickets that any machine of a fleet opens ([`FleetTicketer`]).
+//!
+//! [`Choice`] combines the AEADs of two libraries, of which the processor decides.
 //!
 //! The provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
 //! algorithms that verify signatures, and the lists of what it offers, in order of preference.
@@ -30,6 +33,7 @@ pub use choice::Choice;
 pub use ecdh::{Curve, Ecdh, EcdhGroup};
 pub use hash::{Computation, HashFunction, Hashing};
 pub use hpke::{HpkeBase, HpkeDh, HpkeError};
+pub use kem::{HybridGroup, Kem, KemGroup, KemParameters};
 pub use signing::{
     KeyKind, KeyLoader, KeyPair, KeyRejected, any_ecdsa_type, any_eddsa_type, any_rsa_type,
     any_supported_type,
@@ -52,6 +56,7 @@ mod choice;
 mod ecdh;
 mod hash;
 mod hpke;
+mod kem;
 mod signing;
 mod suites;
 mod ticketer;
