@@ -33,6 +33,7 @@ pub mod cipher_suite;
 #[cfg(feature = "fips")]
 mod fips;
 mod hash;
+mod hmac;
 pub mod hpke;
 #[cfg(any(test, feature = "fips"))]
 mod key_derivation;
