@@ -4,7 +4,8 @@ use core::str::FromStr;
 
 pub(crate) use bench_allocator::Kind as Allocator;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-pub(crate) use harness::peers::configs::{KeyType, Provider};
+pub(crate) use harness::peers::configs::KeyType;
+use harness::peers::configs::Provider as Library;
 
 /// A closed set of values with names, on the command line and in results.
 pub(crate) trait Choice: Copy + PartialEq + Send + Sync + 'static {
@@ -57,6 +58,10 @@ choices! {
     /// The hash function of a cipher suite.
     Hash { Sha256 = "SHA-256", Sha384 = "SHA-384" }
 
+    /// A crypto provider. Upstream has no mixture of both libraries; what it is compared with is
+    /// upstream on aws-lc-rs.
+    Provider { AwsLc = "aws-lc-rs", Ring = "ring", Fastest = "fastest" }
+
     ClientAuth { No = "no", Yes = "yes" }
 
     /// The handshakes in which rustls-inplace verifies a peer's chain.
@@ -71,11 +76,14 @@ impl Choice for Allocator {
     }
 }
 
-impl Choice for Provider {
-    const ALL: &'static [Self] = &harness::peers::configs::PROVIDERS;
-
-    fn name(self) -> &'static str {
-        self.name()
+impl Provider {
+    /// The provider of the tests, which do not know the mixture: the library of its groups, keys
+    /// and tickets.
+    pub(crate) fn library(self) -> Library {
+        match self {
+            Self::AwsLc | Self::Fastest => Library::AwsLc,
+            Self::Ring => Library::Ring,
+        }
     }
 }
 
@@ -111,7 +119,7 @@ impl Hash {
 impl Group {
     /// True if `provider` supports this group in `version`: ring has no ML-KEM, TLS 1.2 no KEM.
     pub(crate) fn usable_with(self, provider: Provider, version: Version) -> bool {
-        self != Self::X25519MlKem768 || (provider, version) == (Provider::AwsLc, Version::Tls13)
+        self != Self::X25519MlKem768 || (provider != Provider::Ring && version == Version::Tls13)
     }
 }
 

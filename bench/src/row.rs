@@ -3,7 +3,7 @@
 use harness::peers::pairs::Result;
 use serde_json::{Map, Value};
 
-use crate::choices::{Allocator, Provider};
+use crate::choices::{Allocator, Choice, Provider};
 use crate::statistics::quantiles;
 
 /// The keys that say what was measured, in the order in which tables show them. All other keys are

@@ -108,7 +108,7 @@ fn rotated(provider: Provider) -> Result<Arc<dyn ProducesTickets>> {
         )))
     }
     let make = match provider {
-        Provider::AwsLc => || one(Provider::AwsLc),
+        Provider::AwsLc | Provider::Fastest => || one(Provider::AwsLc),
         Provider::Ring => || one(Provider::Ring),
     };
     Ok(Arc::new(TicketRotator::new(1, make)?))

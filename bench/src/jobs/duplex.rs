@@ -18,6 +18,7 @@ use itertools::{Itertools, iproduct, izip};
 
 use super::job::{Entry, Job, Run, Steps};
 use crate::arguments::{Connection, in_range};
+use crate::choices::Choice;
 use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::median;

@@ -26,7 +26,7 @@ use itertools::{Itertools, iproduct};
 
 use super::job::{Both, Entry, Job, Run, Steps, both};
 use crate::arguments::in_range;
-use crate::choices::{KeyType, Version};
+use crate::choices::{Choice, KeyType, Version};
 use crate::row::Row;
 use crate::statistics::{median, quantiles, ratio};
 use crate::workload::identities::Authority;

@@ -6,10 +6,11 @@ use itertools::Itertools;
 
 use super::job::{Entry, Job, Run, Steps};
 use crate::choices::Provider;
-use crate::limit;
+use crate::limit::Library;
 use crate::limit::primitive::Primitive;
 use crate::measure::{Contender, Repeated, Work};
 use crate::row::Row;
+use crate::statistics::median;
 use crate::workload::Result;
 
 pub(super) const ENTRY: Entry = {
@@ -58,20 +59,51 @@ fn providers(run: &Run, primitive: &Primitive) -> Vec<Provider> {
 
 fn measure(run: &Run, primitive: &Primitive) -> Result<Vec<Row>> {
     let providers = providers(run, primitive);
+    let libraries = providers.iter().map(|it| Library::of(*it, primitive));
+    let libraries: Vec<_> = libraries.unique().collect();
     let build = || {
-        let operations = providers
-            .iter()
-            .map(|provider| limit::operation(*provider, primitive));
+        let operations = libraries.iter().map(|library| library.operation(primitive));
         operations
             .map(|built| Ok(Box::new(Repeated::new(built?)?) as Contender<1>))
             .collect()
     };
     let (name, multiplier) = (primitive.to_string(), SHARE * run.common.multiplier);
-    let rates = Work::new(&build, providers.len(), multiplier, &name).interleaved()?;
-    let rows = providers.iter().zip(rates).map(|(provider, [rates])| {
-        let times = rates.iter().map(|rate| 1e9 / rate).collect_vec();
+    let rates = Work::new(&build, libraries.len(), multiplier, &name).interleaved()?;
+    let times = rates
+        .iter()
+        .map(|[rates]| rates.iter().map(|rate| 1e9 / rate).collect_vec());
+    let times: Vec<_> = libraries.into_iter().zip(times).collect();
+    warn(primitive, &times);
+    let rows = providers.iter().map(|provider| {
+        let library = Library::of(*provider, primitive);
+        let (_, times) = times
+            .iter()
+            .find(|(it, _)| *it == library)
+            .expect("measured");
         let row = run.row("limit", *provider).with("primitive", &name[..]);
-        row.median("ns_per_op", &times, 1.0)
+        row.median("ns_per_op", times, 1.0)
     });
     rows.collect()
+}
+
+/// Warns if the library that the fastest provider takes is more than 5 % slower than another one.
+fn warn(primitive: &Primitive, times: &[(Library, Vec<f64>)]) {
+    let taken = Library::of(Provider::Fastest, primitive);
+    let of = |library| {
+        let (_, times) = times.iter().find(|(it, _)| *it == library)?;
+        median(times)
+    };
+    let other = if taken == Library::Ring {
+        Library::AwsLc
+    } else {
+        Library::Ring
+    };
+    if let (Some(taken_ns), Some(other_ns)) = (of(taken), of(other)) {
+        if taken_ns > 1.05 * other_ns {
+            let (taken, other) = (taken.name(), other.name());
+            eprintln!(
+                "{primitive}: `fastest` takes {taken}, with {taken_ns:.0} ns. {other} takes {other_ns:.0}."
+            );
+        }
+    }
 }

@@ -5,6 +5,7 @@ use itertools::iproduct;
 
 use super::job::{Both, Entry, Job, Run, Steps, both};
 use crate::arguments::{Connection, in_range};
+use crate::choices::Choice;
 use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::ratio;

@@ -5,6 +5,7 @@ use core::hint::black_box;
 
 use harness::peers::pairs::{Error, Result};
 
+use super::Library;
 use crate::choices::{Choice, Cipher, Group, Hash, KeyType, Provider, Role, Version};
 use crate::measure::Operation;
 
@@ -54,10 +55,10 @@ impl Primitive {
         }
         for &cipher in Cipher::ALL {
             all.push(Self::AeadKey(cipher));
-            for len in [64, 1024, 16384] {
+            for len in [64, 1024, 1400, 16384] {
                 all.extend([Self::Seal(cipher, len), Self::Open(cipher, len)]);
             }
-            all.push(Self::SealApart(cipher, 16384));
+            all.extend([1400, 16384].map(|len| Self::SealApart(cipher, len)));
         }
         all
     }
@@ -67,7 +68,7 @@ impl Primitive {
             Self::Share(group) | Self::Exchange(group, _) => {
                 group.usable_with(provider, Version::Tls13)
             }
-            Self::SealApart(..) => provider == Provider::AwsLc,
+            Self::SealApart(..) => Library::of(provider, self) == Library::AwsLc,
             _ => true,
         }
     }

@@ -15,15 +15,19 @@ use crate::workload::Scenario;
 use crate::workload::offload::Pool;
 
 pub(super) fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
-    provider.this()
+    let mut crypto = provider.library().this();
+    if provider == Provider::Fastest {
+        crypto.cipher_suites = tls::crypto::fastest::default_provider().cipher_suites;
+    }
+    crypto
 }
 
 pub(super) fn all_groups(provider: Provider) -> Vec<&'static dyn tls::crypto::SupportedKxGroup> {
-    provider.this_groups()
+    provider.library().this_groups()
 }
 
 pub(super) fn ticketer(provider: Provider) -> Arc<dyn tls::server::ProducesTickets> {
-    provider.this_ticketer()
+    provider.library().this_ticketer()
 }
 
 /// Turns off the caches of peers' certificates that `scenario` does without.

@@ -12,15 +12,15 @@ use crate::workload::Scenario;
 use crate::workload::offload::Pool;
 
 pub(super) fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
-    provider.upstream()
+    provider.library().upstream()
 }
 
 pub(super) fn all_groups(provider: Provider) -> Vec<&'static dyn tls::crypto::SupportedKxGroup> {
-    provider.upstream_groups()
+    provider.library().upstream_groups()
 }
 
 pub(super) fn ticketer(provider: Provider) -> Arc<dyn tls::server::ProducesTickets> {
-    provider.upstream_ticketer()
+    provider.library().upstream_ticketer()
 }
 
 /// Does nothing: upstream shares no certificates.
