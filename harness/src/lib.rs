@@ -56,6 +56,14 @@ macro_rules! listed {
     };
 }
 
+/// Makes an array of cases: a description and the values of each, as in `"what": value, value;`.
+#[macro_export]
+macro_rules! table {
+    ($($what:literal: $($value:expr),+;)*) => {
+        [$(($what, $($value),+)),*]
+    };
+}
+
 pub mod manual;
 pub mod operations;
 pub mod peers;

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use pki_types::CertificateDer;
+
 use super::tls;
 use super::tls::crypto::CryptoProvider;
 use super::tls::server::WebPkiClientVerifier;
 use super::tls::version::{TLS12, TLS13};
 use crate::peers::configs::{ClientAuth, KeyType, Provider, Versions};
+use crate::wire::client_hello::{P256, X25519};
 
 pub fn roots(key_type: KeyType) -> Arc<tls::RootCertStore> {
     let mut roots = tls::RootCertStore::empty();
@@ -52,6 +55,33 @@ pub fn client_of(
     config.cert_decompressors.clear();
     super::prepare_client(&mut config, roots(key_type));
     config
+}
+
+/// A client of the scripted server with this certificate.
+pub fn client_trusting(
+    certificate: &CertificateDer<'static>,
+    versions: Versions,
+    provider: CryptoProvider,
+) -> tls::ClientConfig {
+    let mut roots = tls::RootCertStore::empty();
+    roots.add(certificate.clone()).unwrap();
+    tls::ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
+
+/// The provider with X25519 and secp256r1 only, so that a script can name another group.
+pub fn with_few_groups(mut provider: CryptoProvider) -> CryptoProvider {
+    let place = |name| {
+        [X25519, P256]
+            .iter()
+            .position(|few| *few == u16::from(name))
+    };
+    provider.kx_groups.retain(|it| place(it.name()).is_some());
+    provider.kx_groups.sort_by_key(|it| place(it.name()));
+    provider
 }
 
 /// A server with only TLS 1.3.

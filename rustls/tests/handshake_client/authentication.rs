@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex};
 use harness::peers::callbacks::this::ClientKey;
 use harness::peers::configs::Versions;
 use harness::peers::endpoints::Endpoint;
-use harness::scripted::{Extension, Outcome, Script, bytes};
+use harness::scripted::{Outcome, Script, bytes};
+use harness::table;
 use harness::verifiers::this::Verifier;
-use harness::wire;
-use rustls::{
-    AlertDescription as Alert, CertificateError, ContentType, Error, InvalidMessage,
-    PeerIncompatible, PeerMisbehaved, SignatureScheme,
-};
+use harness::wire::{self, vector};
+use rustls::CertificateError::{BadEncoding, BadSignature, UnknownIssuer};
+use rustls::PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
+use rustls::PeerMisbehaved::*;
+use rustls::{AlertDescription as Alert, ContentType, Error, InvalidMessage, SignatureScheme};
 
 use crate::handshake_client::clients::{Recorded, config, our_client, provider};
 use crate::handshake_client::{
@@ -25,89 +26,61 @@ fn request(change: impl FnOnce(&mut Script)) -> Script {
 }
 
 #[test]
-fn a_request_has_no_context_during_the_handshake() {
+fn a_request_has_no_context_and_names_schemes_for_certificate_verify() {
     let peers = Peers::new();
-    peers.both_accept(&Script::with_request());
-    peers.both_refuse(
-        &request(|script| script.request_context = vec![1]),
-        undecodable(InvalidMessage::InvalidCertRequest),
-    );
-}
-
-#[test]
-fn a_request_names_schemes_for_certificate_verify() {
-    let peers = Peers::new();
-    let none_in_common = PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
-    // the extension is mandatory
-    peers.both_refuse_alerting(
-        &request(|script| script.request_extensions = vec![]),
-        refused(none_in_common.clone(), Alert::MissingExtension),
-        Alert::HandshakeFailure,
-    );
+    let with_context = request(|script| script.request_context = vec![1]);
+    let with = |extensions| request(|script| script.request_extensions = extensions);
+    let schemes = |schemes: &[u8]| with(vec![bytes(13, &vector(2, schemes))]);
+    peers.both_accept([Script::with_request(), schemes(&[0x12, 0x34])]);
+    let none_in_common = || NoCertificateRequestSignatureSchemesInCommon;
     // RSASSA-PKCS1-v1_5 with SHA-256 and SHA-1
-    peers.both_refuse(
-        &request(|script| script.request_extensions = vec![bytes(13, &[0, 4, 4, 1, 2, 1])]),
-        refused(none_in_common, Alert::HandshakeFailure),
-    );
-    peers.both_refuse(
-        &request(|script| script.request_extensions = vec![bytes(13, &[0, 0])]),
-        undecodable(InvalidMessage::NoSignatureSchemes),
-    );
-    // an unknown scheme
-    peers.both_accept(&request(|script| {
-        script.request_extensions = vec![bytes(13, &[0, 2, 0x12, 0x34])];
-    }));
+    let unusable = schemes(&[4, 1, 2, 1]);
+    peers.both_refuse(table! {
+        "a context": with_context, undecodable(InvalidMessage::InvalidCertRequest);
+        "no usable scheme": unusable, refused(none_in_common(), Alert::HandshakeFailure);
+        "no scheme": schemes(&[]), undecodable(InvalidMessage::NoSignatureSchemes);
+    });
+    let mandatory = refused(none_in_common(), Alert::MissingExtension);
+    peers.both_refuse_alerting(table! {
+        "no signature_algorithms": with(vec![]), mandatory, Alert::HandshakeFailure;
+    });
 }
 
 #[test]
 fn extensions_of_a_request() {
     let peers = Peers::new();
-    let with = |extension: Extension| request(|script| script.request_extensions.push(extension));
+    let with = |typ, body: &[u8]| request(|it| it.request_extensions.push(bytes(typ, body)));
     // unknown, status_request, oid_filters, signature_algorithms_cert, empty
     // certificate_authorities
-    for extension in [
-        bytes(0xfafa, &[]),
-        bytes(5, &[]),
-        bytes(48, &[0, 0]),
-        bytes(50, &[0, 2, 4, 3]),
-        bytes(47, &[0, 0]),
-    ] {
-        peers.both_accept(&with(extension));
-    }
-    peers.both_refuse(
-        &with(bytes(13, &[0, 2, 4, 3])),
-        illegal(InvalidMessage::DuplicateExtension(13)),
-    );
-    // ALPN, key_share
-    for extension in [
-        bytes(16, &[0, 3, 2, b'h', b'2']),
-        bytes(51, &[0, 29, 0, 1, 1]),
-    ] {
-        peers.only_we_refuse(
-            &with(extension),
-            illegal(PeerMisbehaved::DisallowedEncryptedExtension),
-        );
-    }
+    peers.both_accept([
+        with(0xfafa, &[]),
+        with(5, &[]),
+        with(48, &[0, 0]),
+        with(50, &[0, 2, 4, 3]),
+        with(47, &[0, 0]),
+    ]);
+    let twice = illegal(InvalidMessage::DuplicateExtension(13));
+    peers.both_refuse(table! { "schemes twice": with(13, &[0, 2, 4, 3]), twice; });
+    peers.only_we_refuse(table! {
+        "ALPN": with(16, &[0, 3, 2, b'h', b'2']), illegal(DisallowedEncryptedExtension);
+        "key_share": with(51, &[0, 29, 0, 1, 1]), illegal(DisallowedEncryptedExtension);
+    });
 }
 
 #[test]
-fn a_certificate_message_has_no_context() {
-    Peers::new().both_refuse(
-        &script(|script| script.certificate_context = vec![1]),
-        undecodable(InvalidMessage::InvalidCertRequest),
-    );
-}
-
-#[test]
-fn a_server_has_a_certificate() {
+fn a_server_has_a_certificate_in_a_message_without_context() {
     let peers = Peers::new();
-    let empty = script(|script| script.certificates.clear());
+    let with_context = script(|script| script.certificate_context = vec![1]);
+    peers.both_refuse(table! {
+        "a context": with_context, undecodable(InvalidMessage::InvalidCertRequest);
+    });
+    let none = script(|script| script.certificates.clear());
     // upstream sends no alert
     assert_eq!(
-        peers.ours(&empty),
+        peers.ours(&none),
         undecodable(Error::NoCertificatesPresented)
     );
-    assert_eq!(peers.theirs(&empty).error, peers.ours(&empty).error);
+    assert_eq!(peers.theirs(&none).error, peers.ours(&none).error);
 }
 
 #[test]
@@ -119,146 +92,108 @@ fn empty_certificates_are_refused() {
     };
     // RFC 9846 §6.2: a length out of range is a decode_error. Upstream looks for a path with an
     // empty issuer
-    peers.only_we_refuse(&empty(1), undecodable(InvalidMessage::IllegalEmptyValue));
-    assert_eq!(
-        peers.ours(&empty(0)),
-        undecodable(InvalidMessage::IllegalEmptyValue)
-    );
+    let empty_value = || undecodable(InvalidMessage::IllegalEmptyValue);
+    peers.only_we_refuse(table! { "at the end": empty(1), empty_value(); });
+    peers.we_refuse(table! { "first": empty(0), empty_value(); });
 }
 
 #[test]
 fn extensions_of_a_certificate() {
     let peers = Peers::new();
-    let with = |extension| script(|script| script.certificates[0].1 = vec![extension]);
-    peers.both_accept(&with(bytes(5, &[1, 0, 0, 1, 1])));
-    // unknown, signed_certificate_timestamp, server_name
-    for extension in [
-        bytes(0xfafa, &[]),
-        bytes(18, &[0, 3, 0, 1, 1]),
-        bytes(0, &[]),
-    ] {
-        peers.both_refuse_alerting(
-            &with(extension),
-            unsupported(InvalidMessage::UnknownCertificateExtension),
-            Alert::DecodeError,
-        );
-    }
-    peers.both_refuse(
-        &with(bytes(5, &[2, 0, 0, 1, 1])),
-        undecodable(InvalidMessage::InvalidCertificateStatusType),
-    );
-}
-
-#[test]
-fn the_end_entity_certificate_is_always_parsed() {
-    let peers = Peers::new();
-    peers.both_refuse(
-        &script(|script| script.certificates[0].0 = Some(vec![1, 2, 3])),
-        refused(CertificateError::BadEncoding, Alert::BadCertificate),
-    );
-    peers.both_accept(&script(|script| {
-        script.certificates.push((Some(vec![1, 2, 3]), vec![]));
-    }));
+    let with = |typ, body: &[u8]| {
+        let extensions = vec![bytes(typ, body)];
+        script(|script| script.certificates[0].1 = extensions)
+    };
+    peers.both_accept([with(5, &[1, 0, 0, 1, 1])]);
+    let timestamps = with(18, &[0, 3, 0, 1, 1]);
+    let unknown = || unsupported(InvalidMessage::UnknownCertificateExtension);
+    peers.both_refuse_alerting(table! {
+        "unknown": with(0xfafa, &[]), unknown(), Alert::DecodeError;
+        "signed_certificate_timestamp": timestamps, unknown(), Alert::DecodeError;
+        "server_name": with(0, &[]), unknown(), Alert::DecodeError;
+    });
+    let other_status = with(5, &[2, 0, 0, 1, 1]);
+    peers.both_refuse(table! {
+        "a status": other_status, undecodable(InvalidMessage::InvalidCertificateStatusType);
+    });
 }
 
 #[test]
 fn the_certificate_is_judged_before_the_signature() {
     let peers = Peers::new();
+    let garbage = Some(vec![1, 2, 3]);
+    // only the end entity's certificate is always parsed
+    let last = script(|script| script.certificates.push((garbage.clone(), vec![])));
+    peers.both_accept([last]);
+
     let mut params = rcgen::CertificateParams::new(vec!["localhost".into()]).unwrap();
     let name = &mut params.distinguished_name;
     name.push(rcgen::DnType::CommonName, "somebody else");
     let key = rcgen::KeyPair::generate().unwrap();
-    let other = params.self_signed(&key).unwrap().der().clone();
-    let script = script(|script| {
-        script.certificates[0].0 = Some(other.to_vec());
-        script.flip_signature = true;
+    let other = params.self_signed(&key).unwrap().der().to_vec();
+    let with = |certificate, flip_signature| {
+        script(|script| {
+            script.certificates[0].0 = certificate;
+            script.flip_signature = flip_signature;
+        })
+    };
+    peers.both_refuse(table! {
+        "garbage": with(garbage, false), refused(BadEncoding, Alert::BadCertificate);
+        "another's": with(Some(other), true), refused(UnknownIssuer, Alert::UnknownCA);
+        "a wrong signature": with(None, true), refused(BadSignature, Alert::DecryptError);
     });
-    peers.both_refuse(
-        &script,
-        refused(CertificateError::UnknownIssuer, Alert::UnknownCA),
-    );
 }
 
 #[test]
-fn the_signature_must_verify() {
-    Peers::new().both_refuse(
-        &script(|script| script.flip_signature = true),
-        refused(CertificateError::BadSignature, Alert::DecryptError),
-    );
-}
-
-#[test]
-fn the_scheme_must_be_one_offered_for_certificate_verify() {
+fn the_scheme_must_be_one_offered_for_certificate_verify_and_fit_the_key() {
     let peers = Peers::new();
+    let with = |scheme| script(|script| script.scheme = Some(scheme));
     for scheme in [
         SignatureScheme::RSA_PKCS1_SHA256,
         SignatureScheme::ECDSA_SHA1_Legacy,
         SignatureScheme::ED448,
         SignatureScheme::Unknown(0x1234),
     ] {
-        peers.both_refuse(
-            &script(|script| script.scheme = Some(scheme)),
-            illegal(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme),
-        );
+        let unadvertised = illegal(SignedHandshakeWithUnadvertisedSigScheme);
+        peers.both_refuse([(&*format!("{scheme:?}"), with(scheme), unadvertised)]);
     }
-}
-
-#[test]
-fn the_scheme_must_fit_the_key() {
-    let peers = Peers::new();
     for scheme in [
         SignatureScheme::RSA_PSS_SHA256,
         SignatureScheme::ECDSA_NISTP384_SHA384,
     ] {
-        let script = script(|script| script.scheme = Some(scheme));
-        let ours = peers.ours(&script);
+        let ours = peers.ours(&with(scheme));
         assert_eq!(ours.alert, Some(Alert::DecryptError));
-        assert_eq!(ours, peers.theirs(&script));
+        assert_eq!(ours, peers.theirs(&with(scheme)));
     }
 }
 
 #[test]
-fn finished_must_verify() {
+fn finished_must_verify_and_be_as_long_as_the_hash() {
     let peers = Peers::new();
-    peers.both_refuse(
-        &script(|script| script.edit_verify_data = |verify_data| verify_data[0] ^= 1),
-        refused(Error::DecryptError, Alert::DecryptError),
-    );
-}
-
-/// RFC 9846 §6.2: a message of incorrect length is a decode_error.
-#[test]
-fn finished_must_be_as_long_as_the_hash() {
-    let peers = Peers::new();
-    let refuses = |edit: fn(&mut Vec<u8>), error| {
-        let script = script(|script| script.edit_verify_data = edit);
-        assert_eq!(peers.ours(&script), undecodable(error));
-        assert_eq!(
-            peers.theirs(&script),
-            refused(Error::DecryptError, Alert::DecryptError)
-        );
-    };
-    refuses(Vec::clear, InvalidMessage::MissingData("Finished"));
-    refuses(
-        |verify_data| verify_data.truncate(31),
-        InvalidMessage::MissingData("Finished"),
-    );
-    refuses(
-        |verify_data| verify_data.push(0),
-        InvalidMessage::TrailingData("Finished"),
-    );
+    let with = |edit: fn(&mut Vec<u8>)| script(|script| script.edit_verify_data = edit);
+    let wrong = refused(Error::DecryptError, Alert::DecryptError);
+    peers.both_refuse(table! { "a changed bit": with(|data| data[0] ^= 1), wrong; });
+    // RFC 9846 §6.2: a message of incorrect length is a decode_error
+    let missing = || InvalidMessage::MissingData("Finished");
+    for (what, script, error) in table! {
+        "empty": with(Vec::clear), missing();
+        "too short": with(|data| data.truncate(31)), missing();
+        "too long": with(|data| data.push(0)), InvalidMessage::TrailingData("Finished");
+    } {
+        assert_eq!(peers.ours(&script), undecodable(error), "{what}");
+        let theirs = refused(Error::DecryptError, Alert::DecryptError);
+        assert_eq!(peers.theirs(&script), theirs, "{what}");
+    }
 }
 
 #[test]
 fn nothing_may_follow_finished_in_its_record() {
-    let peers = Peers::new();
-    // a KeyUpdate, and the first byte of one
-    for rest in [vec![24, 0, 0, 1, 0], vec![24]] {
-        peers.both_refuse(
-            &script(|script| script.after_finished = rest),
-            unexpected(PeerMisbehaved::KeyEpochWithPendingFragment),
-        );
-    }
+    let followed_by = |rest: &[u8]| script(|script| script.after_finished = rest.to_vec());
+    let key_update = followed_by(&[24, 0, 0, 1, 0]);
+    Peers::new().both_refuse(table! {
+        "a KeyUpdate": key_update, unexpected(KeyEpochWithPendingFragment);
+        "the start of one": followed_by(&[24]), unexpected(KeyEpochWithPendingFragment);
+    });
 }
 
 #[test]
@@ -337,7 +272,7 @@ fn the_verifier_gets_the_server_s_messages() {
 #[test]
 fn a_lax_verifier_never_sees_invalid_schemes() {
     let with = |scheme| script(|script| script.scheme = Some(scheme));
-    let refused = illegal(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme);
+    let refused = illegal(SignedHandshakeWithUnadvertisedSigScheme);
     for (scheme, accepted) in [
         (SignatureScheme::ECDSA_NISTP256_SHA256, true),
         // for private use, but offered
@@ -362,24 +297,18 @@ fn the_resolver_gets_the_server_s_request() {
     config.client_auth_cert_resolver = resolver.clone();
     let config = Arc::new(config);
 
-    let outcome = peers
-        .identity
-        .run(&mut our_client(config.clone()), &Script::new());
-    assert_eq!(outcome, ACCEPTED);
-    assert!(resolver.asked().is_empty());
-
+    let run = |script: &Script| {
+        let mut client = our_client(config.clone());
+        assert_eq!(peers.identity.run(&mut client, script), ACCEPTED);
+        resolver.asked()
+    };
+    assert!(run(&Script::new()).is_empty());
     let script = request(|script| {
         script.request_extensions = vec![
             bytes(47, &[0, 6, 0, 1, b'a', 0, 1, b'b']),
             bytes(13, &[0, 6, 4, 1, 8, 4, 4, 3]),
         ];
     });
-    assert_eq!(
-        peers.identity.run(&mut our_client(config), &script),
-        ACCEPTED
-    );
-    assert_eq!(
-        resolver.asked(),
-        [(vec![b"a".to_vec(), b"b".to_vec()], vec![0x0804, 0x0403])]
-    );
+    let names = vec![b"a".to_vec(), b"b".to_vec()];
+    assert_eq!(run(&script), [(names, vec![0x0804, 0x0403])]);
 }

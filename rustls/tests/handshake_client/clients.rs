@@ -3,20 +3,15 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use harness::peers::configs::Provider;
+use harness::peers::configs::{self, Provider, Versions};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, Wrapper,
 };
 use harness::scripted::Identity;
+use rustls::ClientConfig;
 use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
-use rustls::version::TLS13;
-use rustls::{ClientConfig, NamedGroup, RootCertStore};
-
-/// The groups of clients and servers in these tests. There are few, so that a test can name one
-/// that is not offered.
-const GROUPS: [NamedGroup; 2] = [NamedGroup::X25519, NamedGroup::secp256r1];
 
 /// The provider selected by the enabled features.
 pub(crate) fn full_provider() -> CryptoProvider {
@@ -28,22 +23,12 @@ pub(crate) fn full_provider() -> CryptoProvider {
 }
 
 pub(crate) fn provider() -> CryptoProvider {
-    let mut provider = full_provider();
-    let groups = &mut provider.kx_groups;
-    groups.retain(|group| GROUPS.contains(&group.name()));
-    groups.sort_by_key(|group| GROUPS.iter().position(|name| *name == group.name()));
-    provider
+    configs::this::with_few_groups(full_provider())
 }
 
 /// A configuration for TLS 1.3 only that trusts `identity`.
 pub(crate) fn config(identity: &Identity, provider: CryptoProvider) -> ClientConfig {
-    let mut roots = RootCertStore::empty();
-    roots.add(identity.certificate.clone()).unwrap();
-    ClientConfig::builder_with_provider(Arc::new(provider))
-        .with_protocol_versions(&[&TLS13])
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth()
+    configs::this::client_trusting(&identity.certificate, Versions::Tls13, provider)
 }
 
 /// This crate's client.
@@ -65,16 +50,9 @@ pub(crate) fn our_unbuffered_client(
 
 /// Upstream's client for TLS 1.3 only.
 pub(crate) fn their_client(identity: &Identity, alpn_protocols: &[&[u8]]) -> UpstreamBuffered {
-    let mut provider = Provider::Ring.upstream();
-    let groups = &mut provider.kx_groups;
-    groups.retain(|group| GROUPS.contains(&u16::from(group.name()).into()));
-    let mut roots = rustls_upstream::RootCertStore::empty();
-    roots.add(identity.certificate.clone()).unwrap();
-    let mut config = rustls_upstream::ClientConfig::builder_with_provider(Arc::new(provider))
-        .with_protocol_versions(&[&rustls_upstream::version::TLS13])
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let provider = configs::upstream::with_few_groups(Provider::Ring.upstream());
+    let versions = Versions::Tls13;
+    let mut config = configs::upstream::client_trusting(&identity.certificate, versions, provider);
     config.alpn_protocols = alpn_protocols.iter().map(|name| name.to_vec()).collect();
     let name = ServerName::try_from("localhost").unwrap();
     UpstreamBuffered::client_of(name, config)

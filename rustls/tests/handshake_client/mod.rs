@@ -19,6 +19,9 @@ use crate::handshake_client::clients::{
     config, our_client, our_unbuffered_client, provider, their_client,
 };
 
+/// A description of a script, the script, and the outcome for the client.
+type Case<'a> = (&'a str, Script, Outcome);
+
 /// Both clients, and the identity of the servers that they trust.
 struct Peers {
     identity: Identity,
@@ -42,47 +45,63 @@ impl Peers {
     }
 
     fn theirs(&self, script: &Script) -> Outcome {
-        self.identity
-            .run(&mut their_client(&self.identity, &[]), script)
+        let mut client = their_client(&self.identity, &[]);
+        self.identity.run(&mut client, script)
     }
 
     #[track_caller]
-    fn both_accept(&self, script: &Script) {
-        assert_eq!(self.ours(script), ACCEPTED);
-        assert_eq!(self.theirs(script), ACCEPTED);
+    fn both_accept(&self, scripts: impl IntoIterator<Item = Script>) {
+        for (at, script) in scripts.into_iter().enumerate() {
+            assert_eq!(self.ours(&script), ACCEPTED, "script {at}");
+            assert_eq!(self.theirs(&script), ACCEPTED, "script {at}");
+        }
     }
 
     #[track_caller]
-    fn both_refuse(&self, script: &Script, expected: Outcome) {
-        assert_eq!(self.ours(script), expected);
-        assert_eq!(self.theirs(script), expected);
-        self.accessors_agree(script);
+    fn we_refuse<'a>(&self, cases: impl IntoIterator<Item = Case<'a>>) {
+        for (what, script, expected) in cases {
+            assert_eq!(self.ours(&script), expected, "{what}");
+        }
     }
 
-    /// Asserts that all accessors of both clients have the same values in the end.
     #[track_caller]
-    fn accessors_agree(&self, script: &Script) {
-        let mut ours = our_client(config(&self.identity, provider()));
-        self.identity.run(&mut ours, script);
-        let mut theirs = their_client(&self.identity, &[]);
-        self.identity.run(&mut theirs, script);
-        assert_eq!(ours.accessors(), theirs.accessors());
+    fn both_refuse<'a>(&self, cases: impl IntoIterator<Item = Case<'a>>) {
+        for (what, script, expected) in cases {
+            let alert = expected.alert.unwrap();
+            self.both_refuse_alerting([(what, script, expected, alert)]);
+        }
     }
 
-    /// Asserts that both refuse, but only ours with the alert that RFC 9846 names.
+    /// Asserts that both refuse each script, but only ours with the alert that RFC 9846 names, and
+    /// that all accessors of both have the same values in the end.
     #[track_caller]
-    fn both_refuse_alerting(&self, script: &Script, expected: Outcome, theirs: AlertDescription) {
-        assert_eq!(self.ours(script), expected);
-        let alert = Some(theirs);
-        assert_eq!(self.theirs(script), Outcome { alert, ..expected });
-        self.accessors_agree(script);
+    fn both_refuse_alerting<'a>(
+        &self,
+        cases: impl IntoIterator<Item = (&'a str, Script, Outcome, AlertDescription)>,
+    ) {
+        for (what, script, expected, theirs) in cases {
+            assert_eq!(self.ours(&script), expected, "{what}");
+            let alert = Some(theirs);
+            assert_eq!(
+                self.theirs(&script),
+                Outcome { alert, ..expected },
+                "{what}"
+            );
+            let mut ours = our_client(config(&self.identity, provider()));
+            self.identity.run(&mut ours, &script);
+            let mut theirs = their_client(&self.identity, &[]);
+            self.identity.run(&mut theirs, &script);
+            assert_eq!(ours.accessors(), theirs.accessors(), "{what}");
+        }
     }
 
     /// Asserts that ours refuses what RFC 9846 forbids and upstream accepts.
     #[track_caller]
-    fn only_we_refuse(&self, script: &Script, expected: Outcome) {
-        assert_eq!(self.ours(script), expected);
-        assert_eq!(self.theirs(script), ACCEPTED);
+    fn only_we_refuse<'a>(&self, cases: impl IntoIterator<Item = Case<'a>>) {
+        for (what, script, expected) in cases {
+            assert_eq!(self.ours(&script), expected, "{what}");
+            assert_eq!(self.theirs(&script), ACCEPTED, "{what}");
+        }
     }
 }
 

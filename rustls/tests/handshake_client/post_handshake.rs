@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::scripted::{Extension, SUITE, Script, bytes, extensions};
+use harness::table;
 use harness::wire::{message, vector};
 use rustls::client::{
     ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls13ClientSessionValue,
@@ -38,37 +39,27 @@ fn key_update(request: u8) -> Vec<u8> {
 #[test]
 fn tickets_are_checked() {
     let peers = Peers::new();
-    peers.both_accept(&after(vec![
+    let with = |extensions: &[Extension]| after(vec![ticket(1, b"ticket", extensions)]);
+    let allowed = bytes(42, &[0, 0, 0, 1]);
+    peers.both_accept([after(vec![
         ticket(1, b"ticket", &[]),
         ticket(0, b"ticket", &[]),
         ticket(604_801, b"ticket", &[]),
         ticket(1, b"ticket", &[bytes(0xfafa, &[])]),
-        ticket(1, b"ticket", &[bytes(42, &[0, 0, 0, 1])]),
-    ]));
-    peers.both_refuse(
-        &after(vec![ticket(1, b"", &[])]),
-        undecodable(InvalidMessage::EmptyTicketValue),
-    );
-    peers.both_refuse(
-        &after(vec![ticket(1, b"ticket", &[bytes(42, &[0, 0, 0])])]),
-        undecodable(InvalidMessage::MissingData("u32")),
-    );
-    peers.both_refuse(
-        &after(vec![ticket(
-            1,
-            b"ticket",
-            &vec![bytes(42, &[0, 0, 0, 1]); 2],
-        )]),
-        illegal(InvalidMessage::DuplicateExtension(42)),
-    );
-    peers.only_we_refuse(
-        &after(vec![ticket(
-            1,
-            b"ticket",
-            &[bytes(16, &[0, 3, 2, b'h', b'2'])],
-        )]),
-        illegal(PeerMisbehaved::DisallowedEncryptedExtension),
-    );
+        ticket(1, b"ticket", std::slice::from_ref(&allowed)),
+    ])]);
+    let empty = after(vec![ticket(1, b"", &[])]);
+    let short = with(&[bytes(42, &[0, 0, 0])]);
+    let twice = with(&vec![allowed; 2]);
+    peers.both_refuse(table! {
+        "an empty ticket": empty, undecodable(InvalidMessage::EmptyTicketValue);
+        "a short early_data": short, undecodable(InvalidMessage::MissingData("u32"));
+        "early_data twice": twice, illegal(InvalidMessage::DuplicateExtension(42));
+    });
+    let alpn = with(&[bytes(16, &[0, 3, 2, b'h', b'2'])]);
+    peers.only_we_refuse(table! {
+        "ALPN": alpn, illegal(PeerMisbehaved::DisallowedEncryptedExtension);
+    });
 }
 
 /// A clock that works once: it serves to check the certificate, but cannot date a ticket.
@@ -139,30 +130,25 @@ fn other_messages_are_unexpected() {
         (HandshakeType::EndOfEarlyData, vec![]),
         (HandshakeType::Unknown(99), vec![]),
     ] {
-        peers.both_refuse(
-            &after(vec![message(typ.into(), &body)]),
-            unexpected(Error::InappropriateHandshakeMessage {
-                expect_types: vec![HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
-                got_type: typ,
-            }),
-        );
+        let error = Error::InappropriateHandshakeMessage {
+            expect_types: vec![HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
+            got_type: typ,
+        };
+        let script = after(vec![message(typ.into(), &body)]);
+        peers.both_refuse([(&*format!("{typ:?}"), script, unexpected(error))]);
     }
 }
 
 #[test]
 fn key_updates_are_checked() {
     let peers = Peers::new();
-    peers.both_accept(&after(vec![key_update(1)]));
-    peers.both_accept(&after(vec![key_update(0)]));
-    peers.both_refuse(
-        &after(vec![key_update(2)]),
-        illegal(InvalidMessage::InvalidKeyUpdate),
-    );
-    // RFC 9846 §5.1: nothing may follow under the old keys
-    for rest in [key_update(0), vec![24]] {
-        peers.both_refuse(
-            &after(vec![[key_update(0), rest].concat()]),
-            unexpected(PeerMisbehaved::KeyEpochWithPendingFragment),
-        );
-    }
+    let with = |message| after(vec![message]);
+    peers.both_accept([1, 0].map(|request| with(key_update(request))));
+    let pending = || unexpected(PeerMisbehaved::KeyEpochWithPendingFragment);
+    peers.both_refuse(table! {
+        "an unknown request": with(key_update(2)), illegal(InvalidMessage::InvalidKeyUpdate);
+        // RFC 9846 §5.1: nothing may follow under the old keys
+        "two of them": with(key_update(0).repeat(2)), pending();
+        "the start of another": with([key_update(0), vec![24]].concat()), pending();
+    });
 }

@@ -1,12 +1,15 @@
 //! Valid and invalid HelloRetryRequests (RFC 9846 §4.2.4), and the second ClientHello.
 
 use harness::peers::endpoints::Endpoint;
-use harness::scripted::{KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
+use harness::scripted::{Hello, KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
+use harness::table;
 use harness::wire::client_hello::{COOKIE, ClientHello};
-use harness::wire::{self, plain_messages, u16_vec, vector};
+use harness::wire::{self, plain_messages, u16_vec};
+use rustls::PeerIncompatible::ServerDoesNotSupportTls12Or13;
+use rustls::PeerMisbehaved::*;
 use rustls::{
     AlertDescription as Alert, ContentType, Error, HandshakeKind, HandshakeType, InvalidMessage,
-    NamedGroup, PeerIncompatible, PeerMisbehaved,
+    NamedGroup,
 };
 
 use crate::handshake_client::clients::{
@@ -22,26 +25,28 @@ fn with(change: impl FnOnce(&mut Script)) -> Script {
     script
 }
 
+/// A script with a change to its HelloRetryRequest.
+fn retry(change: impl FnOnce(&mut Hello)) -> Script {
+    with(|script| change(&mut script.retries[0]))
+}
+
 /// A script whose retry only sends a cookie.
 fn for_cookie() -> Script {
+    cookie(b"abc")
+}
+
+fn cookie(cookie: &[u8]) -> Script {
     with(|script| {
         script.group = NamedGroup::X25519;
-        script.retries[0].extensions[1] = bytes(COOKIE, &[0, 3, b'a', b'b', b'c']);
+        script.retries[0].extensions[1] = bytes(COOKIE, &u16_vec(cookie));
     })
 }
 
 #[test]
 fn both_causes_are_accepted() {
     let peers = Peers::new();
-    peers.both_accept(&Script::with_retry());
-    peers.both_accept(&for_cookie());
-    let both = with(|script| {
-        script.retries[0]
-            .extensions
-            .push(bytes(COOKIE, &[0, 1, b'a']));
-    });
-    peers.both_accept(&both);
-
+    let both = retry(|it| it.extensions.push(bytes(COOKIE, &[0, 1, b'a'])));
+    peers.both_accept([Script::with_retry(), for_cookie(), both.clone()]);
     let mut client = our_client(config(&peers.identity, provider()));
     peers.identity.run(&mut client, &both);
     assert_eq!(
@@ -69,15 +74,7 @@ fn record_headers(sent: &[u8]) -> Vec<(ContentType, u16)> {
 
 /// The ClientHello without the extensions that may change.
 fn unchanged(hello: &ClientHello) -> ClientHello {
-    let mut hello = hello.clone();
-    if let Some((_, body)) = hello
-        .extensions
-        .iter_mut()
-        .find(|(typ, _)| *typ == KEY_SHARE)
-    {
-        body.clear();
-    }
-    hello.without(COOKIE)
+    hello.clone().with(KEY_SHARE, vec![]).without(COOKIE)
 }
 
 #[test]
@@ -138,136 +135,96 @@ fn change_cipher_spec_is_sent_before_an_alert_that_is_protected() {
         assert_eq!(alert, Some(Alert::UnsupportedExtension));
         record_headers(&conversation.sent)
     };
-    let expected = [
-        (Handshake, 0x0301),
-        (ChangeCipherSpec, 0x0303),
-        (ApplicationData, 0x0303),
-    ];
     let config = || config(&peers.identity, provider());
-    assert_eq!(sent_headers(&mut our_client(config())), expected);
-    assert_eq!(sent_headers(&mut our_unbuffered_client(config())), expected);
-    let theirs = sent_headers(&mut their_client(&peers.identity, &[]));
-    assert_eq!(theirs, expected);
+    let clients: [Box<dyn Endpoint>; 3] = [
+        Box::new(our_client(config())),
+        Box::new(our_unbuffered_client(config())),
+        Box::new(their_client(&peers.identity, &[])),
+    ];
+    for mut client in clients {
+        assert_eq!(
+            sent_headers(&mut *client),
+            [
+                (Handshake, 0x0301),
+                (ChangeCipherSpec, 0x0303),
+                (ApplicationData, 0x0303)
+            ]
+        );
+    }
 }
 
 #[test]
-fn versions_are_checked() {
+fn versions_and_legacy_fields_are_checked() {
     let peers = Peers::new();
-    let version =
-        |version: &[u8]| with(|script| script.retries[0].extensions[0] = bytes(43, version));
-    let none = with(|script| {
-        script.retries[0].extensions.remove(0);
+    let version = |body: &[u8]| retry(|it| it.extensions[0] = bytes(SUPPORTED_VERSIONS, body));
+    let none = retry(|it| drop(it.extensions.remove(0)));
+    let unsupported = || illegal(IllegalHelloRetryRequestWithUnsupportedVersion);
+    let wrong_id = illegal(IllegalHelloRetryRequestWithWrongSessionId);
+    peers.both_refuse(table! {
+        "TLS 1.2": version(&[3, 3]), unsupported();
+        "an unknown version": version(&[3, 5]), unsupported();
+        "no version": none, unsupported();
+        "no session ID": retry(|it| it.session_id = Some(vec![])), wrong_id;
     });
-    for script in [version(&[3, 3]), version(&[3, 5]), none] {
-        peers.both_refuse(
-            &script,
-            illegal(PeerMisbehaved::IllegalHelloRetryRequestWithUnsupportedVersion),
-        );
-    }
-    for legacy_version in [0x0302, 0x0304] {
-        peers.only_we_refuse(
-            &with(|script| script.retries[0].legacy_version = legacy_version),
-            wrong_version(PeerIncompatible::ServerDoesNotSupportTls12Or13),
-        );
-    }
-}
-
-#[test]
-fn legacy_fields_are_checked() {
-    let peers = Peers::new();
-    peers.both_refuse(
-        &with(|script| script.retries[0].session_id = Some(vec![])),
-        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId),
-    );
-    peers.both_refuse_alerting(
-        &with(|script| script.retries[0].compression = 1),
-        illegal(InvalidMessage::UnsupportedCompression),
-        Alert::DecodeError,
-    );
+    let legacy = |version| retry(|it| it.legacy_version = version);
+    peers.only_we_refuse(table! {
+        "legacy TLS 1.1": legacy(0x0302), wrong_version(ServerDoesNotSupportTls12Or13);
+        "legacy TLS 1.3": legacy(0x0304), wrong_version(ServerDoesNotSupportTls12Or13);
+    });
+    let compression = illegal(InvalidMessage::UnsupportedCompression);
+    peers.both_refuse_alerting(table! {
+        "a compression": retry(|it| it.compression = 1), compression, Alert::DecodeError;
+    });
 }
 
 #[test]
 fn the_suite_must_be_one_offered_and_stay() {
     let peers = Peers::new();
-    let suite = |suite| with(|script| script.retries[0].suite = suite);
-    peers.both_refuse(
-        &suite(0x1304),
-        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite),
-    );
+    let suite = |suite| retry(|it| it.suite = suite);
+    let unoffered = || illegal(IllegalHelloRetryRequestWithUnofferedCipherSuite);
+    peers.both_refuse(table! {
+        "unoffered": suite(0x1304), unoffered();
+        "with another hash": suite(0x1302), illegal(SelectedDifferentCipherSuiteAfterRetry);
+        "with the same hash": suite(0x1303), illegal(SelectedDifferentCipherSuiteAfterRetry);
+    });
     // upstream notices one message later that a TLS 1.2 suite does not fit TLS 1.3
-    assert_eq!(
-        peers.ours(&suite(0xc02f)),
-        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite)
-    );
-    // a suite with another hash, and one with the same
-    for other in [0x1302, 0x1303] {
-        peers.both_refuse(
-            &suite(other),
-            illegal(PeerMisbehaved::SelectedDifferentCipherSuiteAfterRetry),
-        );
-    }
+    peers.we_refuse(table! { "of TLS 1.2": suite(0xc02f), unoffered(); });
 }
 
 #[test]
 fn the_group_must_be_one_offered_without_a_share() {
     let peers = Peers::new();
-    let group =
-        |group: u8| with(|script| script.retries[0].extensions[1] = bytes(KEY_SHARE, &[0, group]));
-    peers.both_refuse(
-        &group(29),
-        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup),
-    );
-    peers.both_refuse(
-        &group(24),
-        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedNamedGroup),
-    );
+    let group = |group: u8| retry(|it| it.extensions[1] = bytes(KEY_SHARE, &[0, group]));
+    let no_changes = retry(|it| it.extensions.truncate(1));
+    peers.both_refuse(table! {
+        "with a share": group(29), illegal(IllegalHelloRetryRequestWithOfferedGroup);
+        "unoffered": group(24), illegal(IllegalHelloRetryRequestWithUnofferedNamedGroup);
+        "none": no_changes, illegal(IllegalHelloRetryRequestWithNoChanges);
+    });
     // a cookie does not make the retry valid
     let mut with_cookie = for_cookie();
-    with_cookie.retries[0]
-        .extensions
-        .push(bytes(KEY_SHARE, &[0, 29]));
-    peers.only_we_refuse(
-        &with_cookie,
-        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithOfferedGroup),
-    );
-}
-
-#[test]
-fn the_retry_must_change_the_hello() {
-    Peers::new().both_refuse(
-        &with(|script| {
-            script.retries[0].extensions.pop();
-        }),
-        illegal(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges),
-    );
+    let share = bytes(KEY_SHARE, &[0, 29]);
+    with_cookie.retries[0].extensions.push(share);
+    peers.only_we_refuse(table! {
+        "beside a cookie": with_cookie, illegal(IllegalHelloRetryRequestWithOfferedGroup);
+    });
 }
 
 #[test]
 fn extensions_are_checked() {
     let peers = Peers::new();
-    let extension =
-        |typ, body: &[u8]| with(|script| script.retries[0].extensions.push(bytes(typ, body)));
-    // unknown, ALPN, supported_groups
-    for (typ, body) in [
-        (0xfafa, &[][..]),
-        (16, &[0, 3, 2, b'h', b'2']),
-        (10, &[0, 2, 0, 29]),
-    ] {
-        peers.both_refuse(
-            &extension(typ, body),
-            unsupported(InvalidMessage::UnknownHelloRetryRequestExtension),
-        );
-    }
-    peers.both_refuse(
-        &extension(0xfe0d, &[0; 8]),
-        unsupported(PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch),
-    );
-    peers.both_refuse(
-        &extension(SUPPORTED_VERSIONS, &[3, 4]),
-        illegal(InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS)),
-    );
-    let mut empty_cookie = for_cookie();
-    empty_cookie.retries[0].extensions[1] = bytes(COOKIE, &[0, 0]);
+    let with = |typ, body: &[u8]| retry(|it| it.extensions.push(bytes(typ, body)));
+    let unknown = || unsupported(InvalidMessage::UnknownHelloRetryRequestExtension);
+    let invalid_ech = unsupported(IllegalHelloRetryRequestWithInvalidEch);
+    let duplicate = illegal(InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS));
+    peers.both_refuse(table! {
+        "unknown": with(0xfafa, &[]), unknown();
+        "ALPN": with(16, &[0, 3, 2, b'h', b'2']), unknown();
+        "supported_groups": with(10, &[0, 2, 0, 29]), unknown();
+        "encrypted_client_hello": with(0xfe0d, &[0; 8]), invalid_ech;
+        "supported_versions twice": with(SUPPORTED_VERSIONS, &[3, 4]), duplicate;
+    });
+    let empty_cookie = cookie(b"");
     assert_eq!(peers.ours(&empty_cookie), peers.theirs(&empty_cookie));
     assert_ne!(peers.ours(&empty_cookie), ACCEPTED);
 }
@@ -275,63 +232,53 @@ fn extensions_are_checked() {
 #[test]
 fn a_cookie_that_does_not_fit_is_refused_and_any_other_echoed() {
     let peers = Peers::new();
-    let cookie = |len| {
-        let mut script = for_cookie();
-        let cookie = vec![7; len];
-        script.retries[0].extensions[1] = bytes(COOKIE, &vector(2, &cookie));
-        script
-    };
-    let first_len =
-        plain_messages(&our_client(config(&peers.identity, provider())).take_output()).len();
+    let of_len = |len| peers.ours(&cookie(&vec![7; len]));
+    let mut client = our_client(config(&peers.identity, provider()));
+    let first_len = plain_messages(&client.take_output()).len();
     let fits = 0xffff - first_len - 32;
-    assert_eq!(peers.ours(&cookie(fits)), ACCEPTED);
+    assert_eq!(of_len(fits), ACCEPTED);
     assert_eq!(
-        peers.ours(&cookie(fits + 1)),
+        of_len(fits + 1),
         undecodable(InvalidMessage::MessageTooLarge)
     );
     // the longest cookie that fits into a HelloRetryRequest
-    assert_ne!(peers.ours(&cookie(0xffff - 90)), ACCEPTED);
+    assert_ne!(of_len(0xffff - 90), ACCEPTED);
 }
 
 #[test]
 fn nothing_may_follow_in_its_record() {
-    let peers = Peers::new();
-    for rest in [vec![2], vec![8, 0, 0, 2, 0, 0]] {
-        peers.both_refuse(
-            &with(|script| script.after_retry = rest),
-            unexpected(PeerMisbehaved::KeyEpochWithPendingFragment),
-        );
-    }
+    let followed_by = |rest: &[u8]| with(|it| it.after_retry = rest.to_vec());
+    let message = &[8, 0, 0, 2, 0, 0];
+    Peers::new().both_refuse(table! {
+        "the start of a message": followed_by(&[2]), unexpected(KeyEpochWithPendingFragment);
+        "a message": followed_by(message), unexpected(KeyEpochWithPendingFragment);
+    });
 }
 
 #[test]
 fn a_second_one_is_unexpected() {
-    let peers = Peers::new();
-    let error = Error::InappropriateHandshakeMessage {
-        expect_types: vec![HandshakeType::ServerHello],
-        got_type: HandshakeType::HelloRetryRequest,
+    let second = || {
+        unexpected(Error::InappropriateHandshakeMessage {
+            expect_types: vec![HandshakeType::ServerHello],
+            got_type: HandshakeType::HelloRetryRequest,
+        })
     };
-    let twice = with(|script| script.retries.push(script.retries[0].clone()));
-    peers.both_refuse(&twice, unexpected(error.clone()));
-    let other = with(|script| script.retries.push(for_cookie().retries[0].clone()));
-    peers.both_refuse(&other, unexpected(error));
+    let twice = with(|it| it.retries.push(it.retries[0].clone()));
+    let other = with(|it| it.retries.push(for_cookie().retries[0].clone()));
+    Peers::new().both_refuse(table! { "the same": twice, second(); "another": other, second(); });
 }
 
 #[test]
 fn the_server_hello_must_match_the_retry() {
     let peers = Peers::new();
-    // back to the first share, or to a group that was never offered
-    for group in [NamedGroup::X25519, NamedGroup::secp384r1] {
-        peers.both_refuse(
-            &with(|script| script.group = group),
-            illegal(PeerMisbehaved::WrongGroupForKeyShare),
-        );
-    }
-    let version_changed = with(|script| {
-        script.server_hello.extensions[0] = bytes(SUPPORTED_VERSIONS, &[3, 3]);
+    let group = |group| with(|it| it.group = group);
+    peers.both_refuse(table! {
+        "the first share": group(NamedGroup::X25519), illegal(WrongGroupForKeyShare);
+        "an unoffered group": group(NamedGroup::secp384r1), illegal(WrongGroupForKeyShare);
     });
-    assert_eq!(
-        peers.ours(&version_changed),
-        illegal(PeerMisbehaved::SelectedTls12UsingTls13VersionExtension)
-    );
+    let version_changed =
+        with(|it| it.server_hello.extensions[0] = bytes(SUPPORTED_VERSIONS, &[3, 3]));
+    peers.we_refuse(table! {
+        "TLS 1.2": version_changed, illegal(SelectedTls12UsingTls13VersionExtension);
+    });
 }
