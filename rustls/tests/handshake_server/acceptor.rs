@@ -1,17 +1,19 @@
 //! The acceptor, which reads a ClientHello before a configuration is chosen: its view of the hello,
 //! and handshakes equal to those without it.
 
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, product3};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close,
 };
+use harness::peers::servers::ask_for_another_share;
+use harness::table;
 use harness::wire::client_hello::*;
 use harness::wire::{message, record, u8_vec, u16_vec, u16s};
 use rustls::server::{Accepted, AcceptedAlert, Acceptor};
-use rustls::{AlertDescription, Error, HandshakeKind, NamedGroup, ServerConfig, ServerConnection};
+use rustls::{AlertDescription, Error, HandshakeKind, ServerConfig, ServerConnection};
 use rustls_upstream as theirs;
 
 use crate::handshake_server::servers::{
@@ -160,36 +162,27 @@ fn errors_and_alerts_are_those_of_a_connection() {
     let message_of_hello = ClientHello::new().message();
     let interrupted = [record(22, &message_of_hello[..9]), record(21, &[1, 0])].concat();
     let no_signatures = ClientHello::new().without(SIGNATURE_ALGORITHMS).record();
-    let cases = [
-        ("another protocol", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
-        ("ChangeCipherSpec", record(20, &[1])),
-        ("fatal alert", record(21, &[2, 40])),
-        ("half an alert", record(21, &[2])),
-        ("warnings", record(21, &[1, 112]).repeat(5)),
-        ("application data", record(23, b"data")),
-        ("empty handshake record", record(22, &[])),
-        ("another message", record(22, &message(2, &[0; 40]))),
-        ("too long a message", record(22, &[1, 1, 0, 0])),
-        ("alert in the message", interrupted),
-        ("truncated hello", record(22, &message(1, &[3, 3, 1]))),
-        ("bytes behind the fields", edited(|it| it.trailing.push(0))),
-        (
-            "bytes behind the hello",
-            record(22, &[&message_of_hello[..], &[1, 0, 0]].concat()),
-        ),
-        ("no signature_algorithms", no_signatures),
-        ("wrong host name", with(SERVER_NAME, host_name(b"a..b"))),
-        ("no null compression", edited(|it| it.compression[0] = 1)),
-        (
-            "no common suite",
-            edited(|it| it.cipher_suites = vec![0x1399]),
-        ),
-        (
-            "too old",
-            with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0301]))),
-        ),
-        ("no common protocol", with(ALPN, protocols(&[b"x"]))),
-    ];
+    let cases = table! {
+        "another protocol": b"GET / HTTP/1.1\r\n\r\n".to_vec();
+        "ChangeCipherSpec": record(20, &[1]);
+        "fatal alert": record(21, &[2, 40]);
+        "half an alert": record(21, &[2]);
+        "warnings": record(21, &[1, 112]).repeat(5);
+        "application data": record(23, b"data");
+        "empty handshake record": record(22, &[]);
+        "another message": record(22, &message(2, &[0; 40]));
+        "too long a message": record(22, &[1, 1, 0, 0]);
+        "alert in the message": interrupted;
+        "truncated hello": record(22, &message(1, &[3, 3, 1]));
+        "bytes behind the fields": edited(|it| it.trailing.push(0));
+        "bytes behind the hello": record(22, &[&message_of_hello[..], &[1, 0, 0]].concat());
+        "no signature_algorithms": no_signatures;
+        "wrong host name": with(SERVER_NAME, host_name(b"a..b"));
+        "no null compression": edited(|it| it.compression[0] = 1);
+        "no common suite": edited(|it| it.cipher_suites = vec![0x1399]);
+        "too old": with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0301])));
+        "no common protocol": with(ALPN, protocols(&[b"x"]));
+    };
     for provider in PROVIDERS {
         let mut setup = Setup::new(provider);
         setup.alpn = vec![b"h2".to_vec()];
@@ -327,18 +320,17 @@ fn an_unusable_configuration_sends_no_alert() {
 fn data_read_behind_the_hello_is_kept() {
     let setup = Setup::new(PROVIDERS[0]);
     let hello = ClientHello::new().record();
-    let (alert, garbage) = ("HandshakeFailure", "InvalidContentType");
     for (behind, expected) in [
         (record(20, &[1]), None),
         (
             record(21, &[2, 40]),
-            Some(format!("AlertReceived({alert})")),
+            Some("AlertReceived(HandshakeFailure)"),
         ),
         (
             b"garbage".to_vec(),
-            Some(format!("InvalidMessage({garbage})")),
+            Some("InvalidMessage(InvalidContentType)"),
         ),
-        (record(23, &[0; 40]), Some("DecryptError".to_owned())),
+        (record(23, &[0; 40]), Some("DecryptError")),
     ] {
         let accepted = accept(&[&[&hello[..], &behind].concat()]);
         let connection = connection(accepted, Arc::new(setup.our_config()));
@@ -347,91 +339,51 @@ fn data_read_behind_the_hello_is_kept() {
             records(&connection.take_output())[0],
             Sent::Handshake(rustls::HandshakeType::ServerHello)
         );
-        let processed = connection.process();
-        assert_eq!(processed.err(), expected);
+        assert_eq!(connection.process().err().as_deref(), expected);
     }
 }
 
-/// Clients with a session, and a server that takes `max` bytes of early data.
-fn for_early_data(
-    provider: Provider,
-    max: u32,
-) -> (impl Fn() -> rustls::ClientConnection, Arc<ServerConfig>) {
-    let key_type = KeyType::EcdsaP256;
-    let mut server = configs::this::server(provider.this(), key_type, ClientAuth::None);
-    server.max_early_data_size = max;
-    let server = Arc::new(server);
-    let mut client = configs::this::client(provider.this(), key_type, ClientAuth::None);
-    client.enable_early_data = true;
-    let client = Arc::new(client);
-    let connection =
-        move || rustls::ClientConnection::new(client.clone(), configs::server_name()).unwrap();
-    connect(&mut ThisBuffered::new(connection()), &server);
-    (connection, server)
-}
-
-#[test]
-fn early_data_behind_the_hello_is_kept() {
-    for provider in PROVIDERS {
-        let (new_client, server) = for_early_data(provider, 1000);
-
-        let mut client = new_client();
-        let mut early_data = client.early_data().unwrap();
-        assert_eq!(early_data.write(b"early").unwrap(), 5);
-        let mut client = ThisBuffered::new(client);
-        let accepted = accept(&[&client.take_output()]);
-        let mut connection = connection(accepted, server);
-        connection.process_new_packets().unwrap();
-        let mut early_data = [0; 10];
-        let mut reader = connection.early_data().unwrap();
-        assert_eq!(reader.read(&mut early_data).unwrap(), 5);
-        assert_eq!(&early_data[..5], b"early");
-
-        let mut connection = ThisBuffered::new(connection);
-        handshake(&mut client, &mut connection);
-        talk_and_close(&mut client, &mut connection);
-    }
-}
-
-/// Like an event loop: one read before the configuration is chosen, and the rest of the early data
-/// after it.
+/// Early data follows the hello in the same pieces. The configuration is chosen after one of them,
+/// and the application reads late.
 #[test]
 fn early_data_of_any_length_may_follow_the_hello() {
-    for provider in PROVIDERS {
-        let (new_client, server) = for_early_data(provider, 60_000);
+    let lens = [1, 10_000, 60_000];
+    for (provider, len, piece) in product3(PROVIDERS, lens, [1, 7, 100_000]) {
+        let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+        let mut server = configs::this::server(provider.this(), key_type, auth);
+        server.max_early_data_size = 60_000;
+        let server = Arc::new(server);
+        let mut client = configs::this::client(provider.this(), key_type, auth);
+        client.enable_early_data = true;
+        let config = Arc::new(client);
+        connect(&mut ThisBuffered::client(config.clone()), &server);
 
-        for written in [1, 10_000, 60_000] {
-            let mut client = new_client();
-            client.set_buffer_limit(None);
-            let sent: Vec<u8> = (0..written).map(|i| (i % 251) as u8).collect();
-            client.early_data().unwrap().write_all(&sent).unwrap();
-            let mut client = ThisBuffered::new(client);
-            let output = client.take_output();
-            let mut socket = &output[..];
-            let mut acceptor = Acceptor::default();
-            let accepted = loop {
-                acceptor.read_tls(&mut socket).unwrap();
-                if let Some(accepted) = acceptor.accept().map_err(|(error, _)| error).unwrap() {
-                    break accepted;
-                }
-            };
-            let mut connection = connection(accepted, server.clone());
-            while !socket.is_empty() {
-                connection.read_tls(&mut socket).unwrap();
-                connection.process_new_packets().unwrap();
+        let mut client = ThisBuffered::client(config);
+        client.conn.set_buffer_limit(None);
+        let sent: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
+        assert_eq!(client.send_early(&sent), len);
+        let output = client.take_output();
+        let (mut pieces, mut rest) = (output.chunks(piece), &[][..]);
+        let mut acceptor = Acceptor::default();
+        let accepted = loop {
+            if rest.is_empty() {
+                rest = pieces.next().unwrap();
             }
-            connection.process_new_packets().unwrap();
-            let mut received = vec![0; written + 1];
-            let mut len = 0;
-            let mut early_data = connection.early_data().unwrap();
-            while let read @ 1.. = early_data.read(&mut received[len..]).unwrap_or(0) {
-                len += read;
+            acceptor.read_tls(&mut rest).unwrap();
+            if let Some(accepted) = acceptor.accept().map_err(|(error, _)| error).unwrap() {
+                break accepted;
             }
-            assert!(received[..len] == sent);
-            let mut connection = ThisBuffered::new(connection);
-            handshake(&mut client, &mut connection);
-            talk_and_close(&mut client, &mut connection);
+        };
+        let mut connection = ThisBuffered::new(connection(accepted, server));
+        connection.process().unwrap();
+        for piece in std::iter::once(rest).chain(pieces) {
+            connection.receive(piece).unwrap();
         }
+        let mut received = Vec::new();
+        connection.read_early_into(&mut received);
+        assert!(received == sent, "{len} bytes in pieces of {piece}");
+        handshake(&mut client, &mut connection);
+        talk_and_close(&mut client, &mut connection);
     }
 }
 
@@ -442,9 +394,7 @@ fn a_handshake_continues_after_the_acceptor() {
     for (provider, auth, retried) in product3(PROVIDERS, auths, [false, true]) {
         let mut crypto = provider.this();
         if retried {
-            // a group for which no client sends a share at once
-            let groups = &mut crypto.kx_groups;
-            groups.retain(|group| group.name() == NamedGroup::secp384r1);
+            ask_for_another_share(&mut crypto);
         }
         let server = Arc::new(configs::this::server(crypto, key_type, auth));
         let ours = configs::this::client(provider.this(), key_type, auth);

@@ -34,9 +34,17 @@ fn setup(client: &Identity) -> Setup {
 
 /// Sends the certificate of `identity` and a signature with its key.
 fn authenticate(client: &mut ScriptedClient, identity: &Identity) -> Result<(), Refused> {
-    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
-    client.send(&certificate)?;
-    let verify = client.certificate_verify(&*identity.signing_key(), ECDSA_SECP256R1_SHA256);
+    present(client, &identity.cert, identity)
+}
+
+/// Sends `certificate` and a signature with the key of `signer`.
+fn present(
+    client: &mut ScriptedClient,
+    certificate: &[u8],
+    signer: &Identity,
+) -> Result<(), Refused> {
+    client.send(&ScriptedClient::certificate(&[], &[certificate], &[]))?;
+    let verify = client.certificate_verify(&*signer.signing_key(), ECDSA_SECP256R1_SHA256);
     client.send(&verify)
 }
 
@@ -115,16 +123,27 @@ fn certificates_that_do_not_verify_are_refused() {
             assert_eq!(authenticate(&mut client, &stranger), expected);
         }
         for mut client in clients(&setup) {
-            let garbage = ScriptedClient::certificate(&[], &[b"garbage"], &[]);
             let expected = refusal("InvalidCertificate(BadEncoding)", BadCertificate);
-            let refused = client.send(&garbage).and_then(|()| {
-                let key = stranger.signing_key();
-                let verify = client.certificate_verify(&*key, ECDSA_SECP256R1_SHA256);
-                client.send(&verify)
-            });
-            assert_eq!(refused, expected);
+            assert_eq!(present(&mut client, b"garbage", &stranger), expected);
         }
     }
+}
+
+/// A client of a server with this verifier.
+fn verified_by(
+    verifier: Arc<dyn ClientCertVerifier>,
+    verified_chains: VerifiedChains,
+) -> ScriptedClient {
+    let setup = Setup::new(PROVIDERS[0]);
+    let mut config = ServerConfig::builder_with_provider(Arc::new(setup.crypto.clone()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(setup.identity.chain(), setup.identity.key())
+        .unwrap();
+    config.verified_chains = Arc::new(verified_chains);
+    let server = Box::new(ours_with(config));
+    ScriptedClient::new(server, &setup.provider.this(), ClientHello::new())
 }
 
 /// A verifier that asks for certificates, and leaves everything else to its current verifier.
@@ -177,11 +196,10 @@ impl ClientCertVerifier for Replaced {
 #[test]
 fn a_certificate_is_refused_at_once_by_verifiers_without_rules() {
     let (known, stranger) = (Identity::new(), Identity::new());
-    let setup = setup(&known);
-    let crypto = Arc::new(setup.crypto.clone());
+    let crypto = PROVIDERS[0].this().into();
     let mut roots = RootCertStore::empty();
     roots.add(known.cert.clone()).unwrap();
-    let rules = WebPkiClientVerifier::builder_with_provider(roots.into(), crypto.clone())
+    let rules = WebPkiClientVerifier::builder_with_provider(roots.into(), crypto)
         .build()
         .unwrap();
     let no_rules: Arc<dyn ClientCertVerifier> = Arc::new(
@@ -200,15 +218,7 @@ fn a_certificate_is_refused_at_once_by_verifiers_without_rules() {
         (replaced(&no_rules), keeps(), false),
     ] {
         let what = format!("{verifier:?}, {verified_chains:?}");
-        let mut config = ServerConfig::builder_with_provider(crypto.clone())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(setup.identity.chain(), setup.identity.key())
-            .unwrap();
-        config.verified_chains = Arc::new(verified_chains);
-        let server = Box::new(ours_with(config));
-        let mut client = ScriptedClient::new(server, &setup.provider.this(), ClientHello::new());
+        let mut client = verified_by(verifier, verified_chains);
         let certificate = ScriptedClient::certificate(&[], &[&stranger.cert], &[]);
         let mut answer = client.send(&certificate);
         assert_eq!(answer.is_ok(), waits, "{what}");
@@ -340,19 +350,11 @@ fn half_rtt_data_waits_for_the_client_to_authenticate() {
 
 #[test]
 fn no_verifier_can_allow_a_scheme_outside_tls13() {
-    let setup = Setup::new(PROVIDERS[0]);
     for (scheme, is_accepted) in [(0x0807, true), (0x0401, false), (0x0403, false)] {
         // accepts any signature, by a scheme that TLS 1.3 excludes
         let schemes = [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::ED25519];
         let verifier = Verifier::accepting(Versions::Both, &schemes);
-        let config = ServerConfig::builder_with_provider(Arc::new(setup.crypto.clone()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(Arc::new(verifier))
-            .with_single_cert(setup.identity.chain(), setup.identity.key())
-            .unwrap();
-        let server = Box::new(ours_with(config));
-        let mut client = ScriptedClient::new(server, &setup.provider.this(), ClientHello::new());
+        let mut client = verified_by(Arc::new(verifier), VerifiedChains::default());
         let certificate = ScriptedClient::certificate(&[], &[b"anything"], &[]);
         client.send(&certificate).unwrap();
         let verify = ScriptedClient::certificate_verify_of(scheme, &[1]);

@@ -1,6 +1,7 @@
 //! First ClientHellos, valid and invalid.
 
 use harness::peers::endpoints::Endpoint;
+use harness::table;
 use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::AlertDescription::{
@@ -71,27 +72,33 @@ pub(crate) fn retry_request() -> Answer {
 /// A description, a ClientHello and the expected answer.
 pub(crate) type Case<'a> = (&'a str, ClientHello, &'a Answer);
 
-/// Asserts that both crates' servers give the expected answer.
-pub(crate) fn expect_same(setup: &Setup, cases: &[Case<'_>]) {
-    for (name, hello, expected) in cases {
-        let records = [hello.record()];
-        for mut server in setup.both() {
-            assert_eq!(answer(&mut *server, &records), **expected, "{name}");
+impl Setup {
+    /// Asserts that the servers of both crates give the expected answer to the last record.
+    pub(crate) fn expect_answer(&self, what: &str, records: &[Vec<u8>], expected: &Answer) {
+        for (api, mut server) in ["buffered", "unbuffered", "upstream"]
+            .iter()
+            .zip(self.all())
+        {
+            let answer = answer(&mut *server, records);
+            assert_eq!(answer, *expected, "{what}, {api}");
         }
-        let unbuffered = answer(&mut setup.ours_unbuffered(), &records);
-        assert_eq!(unbuffered, **expected, "{name}, unbuffered");
     }
-}
 
-/// Asserts that only this crate's server gives the expected answer.
-fn expect_ours(setup: &Setup, cases: &[Case<'_>]) {
-    for (name, hello, expected) in cases {
-        let records = [hello.record()];
-        assert_eq!(answer(&mut setup.ours(), &records), **expected, "{name}");
-        let unbuffered = answer(&mut setup.ours_unbuffered(), &records);
-        assert_eq!(unbuffered, **expected, "{name}, unbuffered");
-        let theirs = answer(&mut setup.theirs(), &records);
-        assert_ne!(theirs, **expected, "{name}: not a difference");
+    pub(crate) fn expect_same<'a>(&self, cases: impl IntoIterator<Item = Case<'a>>) {
+        for (what, hello, expected) in cases {
+            self.expect_answer(what, &[hello.record()], expected);
+        }
+    }
+
+    /// Asserts that only this crate's servers give the expected answers.
+    fn expect_ours<'a>(&self, cases: impl IntoIterator<Item = Case<'a>>) {
+        for (name, hello, expected) in cases {
+            let answers = self.all().map(|mut it| answer(&mut *it, &[hello.record()]));
+            for answer in &answers[..2] {
+                assert_eq!(answer, expected, "{name}");
+            }
+            assert_ne!(&answers[2], expected, "{name}: not a difference");
+        }
     }
 }
 
@@ -108,29 +115,23 @@ fn versions() {
         |versions: &[u16]| ClientHello::new().with(SUPPORTED_VERSIONS, u8_vec(&u16s(versions)));
     let legacy = |version| ClientHello::new().edit(|hello| hello.legacy_version = version);
     let old_style = |version| legacy(version).without(SUPPORTED_VERSIONS);
-    expect_same(
-        &setup,
-        &[
-            ("1.3", ClientHello::new(), &flight),
-            ("unknown and 1.3", versions(&[0x0a0a, 0x0304]), &flight),
-            ("1.2 and 1.3", versions(&[0x0303, 0x0304]), &flight),
-            ("1.2", versions(&[0x0303]), &neither),
-            ("unknown", versions(&[0x0a0a]), &neither),
-            ("1.2, 1.2 style", old_style(0x0303), &no_extension),
-            ("1.3, 1.2 style", old_style(0x0304), &no_extension),
-            ("1.1", old_style(0x0302), &not_offered),
-            ("none", versions(&[]), &empty),
-            (
-                "no extensions",
-                ClientHello::new().edit(|hello| hello.extensions = vec![]),
-                &incompatible("SignatureAlgorithmsExtensionRequired", HandshakeFailure),
-            ),
-        ],
-    );
+    setup.expect_same(table! {
+        "1.3": ClientHello::new(), &flight;
+        "unknown and 1.3": versions(&[0x0a0a, 0x0304]), &flight;
+        "1.2 and 1.3": versions(&[0x0303, 0x0304]), &flight;
+        "1.2": versions(&[0x0303]), &neither;
+        "unknown": versions(&[0x0a0a]), &neither;
+        "1.2, 1.2 style": old_style(0x0303), &no_extension;
+        "1.3, 1.2 style": old_style(0x0304), &no_extension;
+        "1.1": old_style(0x0302), &not_offered;
+        "none": versions(&[]), &empty;
+        "no extensions": ClientHello::new().edit(|hello| hello.extensions = vec![]),
+            &incompatible("SignatureAlgorithmsExtensionRequired", HandshakeFailure);
+    });
     // RFC 9846 §4.2.2: legacy_version must be 0x0303, which upstream does not check
     for version in [0x0300, 0x0301, 0x0302, 0x0304, 0x0403] {
         let name = format!("legacy_version {version:#x}");
-        expect_ours(&setup, &[(&name, legacy(version), &not_offered)]);
+        setup.expect_ours([(&*name, legacy(version), &not_offered)]);
     }
 }
 
@@ -145,16 +146,13 @@ fn compression_and_session_ids() {
     let compression =
         |methods: &[u8]| ClientHello::new().edit(|hello| hello.compression = methods.to_vec());
     let session_id = |len| ClientHello::new().edit(|hello| hello.session_id = vec![1; len]);
-    expect_same(
-        &setup,
-        &[
-            ("null and deflate", compression(&[0, 1]), &incorrect),
-            ("deflate", compression(&[1]), &not_null),
-            ("none", compression(&[]), &empty),
-            ("short session id", session_id(1), &flight()),
-            ("long session id", session_id(33), &too_long),
-        ],
-    );
+    setup.expect_same(table! {
+        "null and deflate": compression(&[0, 1]), &incorrect;
+        "deflate": compression(&[1]), &not_null;
+        "none": compression(&[]), &empty;
+        "short session id": session_id(1), &flight();
+        "long session id": session_id(33), &too_long;
+    });
     // RFC 9846 §E.4: change_cipher_spec answers a session ID; upstream always sends one
     let without = |mut answer: Answer| {
         answer.sent.retain(|sent| *sent != Sent::ChangeCipherSpec);
@@ -162,13 +160,10 @@ fn compression_and_session_ids() {
     };
     let (flight, retry) = (without(flight()), without(retry_request()));
     let no_share = session_id(0).with(KEY_SHARE, key_shares(&[]));
-    expect_ours(
-        &setup,
-        &[
-            ("no session id", session_id(0), &flight),
-            ("no session id, retried", no_share, &retry),
-        ],
-    );
+    setup.expect_ours(table! {
+        "no session id": session_id(0), &flight;
+        "no session id, retried": no_share, &retry;
+    });
 }
 
 #[test]
@@ -182,7 +177,7 @@ fn mandatory_extensions() {
     ] {
         let expected = incompatible(&format!("{missing}ExtensionRequired"), MissingExtension);
         for hello in [ClientHello::new(), ClientHello::new().with_psk()] {
-            expect_ours(&setup, &[(missing, hello.without(typ), &expected)]);
+            setup.expect_ours([(missing, hello.without(typ), &expected)]);
         }
     }
 
@@ -190,13 +185,10 @@ fn mandatory_extensions() {
     let no_suites = ClientHello::new().edit(|hello| hello.cipher_suites = vec![0x1309, 0xc02b]);
     let no_group = incompatible("NoKxGroupsInCommon", HandshakeFailure);
     let no_suite = incompatible("NoCipherSuitesInCommon", HandshakeFailure);
-    expect_same(
-        &setup,
-        &[
-            ("no group in common", no_groups, &no_group),
-            ("no cipher suite in common", no_suites, &no_suite),
-        ],
-    );
+    setup.expect_same(table! {
+        "no group in common": no_groups, &no_group;
+        "no cipher suite in common": no_suites, &no_suite;
+    });
 }
 
 #[test]
@@ -208,17 +200,14 @@ fn server_names() {
 
     let name = |name: &[u8]| ClientHello::new().with(SERVER_NAME, host_name(name));
     let list = |list: &[u8]| ClientHello::new().with(SERVER_NAME, u16_vec(list));
-    expect_same(
-        &setup,
-        &[
-            ("upper case", name(b"LOCALHOST"), &flight),
-            ("an address", name(b"127.0.0.1"), &flight),
-            ("none", ClientHello::new().without(SERVER_NAME), &flight),
-            ("a space", name(b"local host"), &no_host_name),
-            ("another type", list(&[1, 0, 1, b'a']), &no_host_name),
-            ("two", list(&[0, 0, 1, b'a', 0, 0, 1, b'b']), &two),
-        ],
-    );
+    setup.expect_same(table! {
+        "upper case": name(b"LOCALHOST"), &flight;
+        "an address": name(b"127.0.0.1"), &flight;
+        "none": ClientHello::new().without(SERVER_NAME), &flight;
+        "a space": name(b"local host"), &no_host_name;
+        "another type": list(&[1, 0, 1, b'a']), &no_host_name;
+        "two": list(&[0, 0, 1, b'a', 0, 0, 1, b'b']), &two;
+    });
 
     let reported = |hello: ClientHello| {
         let mut server = setup.ours();
@@ -242,19 +231,16 @@ fn pre_shared_keys_are_checked_though_none_is_used() {
     let psks = |identities, binders| modes().and(PRE_SHARED_KEY, offered_psks(identities, binders));
     let without_modes = psks(1, 1).without(PSK_KEY_EXCHANGE_MODES);
     let padded = ClientHello::new().with_psk().and(PADDING, vec![]);
-    expect_same(
-        &Setup::new(PROVIDERS[0]),
-        &[
-            ("good", psks(1, 1), &flight),
-            ("two", psks(2, 2), &flight),
-            ("early data", ClientHello::new().with_early_data(), &flight),
-            ("a missing binder", psks(2, 1), &mismatch),
-            ("an extra binder", psks(1, 2), &mismatch),
-            ("no modes", without_modes, &no_modes),
-            ("not last", padded, &not_last),
-            ("no identities", psks(0, 0), &empty),
-        ],
-    );
+    Setup::new(PROVIDERS[0]).expect_same(table! {
+        "good": psks(1, 1), &flight;
+        "two": psks(2, 2), &flight;
+        "early data": ClientHello::new().with_early_data(), &flight;
+        "a missing binder": psks(2, 1), &mismatch;
+        "an extra binder": psks(1, 2), &mismatch;
+        "no modes": without_modes, &no_modes;
+        "not last": padded, &not_last;
+        "no identities": psks(0, 0), &empty;
+    });
 }
 
 #[test]
@@ -268,47 +254,41 @@ fn unknown_and_duplicate_extensions() {
     let trailing_data = ClientHello::new().edit(|hello| hello.trailing = vec![0]);
     let twice = with(0x7777, vec![]).and(0x7777, vec![]);
     let same_name = with(SERVER_NAME, host_name(b"localhost"));
-    expect_same(
-        &Setup::new(PROVIDERS[0]),
-        &[
-            ("unknown", with(0x0a0a, vec![1]), &flight),
-            ("padding", with(PADDING, vec![0; 100]), &flight),
-            ("unsolicited cookie", with(COOKIE, u16_vec(b"c")), &flight),
-            // the code point of QUIC's drafts, which is unassigned
-            ("a draft of QUIC", with(0xffa5, vec![1, 2, 3]), &flight),
-            ("a known one twice", same_name, &known_twice),
-            ("an unknown one twice", twice, &unknown_twice),
-            ("trailing data", trailing_data, &trailing),
-        ],
-    );
+    Setup::new(PROVIDERS[0]).expect_same(table! {
+        "unknown": with(0x0a0a, vec![1]), &flight;
+        "padding": with(PADDING, vec![0; 100]), &flight;
+        "unsolicited cookie": with(COOKIE, u16_vec(b"c")), &flight;
+        // the code point of QUIC's drafts, which is unassigned
+        "a draft of QUIC": with(0xffa5, vec![1, 2, 3]), &flight;
+        "a known one twice": same_name, &known_twice;
+        "an unknown one twice": twice, &unknown_twice;
+        "trailing data": trailing_data, &trailing;
+    });
 }
 
 #[test]
 fn first_message_must_be_a_client_hello() {
-    for (typ, body, name) in [
-        (20, &[0; 32][..], "Finished"),
-        (0, &[], "HelloRequest"),
-        (24, &[0], "KeyUpdate"),
-        (99, &[], "HandshakeType(0x63)"),
-    ] {
+    let setup = Setup::new(PROVIDERS[0]);
+    for (name, typ, body) in table! {
+        "Finished": 20, &[0; 32][..];
+        "HelloRequest": 0, &[];
+        "KeyUpdate": 24, &[0];
+        "HandshakeType(0x63)": 99, &[];
+    } {
         let expected = inappropriate_message("ClientHello", name);
-        for mut server in Setup::new(PROVIDERS[0]).both() {
-            let records = [record(0x16, &message(typ, body))];
-            assert_eq!(answer(&mut *server, &records), expected);
-        }
+        setup.expect_answer(name, &[record(0x16, &message(typ, body))], &expected);
     }
     // RFC 9846 §5.1: handshake messages must not span key changes
-    let hello = ClientHello::new().message();
     let pending = misbehaved("KeyEpochWithPendingFragment", UnexpectedMessage);
-    for (hello, behind) in [
-        (&hello, &[20][..]),
-        (&hello, &hello),
-        (&ClientHello::without_share().message(), &[1]),
-    ] {
-        for mut server in Setup::new(PROVIDERS[0]).both() {
-            let records = [record(0x16, &[hello, behind].concat())];
-            assert_eq!(answer(&mut *server, &records), pending, "{behind:?}");
-        }
+    let hello = ClientHello::new().message();
+    let without_share = ClientHello::without_share().message();
+    for (what, hello, behind) in table! {
+        "the start of a message": &hello, &[20][..];
+        "another hello": &hello, &hello;
+        "the start of another hello": &without_share, &[1];
+    } {
+        let records = [record(0x16, &[hello, behind].concat())];
+        setup.expect_answer(what, &records, &pending);
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use harness::peers::endpoints::Endpoint;
 use harness::providers::constant::this::Group;
 use harness::scripted::ScriptedClient;
+use harness::table;
 use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::AlertDescription::{
@@ -14,7 +15,7 @@ use rustls::NamedGroup;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 use crate::handshake_server::client_hello::{
-    Answer, answer, expect_same, flight, incompatible, invalid, misbehaved, refused, retry_request,
+    Answer, answer, flight, incompatible, invalid, misbehaved, refused, retry_request,
 };
 use crate::handshake_server::servers::{Identity, PROVIDERS, Sent, Setup, ours_with};
 
@@ -41,27 +42,23 @@ fn key_shares_of_every_kind() {
     let off_curve = ClientHello::new()
         .with(SUPPORTED_GROUPS, u16_vec(&u16s(&[P256])))
         .with(KEY_SHARE, key_shares(&[(P256, &[4; 65])]));
-    let cases = [
-        ("two", shares(&[good, p256]), &flight),
-        ("two, not in order", shares(&[p256, good]), &flight),
-        ("unsupported besides", shares(&[unknown, good]), &flight),
-        ("none", shares(&[]), &retry),
-        ("of a less preferred group", shares(&[p256]), &retry),
-        ("twice", shares(&[good, p256, good]), &duplicate),
-        (
-            "unknown twice",
-            shares(&[unknown, unknown, good]),
-            &duplicate,
-        ),
-        ("many", many(&[]), &flight),
-        ("twice among many", many(&[(0x9001, &[1])]), &duplicate),
-        ("all zero", shares(&[(X25519, &[0; 32])]), &wrong),
-        ("short", shares(&[(X25519, &[9; 31])]), &wrong),
-        ("not on the curve", off_curve, &wrong),
-        ("empty", shares(&[(X25519, &[])]), &empty),
-    ];
+    let cases = table! {
+        "two": shares(&[good, p256]), &flight;
+        "two, not in order": shares(&[p256, good]), &flight;
+        "unsupported besides": shares(&[unknown, good]), &flight;
+        "none": shares(&[]), &retry;
+        "of a less preferred group": shares(&[p256]), &retry;
+        "twice": shares(&[good, p256, good]), &duplicate;
+        "unknown twice": shares(&[unknown, unknown, good]), &duplicate;
+        "many": many(&[]), &flight;
+        "twice among many": many(&[(0x9001, &[1])]), &duplicate;
+        "all zero": shares(&[(X25519, &[0; 32])]), &wrong;
+        "short": shares(&[(X25519, &[9; 31])]), &wrong;
+        "not on the curve": off_curve, &wrong;
+        "empty": shares(&[(X25519, &[])]), &empty;
+    };
     for provider in PROVIDERS {
-        expect_same(&Setup::new(provider), &cases);
+        Setup::new(provider).expect_same(cases.clone());
     }
 }
 
@@ -73,14 +70,11 @@ fn protocols_and_signatures_without_overlap() {
     let schemes =
         |schemes: &[u16]| ClientHello::new().with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(schemes)));
     let flight = flight();
-    expect_same(
-        &setup,
-        &[
-            ("no protocols", ClientHello::new(), &flight),
-            ("one", offered(&[b"aa"]), &flight),
-            ("one of two", offered(&[b"cc", b"bbb"]), &flight),
-        ],
-    );
+    setup.expect_same(table! {
+        "no protocols": ClientHello::new(), &flight;
+        "one": offered(&[b"aa"]), &flight;
+        "one of two": offered(&[b"cc", b"bbb"]), &flight;
+    });
     // equal errors and alerts, but upstream has already sent its ServerHello
     let no_protocol = refused("NoApplicationProtocol", NoApplicationProtocol);
     let no_scheme = incompatible("NoSignatureSchemesInCommon", HandshakeFailure);
@@ -144,7 +138,7 @@ fn groups_are_the_clients_choice() {
         ("only a share", groups(&[P256], X25519, x25519), &retry),
     ];
     for provider in PROVIDERS {
-        expect_same(&Setup::new(provider), &cases);
+        Setup::new(provider).expect_same(cases.clone());
     }
 }
 
@@ -158,13 +152,10 @@ fn client_without_a_suitable_certificate_is_refused() {
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.resolves_nothing = true;
     let denied = no_certificate();
-    expect_same(
-        &setup,
-        &[
-            ("with a share", ClientHello::new(), &denied),
-            ("without", ClientHello::without_share(), &denied),
-        ],
-    );
+    setup.expect_same(table! {
+        "with a share": ClientHello::new(), &denied;
+        "without": ClientHello::without_share(), &denied;
+    });
 }
 
 #[test]

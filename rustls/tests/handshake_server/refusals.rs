@@ -3,10 +3,10 @@
 use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
 use harness::peers::deviations;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
-use harness::wire;
 use harness::wire::client_hello::*;
 use harness::wire::old_clients::old_clients;
 use harness::wire::*;
+use harness::{table, wire};
 
 const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];
 
@@ -19,57 +19,30 @@ fn refused_hellos() -> Vec<(&'static str, ClientHello)> {
         let edited = |edit: fn(&mut ClientHello)| hello.clone().edit(edit);
         let modes = with(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]));
         let two = key_shares(&[(X25519, &x25519_share()), (X25519, &x25519_share())]);
-        hellos.extend([
-            ("no common protocol", with(ALPN, protocols(&[b"x"]))),
-            (
-                "no common suite",
-                edited(|hello| hello.cipher_suites = vec![0x1309, 0xc0ff]),
-            ),
-            (
-                "no common group",
-                with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X448]))),
-            ),
-            (
-                "no common scheme",
-                with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&[0x0809]))),
-            ),
-            (
-                "share of zeros",
-                with(KEY_SHARE, key_shares(&[(X25519, &[0; 32])])),
-            ),
-            ("two shares", with(KEY_SHARE, two)),
-            ("no schemes", without(SIGNATURE_ALGORITHMS)),
-            ("no groups", without(SUPPORTED_GROUPS)),
-            ("no share", without(KEY_SHARE)),
-            ("no versions", without(SUPPORTED_VERSIONS)),
-            (
-                "version 1.1",
-                with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0302]))),
-            ),
-            (
-                "version 1.2",
-                with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0303]))),
-            ),
-            ("old version", edited(|hello| hello.legacy_version = 0x0302)),
-            ("deflate", edited(|hello| hello.compression = vec![1])),
-            (
-                "null and deflate",
-                edited(|hello| hello.compression = vec![0, 1]),
-            ),
-            ("wrong name", with(SERVER_NAME, host_name(b"a b"))),
-            (
-                "too few binders",
-                modes.and(PRE_SHARED_KEY, offered_psks(2, 1)),
-            ),
-            (
-                "no modes",
-                hello.clone().and(PRE_SHARED_KEY, offered_psks(1, 1)),
-            ),
-            ("server's type", with(SERVER_CERTIFICATE_TYPE, u8_vec(&[2]))),
-            ("client's type", with(CLIENT_CERTIFICATE_TYPE, u8_vec(&[2]))),
-            ("compressed points", with(EC_POINT_FORMATS, u8_vec(&[1]))),
-            ("trailing data", edited(|hello| hello.trailing = vec![0])),
-        ]);
+        hellos.extend(table! {
+            "no common protocol": with(ALPN, protocols(&[b"x"]));
+            "no common suite": edited(|hello| hello.cipher_suites = vec![0x1309, 0xc0ff]);
+            "no common group": with(SUPPORTED_GROUPS, u16_vec(&u16s(&[X448])));
+            "no common scheme": with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&[0x0809])));
+            "share of zeros": with(KEY_SHARE, key_shares(&[(X25519, &[0; 32])]));
+            "two shares": with(KEY_SHARE, two);
+            "no schemes": without(SIGNATURE_ALGORITHMS);
+            "no groups": without(SUPPORTED_GROUPS);
+            "no share": without(KEY_SHARE);
+            "no versions": without(SUPPORTED_VERSIONS);
+            "version 1.1": with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0302])));
+            "version 1.2": with(SUPPORTED_VERSIONS, u8_vec(&u16s(&[0x0303])));
+            "old version": edited(|hello| hello.legacy_version = 0x0302);
+            "deflate": edited(|hello| hello.compression = vec![1]);
+            "null and deflate": edited(|hello| hello.compression = vec![0, 1]);
+            "wrong name": with(SERVER_NAME, host_name(b"a b"));
+            "too few binders": modes.and(PRE_SHARED_KEY, offered_psks(2, 1));
+            "no modes": hello.clone().and(PRE_SHARED_KEY, offered_psks(1, 1));
+            "server's type": with(SERVER_CERTIFICATE_TYPE, u8_vec(&[2]));
+            "client's type": with(CLIENT_CERTIFICATE_TYPE, u8_vec(&[2]));
+            "compressed points": with(EC_POINT_FORMATS, u8_vec(&[1]));
+            "trailing data": edited(|hello| hello.trailing = vec![0]);
+        });
     }
     hellos.extend(old_clients());
     hellos

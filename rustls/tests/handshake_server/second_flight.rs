@@ -50,36 +50,35 @@ fn every_suite_leads_to_traffic() {
 }
 
 #[test]
-fn wrong_finished_is_a_decrypt_error() {
+fn a_wrong_finished_and_earlier_data_are_refused() {
     for mut client in clients(&Setup::new(PROVIDERS[0])) {
         let mut finished = client.finished();
         *finished.last_mut().unwrap() ^= 1;
-        assert_eq!(
-            client.send(&finished),
-            refusal("DecryptError", AlertDescription::DecryptError)
-        );
+        let expected = refusal("DecryptError", AlertDescription::DecryptError);
+        assert_eq!(client.send(&finished), expected);
+    }
+    for mut client in clients(&Setup::new(PROVIDERS[0])) {
+        let result = client.send_raw(ContentType::ApplicationData, b"early");
+        let error = "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData }";
+        assert_eq!(result, refusal(error, AlertDescription::UnexpectedMessage));
     }
 }
 
 /// RFC 9846 §6.2: a message of incorrect length is a decode_error.
 #[test]
 fn finished_of_another_length_is_a_decode_error() {
-    for (len, error) in [
-        (0, "MissingData"),
-        (31, "MissingData"),
-        (47, "TrailingData"),
-        (49, "TrailingData"),
-        (64, "TrailingData"),
-    ] {
+    for len in [0, 31, 47, 49, 64] {
         let finished = message(HandshakeType::Finished.into(), &vec![0; len]);
         let [ours, theirs] =
             clients(&Setup::new(PROVIDERS[0])).map(|mut client| client.send(&finished));
+        let error = if len < 32 {
+            "MissingData"
+        } else {
+            "TrailingData"
+        };
         let error = format!("InvalidMessage({error}(\"Finished\"))");
-        assert_eq!(
-            ours,
-            refusal(&error, AlertDescription::DecodeError),
-            "{len}"
-        );
+        let expected = refusal(&error, AlertDescription::DecodeError);
+        assert_eq!(ours, expected, "{len}");
         let decrypt_error = refusal("DecryptError", AlertDescription::DecryptError);
         assert_eq!(theirs, decrypt_error, "{len}");
     }
@@ -115,49 +114,34 @@ fn other_messages_than_finished_are_unexpected() {
 }
 
 #[test]
-fn application_data_before_finished_is_unexpected() {
-    for mut client in clients(&Setup::new(PROVIDERS[0])) {
-        let result = client.send_raw(ContentType::ApplicationData, b"early");
-        let error = "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData }";
-        assert_eq!(result, refusal(error, AlertDescription::UnexpectedMessage));
-    }
-}
-
-#[test]
 fn early_data_is_skipped_until_the_client_finishes() {
-    for provider in PROVIDERS {
-        let setup = Setup::new(provider);
-        for server in setup.both() {
-            let hello = ClientHello::new().with_early_data();
-            let mut client = ScriptedClient::new(server, &provider.this(), hello);
-            client.server.receive(&record(0x17, &[0; 100])).unwrap();
-            client.server.receive(&record(0x14, &[1])).unwrap();
-            client.server.receive(&record(0x17, &[0; 100])).unwrap();
+    let client = |setup: &Setup, server| {
+        let hello = ClientHello::new().with_early_data();
+        ScriptedClient::new(server, &setup.provider.this(), hello)
+    };
+    let record_of = |len| record(0x17, &vec![0; len]);
+    let refused = Err("DecryptError".to_owned());
+    for setup in PROVIDERS.map(Setup::new) {
+        for mut client in setup.all().map(|server| client(&setup, server)) {
+            for bytes in [record_of(100), record(0x14, &[1]), record_of(100)] {
+                client.server.receive(&bytes).unwrap();
+            }
             client.finish().unwrap();
             assert!(!client.server.is_handshaking());
-            assert_eq!(
-                client.server.receive(&record(0x17, &[0; 100])),
-                Err("DecryptError".into())
-            );
+            assert_eq!(client.server.receive(&record_of(100)), refused);
         }
     }
-
     // RFC 9846 §4.3.10: up to a limit, in bytes of content. Upstream also counts the protection,
     // and so disconnects a client that uses its full limit
     let setup = Setup::new(PROVIDERS[0]);
-    let hello = ClientHello::new().with_early_data();
-    let mut client = ScriptedClient::new(Box::new(setup.ours()), &setup.provider.this(), hello);
-    client
-        .server
-        .receive(&record(0x17, &vec![0; (1 << 14) + 17]))
-        .unwrap();
-    let error = client.server.receive(&record(0x17, &[0])).unwrap_err();
-    assert_eq!(error, "DecryptError");
-
+    for mut client in setup.both_apis().map(|server| client(&setup, server)) {
+        let most = record_of((1 << 14) + 17);
+        client.server.receive(&most).unwrap();
+        assert_eq!(client.server.receive(&record_of(1)), refused);
+    }
     // and only if the client announced early data
-    for mut client in clients(&Setup::new(PROVIDERS[0])) {
-        let error = client.server.receive(&record(0x17, &[0; 100])).unwrap_err();
-        assert_eq!(error, "DecryptError");
+    for mut client in clients(&setup) {
+        assert_eq!(client.server.receive(&record_of(100)), refused);
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::peers::callbacks;
+use harness::peers::callbacks::{self, KeyLines};
 use harness::peers::configs::Provider;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::wire;
 use rustls as ours;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::UnbufferedServerConnection;
 use rustls::sign::SigningKey;
 use rustls::{AlertDescription, ContentType, HandshakeType};
 use rustls_upstream as theirs;
@@ -82,9 +81,9 @@ macro_rules! config {
             };
         }
         config.alpn_protocols = $setup.alpn.clone();
+        config.key_log = $setup.key_log.clone();
         config.ignore_client_order = $setup.ignore_client_order;
         config.send_half_rtt_data = $setup.send_half_rtt_data;
-        config.send_tls13_tickets = $setup.send_tls13_tickets;
         config
     }};
 }
@@ -147,9 +146,9 @@ pub(crate) struct Setup {
     pub(crate) resolves_nothing: bool,
     /// The hello that the resolver without a certificate received.
     pub(crate) seen: Arc<Mutex<Option<String>>>,
+    pub(crate) key_log: Arc<KeyLines>,
     pub(crate) ignore_client_order: bool,
     pub(crate) send_half_rtt_data: bool,
-    pub(crate) send_tls13_tickets: usize,
 }
 
 impl Setup {
@@ -164,19 +163,14 @@ impl Setup {
             client_auth_optional: false,
             resolves_nothing: false,
             seen: Arc::default(),
+            key_log: Arc::default(),
             ignore_client_order: false,
             send_half_rtt_data: false,
-            send_tls13_tickets: 2,
         }
     }
 
     pub(crate) fn ours(&self) -> ThisBuffered {
         ours_with(self.our_config())
-    }
-
-    pub(crate) fn ours_unbuffered(&self) -> ThisUnbuffered<UnbufferedServerConnection> {
-        let config = Arc::new(self.our_config());
-        ThisUnbuffered::server(config)
     }
 
     pub(crate) fn our_config(&self) -> ours::ServerConfig {
@@ -188,38 +182,21 @@ impl Setup {
         UpstreamBuffered::server(config)
     }
 
-    /// A server of this crate and one of upstream, each with the randoms of its key log.
-    pub(crate) fn both_logging(&self) -> [(Randoms, Box<dyn Endpoint>); 2] {
-        let (our_log, their_log) = (Randoms::default(), Randoms::default());
-        let mut ours = self.our_config();
-        ours.key_log = Arc::new(our_log.clone());
-        let mut theirs = config!(theirs, upstream, self.provider.upstream(), self);
-        theirs.key_log = Arc::new(their_log.clone());
-        [
-            (our_log, Box::new(ours_with(ours))),
-            (their_log, Box::new(UpstreamBuffered::server(theirs))),
-        ]
+    /// A server of this crate in each API.
+    pub(crate) fn both_apis(&self) -> [Box<dyn Endpoint>; 2] {
+        let unbuffered = ThisUnbuffered::server(self.our_config());
+        [Box::new(self.ours()), Box::new(unbuffered)]
+    }
+
+    /// A server of this crate in each API, and one of upstream.
+    pub(crate) fn all(&self) -> [Box<dyn Endpoint>; 3] {
+        let [buffered, unbuffered] = self.both_apis();
+        [buffered, unbuffered, Box::new(self.theirs())]
     }
 
     /// A server of this crate and one of upstream.
     pub(crate) fn both(&self) -> [Box<dyn Endpoint>; 2] {
         [Box::new(self.ours()), Box::new(self.theirs())]
-    }
-}
-
-/// A key log that keeps the client's random of each line.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Randoms(pub(crate) Arc<Mutex<Vec<Vec<u8>>>>);
-
-impl ours::KeyLog for Randoms {
-    fn log(&self, _label: &str, client_random: &[u8], _secret: &[u8]) {
-        self.0.lock().unwrap().push(client_random.to_vec());
-    }
-}
-
-impl theirs::KeyLog for Randoms {
-    fn log(&self, _label: &str, client_random: &[u8], _secret: &[u8]) {
-        self.0.lock().unwrap().push(client_random.to_vec());
     }
 }
 

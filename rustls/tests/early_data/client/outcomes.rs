@@ -10,6 +10,7 @@ use harness::peers::configs::{
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, Transfer, exchange, handshake, send_and_check, talk_and_close,
 };
+use harness::table;
 use rustls::client::{UnbufferedClientConnection, WebPkiServerVerifier};
 use rustls::{CipherSuite, ClientConfig, ClientConnection, NamedGroup};
 
@@ -105,35 +106,15 @@ fn starts_with_early_data(config: impl Into<Arc<ClientConfig>>) -> bool {
 #[test]
 fn early_data_is_not_offered_without_a_reason() {
     type Change = fn(&mut ClientConfig);
-    const CASES: [(&str, u32, Change, bool); 6] = [
-        ("unchanged", LIMIT, |_| {}, true),
-        (
-            "disabled",
-            LIMIT,
-            |config| config.enable_early_data = false,
-            false,
-        ),
-        (
-            "the session's protocol",
-            LIMIT,
-            |config| config.alpn_protocols.rotate_left(1),
-            true,
-        ),
+    const CASES: [(&str, u32, Change, bool); 6] = table! {
+        "unchanged": LIMIT, |_| {}, true;
+        "disabled": LIMIT, |config| config.enable_early_data = false, false;
+        "the session's protocol": LIMIT, |config| config.alpn_protocols.rotate_left(1), true;
         // with another protocol, the server must reject early data
-        (
-            "another protocol",
-            LIMIT,
-            |config| config.alpn_protocols.truncate(1),
-            true,
-        ),
-        (
-            "no protocol",
-            LIMIT,
-            |config| config.alpn_protocols.clear(),
-            true,
-        ),
-        ("a session without early data", 0, |_| {}, false),
-    ];
+        "another protocol": LIMIT, |config| config.alpn_protocols.truncate(1), true;
+        "no protocol": LIMIT, |config| config.alpn_protocols.clear(), true;
+        "a session without early data": 0, |_| {}, false;
+    };
     for provider in PROVIDERS {
         for (what, limit, change, due) in CASES {
             let (config, _) = primed(provider, limit);

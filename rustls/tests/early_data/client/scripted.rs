@@ -9,6 +9,7 @@ use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, Upstream
 use harness::scripted::{
     Body, Conversation, Identity, KEY_SHARE, Outcome, SUPPORTED_VERSIONS, Script, bytes, extensions,
 };
+use harness::table;
 use harness::wire::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
 use harness::wire::{message, vector};
 use rustls::client::UnbufferedClientConnection;
@@ -222,23 +223,13 @@ fn a_session_is_resumed_with_and_without_early_data() {
     };
     let end = HandshakeType::EndOfEarlyData;
     let finished = HandshakeType::Finished;
-    for (what, resumption, early_data, sent) in [
-        (
-            "accepted",
-            Resumption::new(accept_early_data),
-            EARLY,
-            &[end, finished][..],
-        ),
-        ("rejected", Resumption::new(|_| {}), EARLY, &[finished]),
+    for (what, resumption, early_data, sent) in table! {
+        "accepted": Resumption::new(accept_early_data), EARLY, &[end, finished][..];
+        "rejected": Resumption::new(|_| {}), EARLY, &[finished];
         // RFC 9846 §4.3.10: a full handshake also rejects early data
-        ("a full handshake", Resumption::new(full), b"", &[finished]),
-        (
-            "not allowed",
-            Resumption::new(|_| {}).without_early_data(),
-            b"",
-            &[finished],
-        ),
-    ] {
+        "a full handshake": Resumption::new(full), b"", &[finished];
+        "not allowed": Resumption::new(|_| {}).without_early_data(), b"", &[finished];
+    } {
         let conversation = resumption.is_accepted();
         assert_eq!(conversation.early_data, early_data, "{what}");
         assert_eq!(flight(&conversation), sent, "{what}");

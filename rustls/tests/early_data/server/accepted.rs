@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use harness::peers::callbacks::KeyLines;
 use harness::peers::configs::{PROVIDERS, product, product3};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, Wrapper, exchange, handshake};
+use harness::peers::endpoints::{ThisBuffered, Wrapper};
 use harness::peers::servers::{Server, Settings, hello, servers};
 use harness::scripted::{OfferedPsk, ScriptedClient};
+use harness::table;
 use harness::wire::client_hello::{ALPN, protocols};
 use rustls::ContentType;
 
-use super::{MAX, accepted, early_data, end_or_start, finish, offer, send, settings, this_client};
+use super::{MAX, accepted, early_data, end_or_start, finish, offer, send, settings};
 
 #[test]
 fn early_data_is_read_apart_from_what_follows() {
@@ -101,43 +102,20 @@ fn acceptance_has_conditions() {
     let add_another = |offer: &mut OfferedPsk| {
         offer.identities.insert(0, (b"another".to_vec(), 0));
     };
-    let cases = [
-        ("unchanged", same, true),
-        ("another protocol", protocol(b"http/1.1"), false),
-        ("no protocol", protocol(b""), false),
-        (
-            "another suite",
-            Case {
-                suite: 0x1303,
-                ..same
-            },
-            false,
-        ),
-        (
-            "not offered",
-            change(|offer| offer.early_data = false),
-            false,
-        ),
-        ("not the first", change(add_another), false),
-        ("of the declared age", of_an_hour, true),
-        ("a minute late", waits(60), true),
-        ("more than a minute late", waits(61), false),
-        (
-            "a minute early",
-            change(|offer| add_age(offer, 60_000)),
-            true,
-        ),
-        (
-            "more than a minute early",
-            change(|offer| add_age(offer, 60_001)),
-            false,
-        ),
-        (
-            "an age that wraps",
-            change(|offer| add_age(offer, u32::MAX)),
-            false,
-        ),
-    ];
+    let cases = table! {
+        "unchanged": same, true;
+        "another protocol": protocol(b"http/1.1"), false;
+        "no protocol": protocol(b""), false;
+        "another suite": Case { suite: 0x1303, ..same }, false;
+        "not offered": change(|offer| offer.early_data = false), false;
+        "not the first": change(add_another), false;
+        "of the declared age": of_an_hour, true;
+        "a minute late": waits(60), true;
+        "more than a minute late": waits(61), false;
+        "a minute early": change(|offer| add_age(offer, 60_000)), true;
+        "more than a minute early": change(|offer| add_age(offer, 60_001)), false;
+        "an age that wraps": change(|offer| add_age(offer, u32::MAX)), false;
+    };
     for (provider, (what, case, is_accepted)) in product(PROVIDERS, cases) {
         let settings = settings(provider);
         for server in settings.servers() {
@@ -296,48 +274,5 @@ impl Wrapper for Shared {
 
     fn inner_mut(&mut self) -> impl DerefMut<Target = ThisBuffered> {
         self.0.lock().unwrap()
-    }
-}
-
-/// A server chooses its configuration by the ClientHello, with early data directly behind it.
-#[test]
-fn behind_an_acceptor() {
-    for provider in PROVIDERS {
-        let settings = settings(provider);
-        let config = Arc::new(settings.ours());
-        let server = Server::Buffered(config.clone());
-        let client_config = this_client(&settings);
-        let mut first = ThisBuffered::client(client_config.clone());
-        handshake(&mut first, &mut *server.accept());
-        let mut client = ThisBuffered::client(client_config);
-        assert_eq!(client.send_early(b"early"), 5);
-        let flight = client.take_output();
-        for len in [1, 7, flight.len()] {
-            let mut acceptor = rustls::server::Acceptor::default();
-            let mut pieces = flight.chunks(len);
-            let accepted = loop {
-                acceptor.read_tls(&mut pieces.next().unwrap()).unwrap();
-                if let Some(accepted) = acceptor.accept().unwrap_or_else(|_| panic!("refused")) {
-                    break accepted;
-                }
-            };
-            let conn = accepted.into_connection(config.clone());
-            let mut conn = conn.unwrap_or_else(|_| panic!("refused"));
-            let is_first = conn.early_data().is_some();
-            let mut end = ThisBuffered::new(conn);
-            end.process().unwrap();
-            for piece in pieces {
-                end.receive(piece).unwrap();
-            }
-            // the session is used up after the first connection
-            let expected: &[u8] = if is_first { b"early" } else { b"" };
-            assert_eq!(early_data(&mut end), expected);
-            assert_eq!(is_first, len == 1);
-            if is_first {
-                client.receive(&end.take_output()).unwrap();
-                exchange(&mut client, &mut end).unwrap();
-                assert!(!end.is_handshaking());
-            }
-        }
     }
 }
