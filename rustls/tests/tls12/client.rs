@@ -12,7 +12,7 @@ mod versions;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use harness::peers::configs::{Provider, Versions};
+use harness::peers::configs::{self, Provider, Versions};
 use harness::peers::endpoints::Endpoint;
 use harness::peers::{callbacks, clients};
 use harness::scripted::Identity;
@@ -84,22 +84,11 @@ macro_rules! config {
             provider: Provider,
             versions: Versions,
         ) -> $tls::ClientConfig {
-            use $tls::version::{TLS12, TLS13};
-            let mut roots = $tls::RootCertStore::empty();
-            roots.add(identity.certificate.clone()).unwrap();
-            let mut provider = provider.$provider();
-            // few, so that a script can name one that is not offered
-            provider
-                .kx_groups
-                .retain(|group| [0x1d, 0x17].contains(&u16::from(group.name())));
-            provider
-                .cipher_suites
-                .retain(|suite| u16::from(suite.suite()) != UNOFFERED_SUITE);
-            let mut config = $tls::ClientConfig::builder_with_provider(Arc::new(provider))
-                .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
-                .unwrap()
-                .with_root_certificates(roots)
-                .with_no_client_auth();
+            let mut provider = configs::$provider::with_few_groups(provider.$provider());
+            let suites = &mut provider.cipher_suites;
+            suites.retain(|suite| u16::from(suite.suite()) != UNOFFERED_SUITE);
+            let certificate = &identity.certificate;
+            let mut config = configs::$provider::client_trusting(certificate, versions, provider);
             config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
             config
         }
@@ -111,6 +100,16 @@ config!(upstream_config, rustls_upstream, upstream);
 
 pub(crate) fn localhost() -> ServerName<'static> {
     ServerName::try_from("localhost").unwrap()
+}
+
+/// This crate's clients with a changed configuration.
+pub(crate) fn ours_with(
+    provider: Provider,
+    versions: Versions,
+    change: impl Fn(&mut rustls::ClientConfig),
+) -> [Client; 2] {
+    let [buffered, unbuffered, _] = clients_with(provider, versions, change, |_| ());
+    [buffered, unbuffered]
 }
 
 /// Clients that request tickets but store no sessions.

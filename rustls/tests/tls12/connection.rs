@@ -5,56 +5,50 @@ use std::io::Write;
 use std::sync::Arc;
 
 use harness::peers::callbacks::KeyLines;
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, handshake, send_and_check,
 };
 use harness::peers::pairs::this::unbuffered::Unbuffered;
+use harness::peers::roles::this::Config;
+use harness::peers::roles::{ROLES, Role, upstream};
 use harness::providers::provider_with_limit;
 use harness::wire;
+use rustls::crypto::CryptoProvider;
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus, WriteTraffic};
-use rustls::{Error, InPlaceError};
+use rustls::{Error, HandshakeKind, InPlaceError, KeyLog};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-fn client_config(provider: rustls::crypto::CryptoProvider) -> rustls::ClientConfig {
-    configs::this::client_of(Versions::Tls12, provider, KEY_TYPE, ClientAuth::None)
+/// Configurations of this crate for `role`, and of upstream for its peer.
+fn configs(role: Role, provider: Provider, crypto: CryptoProvider) -> (Config, upstream::Config) {
+    let (versions, peer) = (Versions::Tls12, role.other());
+    (
+        Config::new(role, versions, crypto, KEY_TYPE),
+        upstream::Config::new(peer, versions, provider.upstream(), KEY_TYPE),
+    )
 }
 
-fn server_config(provider: rustls::crypto::CryptoProvider) -> rustls::ServerConfig {
-    configs::this::server_of(Versions::Tls12, provider, KEY_TYPE, ClientAuth::None)
+/// Runs `test` with connections after the handshake, in each role, and their upstream peers. The
+/// second connections of the same configurations are resumed.
+fn for_each_pair(
+    crypto: impl Fn(Provider) -> CryptoProvider,
+    mut test: impl FnMut(ThisBuffered, UpstreamBuffered),
+) {
+    for (provider, role) in product(PROVIDERS, ROLES) {
+        let (ours, theirs) = configs(role, provider, crypto(provider));
+        for kind in ["Some(Full)", "Some(Resumed)"] {
+            let (mut ours, mut theirs) = (ours.buffered(), theirs.buffered());
+            role.handshake(&mut ours, &mut theirs);
+            let negotiated = ours.negotiated();
+            assert!(negotiated.ends_with(kind), "{role:?}: {negotiated}");
+            test(ours, theirs);
+        }
+    }
 }
 
-fn upstream_client_config(provider: Provider) -> rustls_upstream::ClientConfig {
-    let (crypto, auth) = (provider.upstream(), ClientAuth::None);
-    configs::upstream::client_of(Versions::Tls12, crypto, KEY_TYPE, auth)
-}
-
-fn upstream_server_config(provider: Provider) -> rustls_upstream::ServerConfig {
-    let (crypto, auth) = (provider.upstream(), ClientAuth::None);
-    configs::upstream::server_of(Versions::Tls12, crypto, KEY_TYPE, auth)
-}
-
-fn upstream_client(provider: Provider) -> UpstreamBuffered {
-    UpstreamBuffered::client(upstream_client_config(provider))
-}
-
-fn upstream_server(provider: Provider) -> UpstreamBuffered {
-    UpstreamBuffered::server(upstream_server_config(provider))
-}
-
-/// Buffered connections in both roles after the handshake, each with an upstream peer.
-fn buffered(
-    provider: Provider,
-    ours: &rustls::crypto::CryptoProvider,
-) -> [(ThisBuffered, UpstreamBuffered); 2] {
-    let mut client = ThisBuffered::client(client_config(ours.clone()));
-    let mut their_server = upstream_server(provider);
-    handshake(&mut client, &mut their_server);
-    let mut server = ThisBuffered::server(server_config(ours.clone()));
-    let mut their_client = upstream_client(provider);
-    handshake(&mut their_client, &mut server);
-    [(client, their_server), (server, their_client)]
+fn worn(provider: Provider) -> CryptoProvider {
+    provider_with_limit(provider, LIMIT)
 }
 
 /// The records that one key protects: the Finished, data, and the close_notify.
@@ -64,26 +58,24 @@ const DATA_RECORDS: usize = LIMIT as usize - 2;
 /// TLS 1.2 cannot replace keys. A worn key ends the connection cleanly.
 #[test]
 fn a_worn_key_closes_a_buffered_connection() {
-    for provider in PROVIDERS {
-        for (mut ours, mut theirs) in buffered(provider, &provider_with_limit(provider, LIMIT)) {
-            // two records more than the key allows, in one write: only as much as can be sent is
-            // accepted
-            let data = vec![7; (DATA_RECORDS + 2) << 14];
-            ours.conn.set_buffer_limit(None);
-            let room = ours.conn.writer().room_left();
-            assert_eq!(room, Some(DATA_RECORDS << 14));
-            let written = ours.conn.writer().write(&data).unwrap();
-            assert_eq!(written, DATA_RECORDS << 14);
-            assert_eq!(ours.conn.writer().room_left(), Some(0));
-            let out = ours.take_output();
-            assert_eq!(wire::records(&out).len(), DATA_RECORDS);
-            // dropped, as after every close_notify
-            ours.conn.writer().write_all(&data[written..]).unwrap();
-            assert_eq!(deliver(&mut theirs, &out), data[..written]);
-            theirs.receive(&ours.take_output()).unwrap();
-            assert!(theirs.peer_has_closed());
-        }
-    }
+    for_each_pair(worn, |mut ours, mut theirs| {
+        // two records more than the key allows, in one write: only as much as can be sent is
+        // accepted
+        let data = vec![7; (DATA_RECORDS + 2) << 14];
+        ours.conn.set_buffer_limit(None);
+        let room = ours.conn.writer().room_left();
+        assert_eq!(room, Some(DATA_RECORDS << 14));
+        let written = ours.conn.writer().write(&data).unwrap();
+        assert_eq!(written, DATA_RECORDS << 14);
+        assert_eq!(ours.conn.writer().room_left(), Some(0));
+        let out = ours.take_output();
+        assert_eq!(wire::records(&out).len(), DATA_RECORDS);
+        // dropped, as after every close_notify
+        ours.conn.writer().write_all(&data[written..]).unwrap();
+        assert_eq!(deliver(&mut theirs, &out), data[..written]);
+        theirs.receive(&ours.take_output()).unwrap();
+        assert!(theirs.peer_has_closed());
+    });
 }
 
 /// Delivers many bytes to a peer and returns the plaintext it reads.
@@ -98,24 +90,17 @@ fn deliver(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_worn_key_closes_after_small_records() {
-    for provider in PROVIDERS {
-        for (mut ours, mut theirs) in buffered(provider, &provider_with_limit(provider, LIMIT)) {
-            for number in 0..DATA_RECORDS {
-                send_and_check(&mut ours, &mut theirs, &[number as u8; 100]);
-            }
-            assert!(ours.take_output().is_empty());
-            ours.conn.writer().write_all(b"one too many").unwrap();
-            theirs.receive(&ours.take_output()).unwrap();
-            assert!(theirs.peer_has_closed());
-            // the other direction stays open
-            let last = theirs.send(b"last words");
-            assert_eq!(last, 10);
-            let mut received = Vec::new();
-            ours.receive(&theirs.take_output()).unwrap();
-            ours.read_into(&mut received);
-            assert_eq!(received, b"last words");
+    for_each_pair(worn, |mut ours, mut theirs| {
+        for number in 0..DATA_RECORDS {
+            send_and_check(&mut ours, &mut theirs, &[number as u8; 100]);
         }
-    }
+        assert!(ours.take_output().is_empty());
+        ours.conn.writer().write_all(b"one too many").unwrap();
+        theirs.receive(&ours.take_output()).unwrap();
+        assert!(theirs.peer_has_closed());
+        // the other direction stays open
+        send_and_check(&mut theirs, &mut ours, b"last words");
+    });
 }
 
 /// Applies `use_traffic` to an unbuffered connection that may write, and takes its output.
@@ -186,14 +171,13 @@ fn worn_unbuffered<C: Unbuffered>(mut conn: C, theirs: &mut UpstreamBuffered, in
 #[test]
 fn a_worn_key_closes_an_unbuffered_connection() {
     for (provider, in_place) in product(PROVIDERS, [false, true]) {
-        let ours = provider_with_limit(provider, LIMIT);
-        let mut client = ThisUnbuffered::client(client_config(ours.clone()));
-        let mut theirs = upstream_server(provider);
+        let of = |role| configs(role, provider, worn(provider));
+        let (ours, theirs) = of(Role::Client);
+        let (mut client, mut theirs) = (ThisUnbuffered::client(ours.client()), theirs.buffered());
         handshake(&mut client, &mut theirs);
         worn_unbuffered(client.conn, &mut theirs, in_place);
-
-        let mut server = ThisUnbuffered::server(server_config(ours));
-        let mut theirs = upstream_client(provider);
+        let (ours, theirs) = of(Role::Server);
+        let (mut server, mut theirs) = (ThisUnbuffered::server(ours.server()), theirs.buffered());
         handshake(&mut theirs, &mut server);
         worn_unbuffered(server.conn, &mut theirs, in_place);
     }
@@ -203,108 +187,75 @@ fn a_worn_key_closes_an_unbuffered_connection() {
 /// upstream returns for such connections.
 #[test]
 fn keys_cannot_be_refreshed() {
-    for provider in PROVIDERS {
-        for (mut ours, mut theirs) in buffered(provider, &provider.this()) {
-            let expected = theirs.conn.refresh_traffic_keys().unwrap_err();
-            let error = ours.conn.refresh_traffic_keys().unwrap_err();
-            assert_eq!(format!("{error:?}"), format!("{expected:?}"));
-            assert_eq!(error, Error::HandshakeNotComplete);
-            assert_eq!(ours.take_output(), b"");
-            send_and_check(&mut ours, &mut theirs, b"under the same key");
-            send_and_check(&mut theirs, &mut ours, b"data");
-        }
-    }
+    for_each_pair(Provider::this, |mut ours, mut theirs| {
+        let expected = theirs.conn.refresh_traffic_keys().unwrap_err();
+        let error = ours.conn.refresh_traffic_keys().unwrap_err();
+        assert_eq!(format!("{error:?}"), format!("{expected:?}"));
+        assert_eq!(error, Error::HandshakeNotComplete);
+        assert_eq!(ours.take_output(), b"");
+        send_and_check(&mut ours, &mut theirs, b"under the same key");
+        send_and_check(&mut theirs, &mut ours, b"data");
+    });
 }
 
 #[test]
 fn exporters_agree_with_upstream() {
-    for provider in PROVIDERS {
-        for (ours, theirs) in buffered(provider, &provider.this()) {
-            for (context, len) in product([None, Some(&b""[..]), Some(b"context")], [1, 32, 500]) {
-                let ours = ours
-                    .conn
-                    .export_keying_material(vec![0; len], b"label", context);
-                let theirs = theirs
-                    .conn
-                    .export_keying_material(vec![0; len], b"label", context);
-                assert_eq!(ours.unwrap(), theirs.unwrap());
-            }
-            let of = |context| ours.conn.export_keying_material([0; 32], b"label", context);
-            assert_ne!(
-                of(None),
-                of(Some(b"")),
-                "RFC 5705 §4: an empty context differs from none"
-            );
-            let empty = ours.conn.export_keying_material([], b"label", None);
-            assert!(matches!(empty, Err(Error::General(_))));
-            let long = vec![0; 0x1_0000];
-            assert!(matches!(of(Some(&long)), Err(Error::General(_))));
+    for_each_pair(Provider::this, |ours, theirs| {
+        let (ours, theirs) = (&ours.conn, &theirs.conn);
+        for (context, len) in product([None, Some(&b""[..]), Some(b"context")], [1, 32, 500]) {
+            let ours = ours.export_keying_material(vec![0; len], b"label", context);
+            let theirs = theirs.export_keying_material(vec![0; len], b"label", context);
+            assert_eq!(ours.unwrap(), theirs.unwrap());
         }
-    }
+        let of = |context| ours.export_keying_material([0; 32], b"label", context);
+        // RFC 5705 §4: an empty context differs from none
+        assert_ne!(of(None), of(Some(b"")));
+        let empty = ours.export_keying_material([], b"label", None);
+        assert!(matches!(empty, Err(Error::General(_))));
+        let long = vec![0; 0x1_0000];
+        assert!(matches!(of(Some(&long)), Err(Error::General(_))));
+    });
 }
 
 /// Data written before the handshake is sent after it, and so is a close_notify.
 #[test]
 fn data_written_early_waits_for_the_handshake() {
-    for provider in PROVIDERS {
-        let client = ThisBuffered::client(client_config(provider.this()));
-        let server = ThisBuffered::server(server_config(provider.this()));
-        for (mut ours, mut theirs, is_client) in [
-            (client, upstream_server(provider), true),
-            (server, upstream_client(provider), false),
-        ] {
-            let data = vec![3; 20_000];
-            assert_eq!(ours.send(&data), data.len());
-            ours.close();
-            if is_client {
-                exchange(&mut ours, &mut theirs).unwrap();
-            } else {
-                exchange(&mut theirs, &mut ours).unwrap();
-            }
-            let received = theirs.read_all();
-            assert!(received == data);
-            assert!(theirs.peer_has_closed());
-        }
+    for (provider, role) in product(PROVIDERS, ROLES) {
+        let (ours, theirs) = configs(role, provider, provider.this());
+        let (mut ours, mut theirs) = (ours.buffered(), theirs.buffered());
+        let data = vec![3; 20_000];
+        assert_eq!(ours.send(&data), data.len());
+        ours.close();
+        let ends: (&mut dyn Endpoint, &mut dyn Endpoint) = (&mut ours, &mut theirs);
+        let (client, server) = role.client_and_server(ends.0, ends.1);
+        exchange(client, server).unwrap();
+        assert!(theirs.read_all() == data);
+        assert!(theirs.peer_has_closed());
     }
 }
 
 /// RFC 9850: `CLIENT_RANDOM`, in full and resumed handshakes, which share their master secret.
 #[test]
 fn both_ends_log_the_master_secret() {
-    for (provider, ours_is_client) in product(PROVIDERS, [false, true]) {
+    for (provider, role) in product(PROVIDERS, ROLES) {
         let (here, there) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
-        let mut client = client_config(provider.this());
-        client.key_log = here.clone();
-        assert!(client.key_log.will_log("CLIENT_RANDOM"));
-        let client = Arc::new(client);
-        let mut server = server_config(provider.this());
-        server.key_log = here.clone();
-        let server = Arc::new(server);
-        let mut their_client = upstream_client_config(provider);
-        their_client.key_log = there.clone();
-        let their_client = Arc::new(their_client);
-        let mut their_server = upstream_server_config(provider);
-        their_server.key_log = there.clone();
-        let their_server = Arc::new(their_server);
-
+        assert!(here.will_log("CLIENT_RANDOM"));
+        let (ours, theirs) = configs(role, provider, provider.this());
+        let ours = ours.edit(
+            |it| it.key_log = here.clone(),
+            |it| it.key_log = here.clone(),
+        );
+        let theirs = theirs.edit(
+            |it| it.key_log = there.clone(),
+            |it| it.key_log = there.clone(),
+        );
         let mut secrets = Vec::new();
         for kind in ["Some(Full)", "Some(Resumed)"] {
-            let negotiated = if ours_is_client {
-                let mut ours = ThisBuffered::client(client.clone());
-                handshake(
-                    &mut ours,
-                    &mut UpstreamBuffered::server(their_server.clone()),
-                );
-                ours.negotiated()
-            } else {
-                let mut ours = ThisBuffered::server(server.clone());
-                handshake(
-                    &mut UpstreamBuffered::client(their_client.clone()),
-                    &mut ours,
-                );
-                ours.negotiated()
-            };
+            let mut end = ours.buffered();
+            role.handshake(&mut end, &mut theirs.buffered());
+            let negotiated = end.negotiated();
             assert!(negotiated.ends_with(kind), "{negotiated}");
+
             let lines = here.take();
             assert_eq!(lines, there.take());
             let [(label, random, secret)] = &lines[..] else {
@@ -322,23 +273,27 @@ fn both_ends_log_the_master_secret() {
 #[test]
 fn sessions_carry_the_servers_data() {
     for (provider, tickets) in product(PROVIDERS, [false, true]) {
-        let mut config = server_config(provider.this());
-        if tickets {
-            config.ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
-        }
-        let config = Arc::new(config);
-        let client = Arc::new(client_config(provider.this()));
+        let config = |role| Config::new(role, Versions::Tls12, provider.this(), KEY_TYPE);
+        let ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
+        let server = config(Role::Server).edit(
+            |_| (),
+            |server| {
+                if tickets {
+                    server.ticketer = ticketer;
+                }
+            },
+        );
+        let client = config(Role::Client);
         let connect = |data: &[u8]| {
-            let mut server = ThisBuffered::server(config.clone());
+            let mut server = server.buffered();
             server.as_server().set_resumption_data(data);
-            handshake(&mut ThisBuffered::client(client.clone()), &mut server);
+            handshake(&mut client.buffered(), &mut server);
             let server = server.as_server();
             let received = server.received_resumption_data().map(<[u8]>::to_vec);
             (server.handshake_kind(), received)
         };
-        assert_eq!(connect(b"first"), (Some(rustls::HandshakeKind::Full), None));
-        let (kind, data) = connect(b"second");
-        assert_eq!(kind, Some(rustls::HandshakeKind::Resumed));
-        assert_eq!(data.as_deref(), Some(&b"first"[..]));
+        assert_eq!(connect(b"first"), (Some(HandshakeKind::Full), None));
+        let resumed = (Some(HandshakeKind::Resumed), Some(b"first".to_vec()));
+        assert_eq!(connect(b"second"), resumed);
     }
 }

@@ -14,6 +14,7 @@ use harness::scripted::tls12::server::{Script, Step};
 use harness::wire::{u8_vec, u16_vec, u16s};
 use rustls::sign::CertifiedKey;
 use rustls::{ContentType, HandshakeKind, HandshakeType, NamedGroup, ProtocolVersion};
+use rustls_upstream::sign;
 
 use super::{End, clients, clients_with, localhost, script, this_config};
 
@@ -62,23 +63,24 @@ fn requests_for_a_certificate() {
     let with_certificate = [Certificate, ClientKeyExchange, CertificateVerify, Finished];
     let without = [Certificate, ClientKeyExchange, Finished];
 
-    let (sent, asked) = answer(
-        key(KeyType::EcdsaP256),
-        &[ECDSA, RSA],
-        &[0x0403, 0x0804],
-        &[b"one", b"two"],
-    );
+    let (types, schemes) = ([ECDSA, RSA], [0x0403, 0x0804]);
+    let p256 = key(KeyType::EcdsaP256);
+    let (sent, asked) = answer(p256.clone(), &types, &schemes, &[b"one", b"two"]);
     assert_eq!(sent, with_certificate);
     let names = vec![b"one".to_vec(), b"two".to_vec()];
     assert_eq!(asked, [(names, vec![0x0403, 0x0804])]);
 
     // the key's scheme is one of those requested
     for schemes in [&[0x0503_u16][..], &[0x0804], &[0xfefe]] {
-        let (received, _) = answer(key(KeyType::EcdsaP256), &[ECDSA, RSA], schemes, &[]);
+        let (received, _) = answer(p256.clone(), &types, schemes, &[]);
         assert_eq!(received, without, "{schemes:x?}");
     }
     let (received, asked) = answer(None, &[ECDSA], &[0x0403], &[]);
     assert_eq!((&received[..], asked.len()), (&without[..], 1));
+
+    // ML-DSA is for TLS 1.3, so resolvers do not receive it
+    let (_, asked) = answer(p256, &[ECDSA], &[0x0904, 0x0403, 0x0905, 0x0906], &[]);
+    assert_eq!(asked[0].1, [0x0403]);
 }
 
 /// wolfSSL's servers name a single type of certificate whatever they accept, so only the schemes
@@ -111,14 +113,6 @@ fn types_of_certificates_are_ignored() {
             }
         }
     }
-}
-
-/// ML-DSA is for TLS 1.3, so resolvers do not receive it.
-#[test]
-fn resolvers_are_asked_for_schemes_of_the_version() {
-    let schemes = [0x0904, 0x0403, 0x0905, 0x0906];
-    let (_, asked) = answer(key(KeyType::EcdsaP256), &[64], &schemes, &[]);
-    assert_eq!(asked[0].1, [0x0403]);
 }
 
 /// A resolver claims to have no certificates and then chooses one. By then, the messages for the
@@ -185,7 +179,13 @@ fn values_that_a_connection_reports() {
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
         let config = Arc::new(this::client_of(versions, provider.this(), key, auth));
         let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
-        server.cert_resolver = stapled(provider, key);
+        let identity = &key.identities().server;
+        let crypto = server.crypto_provider();
+        let stapled = sign::CertifiedKey::from_der(identity.chain.clone(), identity.key(), crypto);
+        let mut stapled = stapled.unwrap();
+        // nobody parses it
+        stapled.ocsp = Some(vec![1, 2, 3]);
+        server.cert_resolver = Arc::new(sign::SingleCertAndKey::from(stapled));
         let server = Arc::new(server);
         for is_resumed in [false, true] {
             let mut client = ThisBuffered::client(config.clone());
@@ -205,20 +205,6 @@ fn values_that_a_connection_reports() {
             assert_eq!(conn.alpn_protocol(), Some(&b"http/1.1"[..]));
             assert_eq!(conn.peer_certificates().unwrap().len(), 1);
 
-            // RFC 5705 §4: an empty context differs from none
-            let export = |context| conn.export_keying_material([0; 50], b"label", context);
-            let theirs = |context| {
-                let conn = &server.conn;
-                conn.export_keying_material([0; 50], b"label", context)
-            };
-            for context in [None, Some(&b""[..]), Some(b"context")] {
-                assert_eq!(export(context).unwrap(), theirs(context).unwrap());
-            }
-            assert_ne!(export(None).unwrap(), export(Some(b"")).unwrap());
-
-            // TLS 1.2 has no KeyUpdate
-            let refused = client.conn.refresh_traffic_keys();
-            assert_eq!(refused, Err(rustls::Error::HandshakeNotComplete));
             send_and_check(&mut client, &mut server, b"from the client");
             send_and_check(&mut server, &mut client, &[7; 40_000]);
             client.close();
@@ -226,21 +212,6 @@ fn values_that_a_connection_reports() {
             assert!(server.peer_has_closed());
         }
     }
-}
-
-/// The server's certificate with an arbitrary OCSP response, which nobody parses.
-fn stapled(
-    provider: Provider,
-    key: KeyType,
-) -> Arc<dyn rustls_upstream::server::ResolvesServerCert> {
-    let identity = &key.identities().server;
-    let config = rustls_upstream::ServerConfig::builder_with_provider(provider.upstream().into())
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert_with_ocsp(identity.chain.clone(), identity.key(), vec![1, 2, 3])
-        .unwrap();
-    config.cert_resolver
 }
 
 /// The client sends no data before the server's Finished; there is no False Start.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use harness::peers::configs::{PROVIDERS, Provider, Versions};
 use harness::scripted::bytes;
 use harness::scripted::tls12::server::{Script, Step};
+use harness::table;
 use harness::wire::client_hello::STATUS_REQUEST;
 use rustls::{ContentType, HandshakeType};
 
@@ -12,18 +13,15 @@ use super::{Client, End, changing, forgetful};
 
 /// Full handshakes with every optional message.
 fn scripts() -> Vec<(&'static str, Script)> {
-    vec![
-        ("plain", Script::new()),
-        ("with a request", Script::with_request()),
-        ("with a ticket", Script::with_ticket()),
-        ("with a session id", Script::new().with_session_id(&[7; 32])),
-        (
-            "with a status",
-            Script::new()
-                .with_extension(bytes(STATUS_REQUEST, &[]))
-                .with_step(2, Step::Send(HandshakeType::CertificateStatus)),
-        ),
-    ]
+    let status = Step::Send(HandshakeType::CertificateStatus);
+    let announced = Script::new().with_extension(bytes(STATUS_REQUEST, &[]));
+    Vec::from(table! {
+        "plain": Script::new();
+        "with a request": Script::with_request();
+        "with a ticket": Script::with_ticket();
+        "with a session id": Script::new().with_session_id(&[7; 32]);
+        "with a status": announced.with_step(2, status);
+    })
 }
 
 #[test]

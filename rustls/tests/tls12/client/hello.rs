@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use harness::peers::additions;
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::configs::this::client_trusting;
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use harness::scripted::Identity;
 use harness::verifiers::this::Verifier;
@@ -13,9 +14,11 @@ use harness::wire::client_hello::{
     STATUS_REQUEST, SUPPORTED_GROUPS, SUPPORTED_VERSIONS,
 };
 use harness::wire::{plain_messages, u8_vec, u16_vec, u16s};
-use rustls::client::{Resumption, Tls12Resumption, WebPkiServerVerifier};
+use rustls::client::{Resumption, Tls12Resumption};
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
-use rustls::{ClientConfig, DistinguishedName, Error, NamedGroup, ProtocolVersion};
+use rustls::{
+    ClientConfig, DistinguishedName, Error, NamedGroup, ProtocolVersion, SignatureScheme,
+};
 
 use super::{clients, localhost, this_config};
 
@@ -39,21 +42,14 @@ fn types(hello: &ClientHello) -> Vec<u16> {
 }
 
 #[test]
-fn tls12_alone_has_nothing_of_tls13() {
-    for provider in PROVIDERS {
-        let clients = clients(provider, Versions::Tls12);
+fn the_hello_is_like_upstream_s_and_tls12_alone_has_nothing_of_tls13() {
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
+        let clients = clients(provider, versions);
         let theirs = sent(&mut *clients[2].connection());
-        for client in &clients[..2] {
-            let hello = sent(&mut *client.connection());
-            assert_eq!(hello.legacy_version, 0x0303);
-            assert!(hello.session_id.is_empty());
-            assert_eq!(hello.compression, [0]);
-            let tls12 = theirs.cipher_suites.iter().copied();
-            let tls12: Vec<u16> = tls12.filter(|suite| suite >> 8 != 0x13).collect();
-            assert_eq!(hello.cipher_suites, tls12);
-            assert_eq!(hello.cipher_suites.last(), Some(&SCSV));
-
-            let due = [
+        let (mut suites, mut due) = (theirs.cipher_suites.clone(), types(&theirs));
+        if versions == Versions::Tls12 {
+            suites.retain(|suite| suite >> 8 != 0x13);
+            due = vec![
                 SERVER_NAME,
                 STATUS_REQUEST,
                 SUPPORTED_GROUPS,
@@ -63,34 +59,24 @@ fn tls12_alone_has_nothing_of_tls13() {
                 EXTENDED_MASTER_SECRET,
                 SESSION_TICKET,
             ];
-            assert_eq!(types(&hello), due);
-            for typ in due {
-                assert_eq!(hello.extension(typ), theirs.extension(typ), "{typ}");
-            }
         }
-    }
-}
-
-#[test]
-fn both_versions_offer_what_upstream_does() {
-    for provider in PROVIDERS {
-        let clients = clients(provider, Versions::Both);
-        let theirs = sent(&mut *clients[2].connection());
         for client in &clients[..2] {
             let hello = sent(&mut *client.connection());
             assert_eq!(hello.legacy_version, 0x0303);
-            assert_eq!(hello.session_id.len(), 32);
-            assert_eq!(hello.cipher_suites, theirs.cipher_suites);
-            assert_eq!(types(&hello), types(&theirs));
-            for typ in types(&hello) {
-                if typ != KEY_SHARE {
-                    assert_eq!(hello.extension(typ), theirs.extension(typ), "{typ}");
-                }
+            assert_eq!(hello.compression, [0]);
+            assert_eq!(hello.cipher_suites, suites);
+            assert_eq!(types(&hello), due);
+            for typ in due.iter().copied().filter(|typ| *typ != KEY_SHARE) {
+                assert_eq!(hello.extension(typ), theirs.extension(typ), "{typ}");
             }
-            assert_eq!(
-                hello.extension(SUPPORTED_VERSIONS),
-                Some(&u8_vec(&u16s(&[0x0304, 0x0303]))[..])
-            );
+            if versions == Versions::Both {
+                assert_eq!(hello.session_id.len(), 32);
+                let versions = u8_vec(&u16s(&[0x0304, 0x0303]));
+                assert_eq!(hello.extension(SUPPORTED_VERSIONS), Some(&versions[..]));
+            } else {
+                assert!(hello.session_id.is_empty());
+                assert_eq!(hello.cipher_suites.last(), Some(&SCSV));
+            }
         }
     }
 }
@@ -110,13 +96,9 @@ fn hints_at_authorities_are_for_tls13() {
     for (versions, offered) in [(Versions::Tls12, false), (Versions::Both, true)] {
         let identity = Identity::new(Provider::AwsLc.this());
         let mut config = this_config(&identity, Provider::AwsLc, versions);
-        let verifier = WebPkiServerVerifier::builder_with_provider(
-            harness::peers::configs::this::roots(KeyType::EcdsaP256),
-            Provider::AwsLc.this().into(),
-        );
         let hints = vec![DistinguishedName::in_sequence(b"authority")];
-        let verifier =
-            Verifier::like_server_verifier(verifier.build().unwrap()).with_hints(hints, 0);
+        let verifier = Verifier::accepting(versions, &[SignatureScheme::ED25519]);
+        let verifier = verifier.with_hints(hints, 0);
         config
             .dangerous()
             .set_certificate_verifier(Arc::new(verifier));
@@ -154,7 +136,7 @@ fn groups_are_those_of_the_versions_offered() {
             &Only(NamedGroup::secp521r1, ProtocolVersion::TLSv1_2),
             &Only(NamedGroup::X448, ProtocolVersion::TLSv1_3),
         ];
-        let hello = sent_by(with_provider(&identity, provider, versions));
+        let hello = sent_by(client_trusting(&identity.certificate, versions, provider));
         hello.extension(SUPPORTED_GROUPS).map(<[u8]>::to_vec)
     };
     let list = |names: &[u16]| Some(u16_vec(&u16s(names)));
@@ -175,7 +157,8 @@ fn suites_without_a_group_are_left_out() {
     provider
         .kx_groups
         .push(&Only(NamedGroup::FFDHE2048, ProtocolVersion::TLSv1_2));
-    let hello = sent_by(with_provider(&identity, provider.clone(), Versions::Tls12));
+    let config = client_trusting(&identity.certificate, Versions::Tls12, provider.clone());
+    let hello = sent_by(config);
     assert_eq!(hello.cipher_suites.len(), 6 + 1);
 
     // without an ECDHE group for TLS 1.2
@@ -183,21 +166,6 @@ fn suites_without_a_group_are_left_out() {
     let built = ClientConfig::builder_with_provider(provider.into())
         .with_protocol_versions(&[&rustls::version::TLS12]);
     assert!(matches!(built.err(), Some(Error::General(_))));
-}
-
-fn with_provider(
-    identity: &Identity,
-    provider: rustls::crypto::CryptoProvider,
-    versions: Versions,
-) -> ClientConfig {
-    use rustls::version::{TLS12, TLS13};
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(identity.certificate.clone()).unwrap();
-    ClientConfig::builder_with_provider(provider.into())
-        .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth()
 }
 
 /// A group of this name, for this version only.

@@ -7,12 +7,13 @@ use harness::peers::endpoints::ThisBuffered;
 use harness::providers::ffdhe;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::scripted::{Identity, bytes};
+use harness::table;
 use harness::wire::client_hello::STATUS_REQUEST;
 use harness::wire::{message, u16_vec};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{CipherSuite, HandshakeType, NamedGroup, SignatureScheme};
 
-use super::{changing, clients_with, end, forgetful, localhost, our_end, script};
+use super::{Client, changing, clients_with, end, forgetful, localhost, our_end, script};
 
 macro_rules! accepting {
     ($module:ident, $tls:ident) => {
@@ -44,89 +45,53 @@ accepting!(upstream, rustls_upstream);
 
 type Responses = Arc<Mutex<Vec<Vec<u8>>>>;
 
-#[test]
-fn both_groups_are_accepted() {
-    for provider in PROVIDERS {
-        let clients = forgetful(provider, Versions::Tls12);
-        for group in [NamedGroup::X25519, NamedGroup::secp256r1] {
-            let script = script(|script| script.group = group);
-            assert_eq!(end(&clients, &script).error, None, "{group:?}");
-        }
+/// Clients with such verifiers.
+fn accepting(provider: Provider, responses: &Responses) -> [Client; 3] {
+    macro_rules! accept {
+        ($module:ident, $config:ident) => {
+            $config
+                .dangerous()
+                .set_certificate_verifier($module::accepting(responses))
+        };
     }
+    clients_with(
+        provider,
+        Versions::Tls12,
+        |config| accept!(this, config),
+        |config| accept!(upstream, config),
+    )
 }
+
+const BAD_SIGNATURE: &str = "InvalidCertificate(BadSignature)";
+const WRONG_KIND: &str = "SignedKxWithWrongAlgorithm";
 
 #[test]
 fn wrong_key_exchanges() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
-    let params = |edit| script(|script| script.edit_params = edit);
+    let params = |edit: fn(&mut Vec<u8>)| script(|script| script.edit_params = edit);
     let p256 = |script: &mut Script| script.group = NamedGroup::secp256r1;
     let rsa_suite = CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.into();
-    let group = "SelectedUnofferedKxGroup";
-    let share = "InvalidKeyShare";
-    let signature = "InvalidCertificate(BadSignature)";
-    let kind = "SignedKxWithWrongAlgorithm";
-    for (what, script, error, alert) in [
-        (
-            "a group of the provider, but not of the client",
-            script(|script| script.group = NamedGroup::secp384r1),
-            group,
-            47,
-        ),
+    let scheme = |scheme| script(|script| script.scheme = Some(scheme));
+    let short = |it: &mut Vec<u8>| {
+        it[3] -= 1;
+        it.truncate(it.len() - 1);
+    };
+    let unsigned = changing(Script::new(), 2, |bytes| bytes[10] ^= 1);
+    for (what, script, error, alert) in table! {
+        "a group of the provider, but not of the client":
+            script(|script| script.group = NamedGroup::secp384r1), "SelectedUnofferedKxGroup", 47;
         // RFC 8422 §5.4
-        (
-            "an explicit curve",
-            params(|it| it[0] = 1),
-            "UnsupportedCurveType",
-            50,
-        ),
-        ("an unknown group", params(|it| it[1] ^= 0xff), group, 47),
-        (
-            "31 bytes of X25519",
-            params(|it| {
-                it[3] -= 1;
-                it.truncate(it.len() - 1)
-            }),
-            share,
-            47,
-        ),
-        (
-            "a small-order point",
-            params(|it| it[4..].fill(0)),
-            share,
-            47,
-        ),
-        (
-            "a point off the curve",
-            params(|it| it[20] ^= 1).edit(p256),
-            share,
-            47,
-        ),
-        (
-            "a wrong signature",
-            script(|script| script.flip_signature = true),
-            signature,
-            51,
-        ),
-        (
-            "parameters that were not signed",
-            changing(Script::new(), 2, |bytes| bytes[10] ^= 1),
-            signature,
-            51,
-        ),
+        "an explicit curve": params(|it| it[0] = 1), "UnsupportedCurveType", 50;
+        "an unknown group": params(|it| it[1] ^= 0xff), "SelectedUnofferedKxGroup", 47;
+        "31 bytes of X25519": params(short), "InvalidKeyShare", 47;
+        "a small-order point": params(|it| it[4..].fill(0)), "InvalidKeyShare", 47;
+        "a point off the curve": params(|it| it[20] ^= 1).edit(p256), "InvalidKeyShare", 47;
+        "a wrong signature": script(|script| script.flip_signature = true), BAD_SIGNATURE, 51;
+        "parameters that were not signed": unsigned, BAD_SIGNATURE, 51;
         // RFC 5246 §7.4.3: the scheme must fit the suite's kind of key
-        (
-            "a scheme of RSA",
-            script(|script| script.scheme = Some(SignatureScheme::RSA_PSS_SHA256)),
-            kind,
-            47,
-        ),
-        (
-            "a suite of RSA",
-            script(|script| script.hello.suite = rsa_suite),
-            kind,
-            47,
-        ),
-    ] {
+        "a scheme of RSA": scheme(SignatureScheme::RSA_PSS_SHA256), WRONG_KIND, 47;
+        "a suite of RSA": script(|script| script.hello.suite = rsa_suite), WRONG_KIND, 47;
+    } {
         end(&clients, &script).assert_refused(what, error, alert);
     }
 }
@@ -135,15 +100,7 @@ fn wrong_key_exchanges() {
 /// verifier would accept anything.
 #[test]
 fn a_scheme_that_was_not_offered() {
-    let accepting = clients_with(
-        Provider::AwsLc,
-        Versions::Tls12,
-        |config| {
-            let verifier = this::accepting(&Responses::default());
-            config.dangerous().set_certificate_verifier(verifier);
-        },
-        |_| (),
-    );
+    let accepting = accepting(Provider::AwsLc, &Responses::default());
     let usual = forgetful(Provider::AwsLc, Versions::Tls12);
     for (clients, scheme) in [
         (usual, SignatureScheme::ECDSA_SHA1_Legacy),
@@ -216,6 +173,7 @@ fn finite_field_parameters() {
 fn wrong_certificates() {
     let other = Identity::new(Provider::AwsLc.this());
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
+    let other = Some(other.certificate.to_vec());
     for (certificates, error, alert) in [
         (vec![], "NoCertificatesPresented", 50),
         (
@@ -223,11 +181,7 @@ fn wrong_certificates() {
             "InvalidCertificate(BadEncoding)",
             42,
         ),
-        (
-            vec![Some(other.certificate.to_vec())],
-            "InvalidCertificate(BadSignature)",
-            51,
-        ),
+        (vec![other], BAD_SIGNATURE, 51),
     ] {
         let script = script(|script| script.certificates = certificates);
         our_end(&clients, &script).assert_refused(error, error, alert);
@@ -261,20 +215,7 @@ fn the_verifier_gets_the_ocsp_response() {
             (with_status, b"response"),
         ] {
             let seen = Responses::default();
-            let (ours, theirs) = (seen.clone(), seen.clone());
-            let clients = clients_with(
-                provider,
-                Versions::Tls12,
-                move |config| {
-                    let verifier = this::accepting(&ours);
-                    config.dangerous().set_certificate_verifier(verifier);
-                },
-                move |config| {
-                    let verifier = upstream::accepting(&theirs);
-                    config.dangerous().set_certificate_verifier(verifier);
-                },
-            );
-            for client in clients {
+            for client in accepting(provider, &seen) {
                 let outcome = client.run(&script);
                 assert_eq!(outcome.error, None, "{}", client.name);
                 assert_eq!(seen.lock().unwrap().pop().as_deref(), Some(response));

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use harness::peers::callbacks::{Clock, this};
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product, product3};
 use harness::providers::ffdhe;
+use harness::scripted::bytes;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::server::{Outcome, Script, Step};
-use harness::scripted::{Identity, bytes};
+use harness::table;
 use harness::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET, SESSION_TICKET};
 use harness::wire::plain_messages;
 use rustls::client::{Resumption, Tls12Resumption, WebPkiServerVerifier};
@@ -17,7 +17,7 @@ use rustls::crypto::aws_lc_rs::kx_group::X25519MLKEM768;
 use rustls::{CipherSuite, ClientConfig, ContentType, HandshakeType, NamedGroup, ProtocolVersion};
 
 use super::hello::Only;
-use super::{End, clients, localhost, this_config};
+use super::{Client, End, clients, ours_with, this_config};
 
 /// A server that gives sessions an ID, a ticket, or both.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,56 +49,8 @@ impl Kind {
     }
 }
 
-/// A client's configuration, and the identity of the scripted servers that it trusts.
-struct Peers {
-    identity: Identity,
-    config: Arc<ClientConfig>,
-}
-
-impl Peers {
-    fn new(provider: Provider, versions: Versions) -> Self {
-        Self::with(provider, versions, |_| ())
-    }
-
-    fn with(
-        provider: Provider,
-        versions: Versions,
-        change: impl FnOnce(&mut ClientConfig),
-    ) -> Self {
-        let identity = Identity::new(provider.this());
-        let mut config = this_config(&identity, provider, versions);
-        change(&mut config);
-        let config = Arc::new(config);
-        Self { identity, config }
-    }
-
-    /// A verifier that trusts the identity.
-    fn verifier(&self) -> Arc<WebPkiServerVerifier> {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(self.identity.certificate.clone()).unwrap();
-        let provider = self.config.crypto_provider().clone();
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider);
-        verifier.build().unwrap()
-    }
-
-    /// The connections of a client in each API.
-    fn endpoints(&self) -> [(&'static str, Box<dyn Endpoint>); 2] {
-        let unbuffered = ThisUnbuffered::client_of(localhost(), self.config.clone());
-        [
-            ("buffered", Box::new(self.buffered())),
-            ("unbuffered", Box::new(unbuffered)),
-        ]
-    }
-
-    fn buffered(&self) -> ThisBuffered {
-        ThisBuffered::client_of(localhost(), self.config.clone())
-    }
-
-    fn run(&self, script: &Script) -> Outcome {
-        self.identity.run_tls12(&mut self.buffered(), script)
-    }
-
-    /// Runs a full handshake between a new client and a server. Returns the session.
+impl Client {
+    /// Runs a full handshake. Returns the session.
     fn first(&self, script: &Script) -> Session {
         let outcome = self.run(script);
         assert_eq!(outcome.error, None);
@@ -109,15 +61,25 @@ impl Peers {
 
     /// Returns whether the next ClientHello offers a session by ID, and whether by ticket.
     fn offers(&self) -> (bool, bool) {
-        self.offers_with((*self.config).clone())
-    }
-
-    /// The same for clients with `config`.
-    fn offers_with(&self, config: ClientConfig) -> (bool, bool) {
-        let hello = ThisBuffered::client_of(localhost(), config).take_output();
-        let hello = ClientHello::read(&plain_messages(&hello));
+        let hello = ClientHello::read(&plain_messages(&self.connection().take_output()));
         let ticket = hello.extension(SESSION_TICKET).unwrap_or_default();
         (hello.session_id == ID, !ticket.is_empty())
+    }
+
+    /// The same client of this crate, with a changed configuration.
+    fn changed(&self, change: impl FnOnce(&mut ClientConfig)) -> Self {
+        let mut end = self.end.clone();
+        match &mut end {
+            clients::Client::Buffered(config) | clients::Client::Unbuffered(config) => {
+                change(Arc::make_mut(config));
+            }
+            clients::Client::Upstream(_) => panic!("not of this crate"),
+        }
+        Self {
+            name: self.name,
+            identity: self.identity.clone(),
+            end,
+        }
     }
 }
 
@@ -127,33 +89,49 @@ fn offered(outcome: &Outcome) -> ClientHello {
     ClientHello::read(&outcome.messages[0])
 }
 
-#[test]
-fn sessions_are_resumed() {
-    for provider in PROVIDERS {
-        for (versions, kind) in product([Versions::Tls12, Versions::Both], KINDS) {
-            let peers = Peers::new(provider, versions);
-            let session = peers.first(&kind.script());
-            // more than once, on each API
-            for (name, mut client) in peers.endpoints().into_iter().chain(peers.endpoints()) {
-                let script = kind.resuming(&session);
-                let outcome = peers.identity.run_tls12(&mut *client, &script);
-                assert_eq!(outcome.error, None, "{name} {kind:?}");
-                assert!(outcome.client_finished, "{name} {kind:?}");
-                assert_eq!(outcome.received, [HandshakeType::Finished]);
+/// This crate's clients.
+fn ours(provider: Provider, versions: Versions) -> [Client; 2] {
+    ours_with(provider, versions, |_| ())
+}
 
+/// A session that a server declines is offered again, because another machine of the server may
+/// know it.
+#[test]
+fn sessions_are_resumed_more_than_once_also_after_a_refusal() {
+    for (provider, versions, kind) in product3(PROVIDERS, [Versions::Tls12, Versions::Both], KINDS)
+    {
+        for client in clients(provider, versions) {
+            let what = format!("{} {kind:?}", client.name);
+            let session = client.first(&kind.script());
+            for resumes in [true, true, false, false, true] {
+                let mut connection = client.connection();
+                let script = match resumes {
+                    true => kind.resuming(&session),
+                    false => Script::new(),
+                };
+                let outcome = client.identity.run_tls12(&mut *connection, &script);
+                assert_eq!(outcome.error, None, "{what}");
+                assert!(outcome.client_finished, "{what}");
                 let hello = offered(&outcome);
                 let ticket = hello.extension(SESSION_TICKET).unwrap();
                 if kind == Kind::Id {
-                    assert_eq!(hello.session_id, ID);
-                    assert!(ticket.is_empty());
+                    assert_eq!(hello.session_id, ID, "{what}");
+                    assert!(ticket.is_empty(), "{what}");
                 } else {
                     // RFC 5077 §3.4: an ID of the client's own
-                    assert_eq!(hello.session_id.len(), 32);
-                    assert_eq!(ticket, session.ticket);
+                    assert_eq!(hello.session_id.len(), 32, "{what}");
+                    assert_eq!(ticket, session.ticket, "{what}");
                 }
-                assert!(client.negotiated().contains("Resumed"), "{kind:?}");
-                let certificate = peers.identity.certificate.to_vec();
-                assert_eq!(client.peer_certificates(), [certificate]);
+                if resumes {
+                    assert_eq!(outcome.received, [HandshakeType::Finished], "{what}");
+                } else {
+                    let full = HandshakeType::ClientKeyExchange;
+                    assert!(outcome.received.contains(&full), "{what}");
+                }
+                let negotiated = connection.negotiated();
+                assert_eq!(negotiated.contains("Resumed"), resumes, "{what}");
+                let certificate = client.identity.certificate.to_vec();
+                assert_eq!(connection.peer_certificates(), [certificate], "{what}");
             }
         }
     }
@@ -169,57 +147,65 @@ fn only_resumable_sessions_are_offered() {
         (SessionIdOrTickets, Kind::Ticket, (false, true)),
         (SessionIdOrTickets, Kind::Both, (false, true)),
     ] {
-        let peers = Peers::with(Provider::AwsLc, Versions::Tls12, |config| {
+        for client in ours_with(Provider::AwsLc, Versions::Tls12, |config| {
             config.resumption = Resumption::default().tls12_resumption(mode);
-        });
-        peers.first(&kind.script());
-        assert_eq!(peers.offers(), offer, "{mode:?} {kind:?}");
+        }) {
+            client.first(&kind.script());
+            assert_eq!(client.offers(), offer, "{mode:?} {kind:?}");
+        }
     }
     // a configuration that accepts tickets stores both; another one gives up tickets later
-    for (mode, offer) in [
-        (SessionIdOrTickets, (false, true)),
-        (SessionIdOnly, (true, false)),
-        (Disabled, NOTHING),
-    ] {
-        let peers = Peers::new(Provider::AwsLc, Versions::Tls12);
-        let mut other = (*peers.config).clone();
-        peers.first(&Kind::Both.script());
-        other.resumption = other.resumption.tls12_resumption(mode);
-        assert_eq!(peers.offers_with(other), offer, "{mode:?} later");
+    for client in ours(Provider::AwsLc, Versions::Tls12) {
+        client.first(&Kind::Both.script());
+        for (mode, offer) in [
+            (SessionIdOrTickets, (false, true)),
+            (SessionIdOnly, (true, false)),
+            (Disabled, NOTHING),
+        ] {
+            let later = client.changed(|config| {
+                config.resumption = config.resumption.clone().tls12_resumption(mode);
+            });
+            assert_eq!(later.offers(), offer, "{mode:?} later");
+        }
     }
 }
 
 /// A session resumes only under the configuration that it was made with.
 #[test]
 fn sessions_do_not_cross_configurations() {
-    let peers = Peers::new(Provider::AwsLc, Versions::Tls12);
-    let fresh = || this_config(&peers.identity, Provider::AwsLc, Versions::Tls12);
-    let config = &*peers.config;
-    peers.first(&Kind::Id.script());
-
-    // another verifier or resolver, even with the same settings
-    let mut other_verifier = fresh();
-    other_verifier.resumption = config.resumption.clone();
-    other_verifier.client_auth_cert_resolver = config.client_auth_cert_resolver.clone();
-    let mut other_resolver = config.clone();
-    other_resolver.client_auth_cert_resolver = fresh().client_auth_cert_resolver;
-    for (name, other) in [("verifier", other_verifier), ("resolver", other_resolver)] {
-        assert_eq!(peers.offers_with(other), NOTHING, "{name}");
-        assert_eq!(peers.offers(), (true, false), "{name}");
+    for client in ours(Provider::AwsLc, Versions::Tls12) {
+        let fresh = || this_config(&client.identity, Provider::AwsLc, Versions::Tls12);
+        client.first(&Kind::Id.script());
+        // another verifier or resolver, even with the same settings
+        let other_verifier = client.changed(|config| {
+            let first = std::mem::replace(config, fresh());
+            config.resumption = first.resumption;
+            config.client_auth_cert_resolver = first.client_auth_cert_resolver;
+        });
+        let other_resolver = client.changed(|config| {
+            config.client_auth_cert_resolver = fresh().client_auth_cert_resolver;
+        });
+        for (name, other) in [("verifier", other_verifier), ("resolver", other_resolver)] {
+            assert_eq!(other.offers(), NOTHING, "{name}");
+            assert_eq!(client.offers(), (true, false), "{name}");
+        }
+        let mut other_name = client.end.connect_to("other".try_into().unwrap());
+        let hello = plain_messages(&other_name.take_output());
+        assert!(ClientHello::read(&hello).session_id.is_empty());
     }
-    // another name
-    let mut other = ThisBuffered::client_of("other".try_into().unwrap(), config.clone());
-    let hello = plain_messages(&other.take_output());
-    assert!(ClientHello::read(&hello).session_id.is_empty());
 }
 
 /// RFC 5246 §7.4.1.2: the session's suite must be among those offered. It is not if the provider
 /// lacks it, or the groups that it needs.
 #[test]
 fn a_provider_without_the_suite_of_the_session_or_its_groups() {
-    let mut peers = Peers::new(Provider::AwsLc, Versions::Tls12);
-    let verifier = peers.verifier();
+    let [client, _] = ours(Provider::AwsLc, Versions::Tls12);
     let usual = Provider::AwsLc.this();
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(client.identity.certificate.clone()).unwrap();
+    let crypto = usual.clone().into();
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), crypto);
+    let verifier = verifier.build().unwrap();
     let with = |provider: &CryptoProvider, versions| {
         ClientConfig::builder_with_provider(provider.clone().into())
             .with_protocol_versions(versions)
@@ -239,13 +225,14 @@ fn a_provider_without_the_suite_of_the_session_or_its_groups() {
         ("groups", rustls::DEFAULT_VERSIONS, &without_groups),
     ] {
         let config = with(&usual, versions);
-        peers.config = Arc::new(config.clone());
-        peers.first(&Kind::Id.script());
+        let client = client.changed(|changed| *changed = config.clone());
+        client.first(&Kind::Id.script());
         for (provider, is_offered) in [(&usual, true), (without, false)] {
             let mut other = with(provider, versions);
             other.resumption = config.resumption.clone();
             other.client_auth_cert_resolver = config.client_auth_cert_resolver.clone();
-            assert_eq!(peers.offers_with(other).0, is_offered, "{what}");
+            let other = client.changed(|changed| *changed = other);
+            assert_eq!(other.offers().0, is_offered, "{what}");
         }
     }
 }
@@ -260,41 +247,23 @@ fn the_extended_master_secret_does_not_vary() {
     let change = |script, keep| if keep { script } else { without(script) };
     for (provider, kind) in product(PROVIDERS, KINDS) {
         for (extended, then_extended) in product([false, true], [false, true]) {
-            let peers = Peers::new(provider, Versions::Tls12);
-            let session = peers.first(&change(kind.script(), extended));
-            let end = End::of(&peers.run(&change(kind.resuming(&session), then_extended)));
-            let what = format!("{kind:?} {extended} {then_extended}");
-            if extended == then_extended {
-                assert_eq!(end.error, None, "{what}");
-            } else {
-                end.assert_refused(&what, "ResumptionOfferedWithVariedEms", 47);
-                assert_eq!(peers.offers(), NOTHING, "{what}");
+            for client in ours(provider, Versions::Tls12) {
+                let session = client.first(&change(kind.script(), extended));
+                let end = client.end(&change(kind.resuming(&session), then_extended));
+                let what = format!("{kind:?} {extended} {then_extended}");
+                if extended == then_extended {
+                    assert_eq!(end.error, None, "{what}");
+                } else {
+                    end.assert_refused(&what, "ResumptionOfferedWithVariedEms", 47);
+                    assert_eq!(client.offers(), NOTHING, "{what}");
+                }
             }
         }
         // if it is required, a session without it is not offered either
-        let peers = Peers::new(provider, Versions::Tls12);
-        peers.first(&without(kind.script()));
-        let mut config = (*peers.config).clone();
-        config.require_ems = true;
-        assert_eq!(peers.offers_with(config), NOTHING, "{kind:?}");
-    }
-}
-
-/// Another machine of the server may know the session.
-#[test]
-fn a_declined_session_is_offered_again() {
-    for kind in KINDS {
-        for client in clients(Provider::AwsLc, Versions::Tls12) {
-            let session = client.run(&kind.script()).session.unwrap();
-            for _ in 0..2 {
-                let outcome = client.run(&Script::new());
-                assert_eq!(outcome.error, None);
-                let full = HandshakeType::ClientKeyExchange;
-                assert!(outcome.received.contains(&full));
-            }
-            let outcome = client.run(&kind.resuming(&session));
-            assert_eq!(outcome.error, None);
-            assert_eq!(outcome.received, [HandshakeType::Finished]);
+        for client in ours(provider, Versions::Tls12) {
+            client.first(&without(kind.script()));
+            let demanding = client.changed(|config| config.require_ems = true);
+            assert_eq!(demanding.offers(), NOTHING, "{kind:?}");
         }
     }
 }
@@ -304,52 +273,28 @@ fn a_declined_session_is_offered_again() {
 #[test]
 fn a_session_ends_with_an_answer_that_is_refused() {
     type Wrong = fn(&mut Script);
-    const WRONG: [(Wrong, &str, u8); 6] = [
-        (
-            |it| it.hello.legacy_version = 0x0302,
-            "ServerDoesNotSupportTls12Or13",
-            70,
-        ),
-        (
-            |it| it.hello.compression = 1,
-            "SelectedUnofferedCompression",
-            47,
-        ),
-        (
-            |it| it.hello.extensions.push(bytes(16, b"\0\x03\x02xx")),
-            "SelectedUnofferedApplicationProtocol",
-            47,
-        ),
+    const WRONG: [(&str, Wrong, &str, u8); 6] = table! {
+        "TLS 1.1": |it| it.hello.legacy_version = 0x0302, "ServerDoesNotSupportTls12Or13", 70;
+        "compression": |it| it.hello.compression = 1, "SelectedUnofferedCompression", 47;
+        "a protocol": |it| it.hello.extensions.push(bytes(16, b"\0\x03\x02xx")),
+            "SelectedUnofferedApplicationProtocol", 47;
         // RFC 5246 §7.4.1.3: the session's suite
-        (
-            |it| it.hello.suite = 0xc02c,
-            "ResumptionOfferedWithVariedCipherSuite",
-            47,
-        ),
-        (
-            |it| it.edit_verify_data = |data| data[0] ^= 1,
-            "DecryptError",
-            51,
-        ),
-        // the server has the wrong secret for the session: its Finished cannot be opened
-        (
-            |it| it.resumes.as_mut().unwrap().master_secret[47] ^= 1,
-            "DecryptError",
-            20,
-        ),
-    ];
+        "a suite": |it| it.hello.suite = 0xc02c, "ResumptionOfferedWithVariedCipherSuite", 47;
+        "Finished": |it| it.edit_verify_data = |data| data[0] ^= 1, "DecryptError", 51;
+        // the server's Finished cannot be opened
+        "secret": |it| it.resumes.as_mut().unwrap().master_secret[47] ^= 1, "DecryptError", 20;
+    };
     for (provider, kind) in product(PROVIDERS, KINDS) {
-        let peers = Peers::new(provider, Versions::Tls12);
-        for ((wrong, error, alert), api) in product(WRONG, [0, 1]) {
-            let session = peers.first(&kind.script());
-            assert_ne!(peers.offers(), NOTHING);
-            let script = kind.resuming(&session).edit(wrong);
-            let (name, mut client) = peers.endpoints().into_iter().nth(api).unwrap();
-            let outcome = peers.identity.run_tls12(&mut *client, &script);
-            let what = format!("{name} {kind:?}");
-            End::of(&outcome).assert_refused(&what, error, alert);
-            assert!(!outcome.client_finished, "{what} {error}");
-            assert_eq!(peers.offers(), NOTHING, "{what} {error}");
+        for client in ours(provider, Versions::Tls12) {
+            for (wrong, edit, error, alert) in WRONG {
+                let what = format!("{} {kind:?} {wrong}", client.name);
+                let session = client.first(&kind.script());
+                assert_ne!(client.offers(), NOTHING, "{what}");
+                let outcome = client.run(&kind.resuming(&session).edit(edit));
+                End::of(&outcome).assert_refused(&what, error, alert);
+                assert!(!outcome.client_finished, "{what}");
+                assert_eq!(client.offers(), NOTHING, "{what}");
+            }
         }
     }
 }
@@ -363,29 +308,28 @@ fn a_session_ends_with_a_connection_that_fails() {
         script.edit(|script| script.steps.push(Step::Await))
     };
     for (provider, kind) in product(PROVIDERS, KINDS) {
-        let peers = Peers::new(provider, Versions::Tls12);
-        for api in [0, 1] {
+        for client in ours(provider, Versions::Tls12) {
             let fails = |script: Script, at: usize| {
-                let (name, mut client) = peers.endpoints().into_iter().nth(api).unwrap();
-                let script = with(script, at, [2, 80]);
-                let outcome = peers.identity.run_tls12(&mut *client, &script);
-                let error = outcome.error.unwrap_or_default();
-                let what = format!("{name} {kind:?} at {at}");
-                assert_eq!(error, "AlertReceived(InternalError)", "{what}");
-                assert_eq!(peers.offers(), NOTHING, "{what}");
+                let error = client.end(&with(script, at, [2, 80])).error;
+                let what = format!("{} {kind:?} at {at}", client.name);
+                assert_eq!(
+                    error.as_deref(),
+                    Some("AlertReceived(InternalError)"),
+                    "{what}"
+                );
+                assert_eq!(client.offers(), NOTHING, "{what}");
             };
             fails(kind.script(), kind.script().steps.len());
             for at in 0..=4 {
-                let session = peers.first(&kind.script());
-                assert_ne!(peers.offers(), NOTHING);
+                let session = client.first(&kind.script());
+                assert_ne!(client.offers(), NOTHING);
                 fails(kind.resuming(&session), at);
             }
+            let session = client.first(&kind.script());
+            let end = client.end(&with(kind.resuming(&session), 4, [1, 0]));
+            assert_eq!(end.error, None);
+            assert_ne!(client.offers(), NOTHING, "{kind:?}");
         }
-
-        let session = peers.first(&kind.script());
-        let outcome = peers.run(&with(kind.resuming(&session), 4, [1, 0]));
-        assert_eq!(outcome.error, None);
-        assert_ne!(peers.offers(), NOTHING, "{kind:?}");
     }
 }
 
@@ -400,16 +344,18 @@ fn renewing(session: &Session, edit: impl FnOnce(&mut Script)) -> Script {
 
 #[test]
 fn a_new_ticket_replaces_the_old_one() {
-    let peers = Peers::new(Provider::AwsLc, Versions::Tls12);
-    let session = peers.first(&Kind::Ticket.script());
-    for (ticket, kept) in [(vec![0x55; 30], vec![0x55; 30]), (vec![], vec![0x55; 30])] {
-        let outcome = peers.run(&renewing(&session, |script| script.ticket = ticket));
-        assert_eq!(outcome.error, None);
-        assert!(outcome.client_finished);
-
-        let next = peers.run(&Kind::Ticket.resuming(&session));
-        assert_eq!(next.error, None);
-        assert_eq!(offered(&next).extension(SESSION_TICKET), Some(&kept[..]));
+    for client in ours(Provider::AwsLc, Versions::Tls12) {
+        let session = client.first(&Kind::Ticket.script());
+        // an empty one counts as none
+        for ticket in [vec![0x55; 30], vec![]] {
+            let outcome = client.run(&renewing(&session, |script| script.ticket = ticket));
+            assert_eq!(outcome.error, None);
+            assert!(outcome.client_finished);
+            let next = client.run(&Kind::Ticket.resuming(&session));
+            assert_eq!(next.error, None);
+            let kept = &[0x55; 30][..];
+            assert_eq!(offered(&next).extension(SESSION_TICKET), Some(kept));
+        }
     }
 }
 
@@ -418,27 +364,25 @@ fn a_new_ticket_replaces_the_old_one() {
 fn new_tickets_do_not_prolong_a_session_for_ever() {
     const HOUR: u64 = 60 * 60;
     let of_a_day = |script: &mut Script| script.lifetime_hint = 24 * HOUR as u32;
-    for (provider, api) in product(PROVIDERS, [0, 1]) {
+    for provider in PROVIDERS {
         let clock = Clock::now();
-        let peers = Peers::with(provider, Versions::Tls12, |config| {
+        let start = clock.seconds();
+        for client in ours_with(provider, Versions::Tls12, |config| {
             config.time_provider = clock.clone();
-        });
-        let session = peers.first(&Kind::Ticket.script().edit(of_a_day));
-        for hours in (20..=180).step_by(20) {
-            clock.advance(20 * HOUR as i64);
-            if hours > 7 * 24 {
-                assert_eq!(peers.offers(), NOTHING);
-                break;
+        }) {
+            clock.set(start);
+            let session = client.first(&Kind::Ticket.script().edit(of_a_day));
+            for hours in (20..=180).step_by(20) {
+                clock.advance(20 * HOUR as i64);
+                if hours > 7 * 24 {
+                    assert_eq!(client.offers(), NOTHING);
+                    break;
+                }
+                let outcome = client.run(&renewing(&session, of_a_day));
+                let what = format!("{} {hours}", client.name);
+                assert_eq!(outcome.error, None, "{what}");
+                assert_eq!(outcome.received, [HandshakeType::Finished], "{what}");
             }
-            let (name, mut client) = peers.endpoints().into_iter().nth(api).unwrap();
-            let script = renewing(&session, of_a_day);
-            let outcome = peers.identity.run_tls12(&mut *client, &script);
-            assert_eq!(outcome.error, None, "{name} {hours}");
-            assert_eq!(
-                outcome.received,
-                [HandshakeType::Finished],
-                "{name} {hours}"
-            );
         }
     }
 }
@@ -458,9 +402,10 @@ fn an_empty_ticket_or_one_that_does_not_fit_is_left_out() {
             (Kind::Ticket, LONGEST, NOTHING),
             (Kind::Both, LONGEST, (true, false)),
         ] {
-            let peers = Peers::new(Provider::AwsLc, versions);
-            peers.first(&kind.script().edit(|script| script.ticket = vec![7; len]));
-            assert_eq!(peers.offers(), offer, "{kind:?} {len}");
+            for client in ours(Provider::AwsLc, versions) {
+                client.first(&kind.script().edit(|script| script.ticket = vec![7; len]));
+                assert_eq!(client.offers(), offer, "{kind:?} {len}");
+            }
         }
     }
 }
@@ -477,31 +422,15 @@ fn sessions_end() {
     ] {
         for (later, usable) in [(0, true), (lifetime - 1, true), (lifetime, false)] {
             let clock = Clock::now();
-            let peers = Peers::with(Provider::AwsLc, Versions::Tls12, |config| {
+            let start = clock.seconds();
+            for client in ours_with(Provider::AwsLc, Versions::Tls12, |config| {
                 config.time_provider = clock.clone();
-            });
-            peers.first(&kind.script().edit(|script| script.lifetime_hint = hint));
-            clock.advance(later as i64);
-            let offered = peers.offers() != NOTHING;
-            assert_eq!(offered, usable, "{kind:?} {hint} after {later}");
-        }
-    }
-}
-
-/// Upstream's client behaves in the same way with these servers.
-#[test]
-fn upstream_agrees() {
-    for kind in KINDS {
-        for client in clients(Provider::AwsLc, Versions::Tls12) {
-            let outcome = client.run(&kind.script());
-            assert_eq!(outcome.error, None, "{}", client.name);
-            let session = outcome.session.unwrap();
-            for _ in 0..2 {
-                let outcome = client.run(&kind.resuming(&session));
-                assert_eq!(outcome.error, None, "{} {kind:?}", client.name);
-                assert_eq!(outcome.received, [HandshakeType::Finished]);
-                let ticket = offered(&outcome).extension(SESSION_TICKET).map(<[u8]>::len);
-                assert_eq!(ticket, Some(if kind == Kind::Id { 0 } else { 48 }));
+            }) {
+                clock.set(start);
+                client.first(&kind.script().edit(|script| script.lifetime_hint = hint));
+                clock.set(start + later);
+                let offered = client.offers() != NOTHING;
+                assert_eq!(offered, usable, "{kind:?} {hint} after {later}");
             }
         }
     }
@@ -517,11 +446,11 @@ fn calls_to_the_store() {
             log.lock().unwrap().push(call);
             true
         });
-        let peers = Peers::with(Provider::AwsLc, versions, |config| {
-            config.resumption = Resumption::store(store);
+        let [client, _] = ours_with(Provider::AwsLc, versions, |config| {
+            config.resumption = Resumption::store(store.clone());
         });
         let run = |script: &Script| {
-            let outcome = peers.run(script);
+            let outcome = client.run(script);
             let calls = std::mem::take(&mut *calls.lock().unwrap());
             let asked: &[_] = match versions {
                 Versions::Both => &["take_tls13_ticket", "tls12_session", "kx_hint"],

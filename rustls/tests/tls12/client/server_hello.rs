@@ -1,13 +1,15 @@
 //! ServerHellos that select TLS 1.2, valid and invalid.
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use harness::scripted::bytes;
 use harness::scripted::tls12::server::Script;
+use harness::table;
 use harness::wire::client_hello::{
-    ALPN, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SESSION_TICKET,
-    SUPPORTED_VERSIONS,
+    ALPN, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SERVER_NAME,
+    SESSION_TICKET, SUPPORTED_VERSIONS, protocols,
 };
-use harness::wire::{u8_vec, u16_vec};
+use harness::wire::u8_vec;
+use rustls::NamedGroup;
 
 use super::{UNOFFERED_SUITE, clients_with, end, forgetful, our_end, script};
 
@@ -15,53 +17,53 @@ fn without(typ: u16) -> Script {
     script(|script| script.hello.extensions.retain(|(other, _)| *other != typ))
 }
 
+fn with(typ: u16, body: &[u8]) -> Script {
+    Script::new().with_extension(bytes(typ, body))
+}
+
 #[test]
-fn optional_extensions() {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Both] {
-            let clients = forgetful(provider, versions);
-            for script in [
-                Script::new(),
-                without(RENEGOTIATION_INFO),
-                without(EXTENDED_MASTER_SECRET),
-                script(|script| script.hello.extensions.clear()),
-                Script::new().with_extension(bytes(EC_POINT_FORMATS, &u8_vec(&[1, 0]))),
-                Script::new().with_extension(bytes(ALPN, &u16_vec(&u8_vec(b"h2")))),
-                Script::new().with_extension(bytes(0, &[])),
-            ] {
-                assert_eq!(end(&clients, &script).error, None);
-            }
+fn extensions_are_optional_and_both_groups_accepted() {
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
+        let clients = forgetful(provider, versions);
+        for (what, script) in table! {
+            "usual": Script::new();
+            "no renegotiation_info": without(RENEGOTIATION_INFO);
+            "no extended_master_secret": without(EXTENDED_MASTER_SECRET);
+            "no extension": script(|script| script.hello.extensions.clear());
+            "ec_point_formats": with(EC_POINT_FORMATS, &u8_vec(&[1, 0]));
+            "ALPN": with(ALPN, &protocols(&[b"h2"]));
+            "server_name": with(SERVER_NAME, &[]);
+            "secp256r1": script(|script| script.group = NamedGroup::secp256r1);
+        } {
+            assert_eq!(end(&clients, &script).error, None, "{what}");
         }
     }
 }
 
 #[test]
 fn wrong_selections() {
+    let compressed = with(EC_POINT_FORMATS, &u8_vec(&[1, 2]));
+    let (h3, twice) = (
+        with(ALPN, &protocols(&[b"h3"])),
+        with(EXTENDED_MASTER_SECRET, &[]),
+    );
+    let cases = table! {
+        "suite": script(|script| script.hello.suite = UNOFFERED_SUITE),
+            "SelectedUnofferedCipherSuite", 47;
+        "compression": script(|script| script.hello.compression = 1),
+            "SelectedUnofferedCompression", 47;
+        "extension": with(0x1234, &[]), "UnsolicitedServerHelloExtension", 110;
+        "protocol": h3, "SelectedUnofferedApplicationProtocol", 47;
+        "points": compressed, "ServerHelloMustOfferUncompressedEcPoints", 47;
+        "an extension twice": twice, "DuplicateExtension(23)", 47;
+        "TLS 1.1": script(|script| script.hello.legacy_version = 0x0302),
+            "ServerDoesNotSupportTls12Or13", 70;
+    };
     for versions in [Versions::Tls12, Versions::Both] {
         let clients = forgetful(Provider::AwsLc, versions);
-        let with = |typ, body: &[u8]| Script::new().with_extension(bytes(typ, body));
-        let suite = script(|script| script.hello.suite = UNOFFERED_SUITE);
-        let compression = script(|script| script.hello.compression = 1);
-        let tls11 = script(|script| script.hello.legacy_version = 0x0302);
-        let h3 = u16_vec(&u8_vec(b"h3"));
-        for (script, error, alert) in [
-            (suite, "SelectedUnofferedCipherSuite", 47),
-            (compression, "SelectedUnofferedCompression", 47),
-            (with(0x1234, &[]), "UnsolicitedServerHelloExtension", 110),
-            (with(ALPN, &h3), "SelectedUnofferedApplicationProtocol", 47),
-            (
-                with(EC_POINT_FORMATS, &u8_vec(&[1, 2])),
-                "ServerHelloMustOfferUncompressedEcPoints",
-                47,
-            ),
-            (
-                with(EXTENDED_MASTER_SECRET, &[]),
-                "DuplicateExtension(23)",
-                47,
-            ),
-            (tls11, "ServerDoesNotSupportTls12Or13", 70),
-        ] {
-            end(&clients, &script).assert_refused(&format!("{versions:?}"), error, alert);
+        for (what, script, error, alert) in &cases {
+            let what = format!("{versions:?} {what}");
+            end(&clients, script).assert_refused(&what, error, *alert);
         }
     }
 }
@@ -69,36 +71,29 @@ fn wrong_selections() {
 /// Selections that upstream accepts or answers differently.
 #[test]
 fn wrong_selections_beyond_upstream() {
-    for versions in [Versions::Tls12, Versions::Both] {
-        let clients = forgetful(Provider::AwsLc, versions);
+    let info = bytes(RENEGOTIATION_INFO, &u8_vec(&[1]));
+    let selection = |version: u16| with(SUPPORTED_VERSIONS, &version.to_be_bytes());
+    let (tls12, both) = (Versions::Tls12, Versions::Both);
+    let unsolicited = "UnsolicitedServerHelloExtension";
+    for (what, offered, script, error, alert) in table! {
         // RFC 5746 §3.4: a handshake_failure
-        let info = script(|script| {
-            script.hello.extensions = vec![bytes(RENEGOTIATION_INFO, &u8_vec(&[1]))];
-        });
-        let what = format!("{versions:?}");
-        our_end(&clients, &info).assert_refused(&what, "renegotiation_info", 40);
+        "a renegotiation": vec![tls12, both], script(|it| it.hello.extensions = vec![info]),
+            "renegotiation_info", 40;
         // RFC 9846 §4.2.3: legacy_version is at most 0x0303; upstream reports another error
-        let newer = script(|script| script.hello.legacy_version = 0x0304);
-        our_end(&clients, &newer).assert_refused(&what, "ServerDoesNotSupportTls12Or13", 70);
-    }
-    // RFC 9846 §4.3.1: supported_versions must not select an older version, and was not offered
-    // with TLS 1.2 alone
-    let (both, tls12) = (Versions::Both, Versions::Tls12);
-    for (versions, selected, error, alert) in [
-        (
-            both,
-            0x0303_u16,
-            "SelectedTls12UsingTls13VersionExtension",
-            47,
-        ),
-        (both, 0x0302, "ServerDoesNotSupportTls12Or13", 70),
-        (tls12, 0x0303, "UnsolicitedServerHelloExtension", 110),
-        (tls12, 0x0304, "UnsolicitedServerHelloExtension", 110),
-    ] {
-        let clients = forgetful(Provider::AwsLc, versions);
-        let selection = bytes(SUPPORTED_VERSIONS, &selected.to_be_bytes());
-        let end = our_end(&clients, &Script::new().with_extension(selection));
-        end.assert_refused(&format!("{versions:?} {selected:#x}"), error, alert);
+        "newer": vec![tls12, both], script(|it| it.hello.legacy_version = 0x0304),
+            "ServerDoesNotSupportTls12Or13", 70;
+        // RFC 9846 §4.3.1: supported_versions must not select an older version, and was not offered
+        // with TLS 1.2 alone
+        "TLS 1.2": vec![both], selection(0x0303), "SelectedTls12UsingTls13VersionExtension", 47;
+        "TLS 1.1": vec![both], selection(0x0302), "ServerDoesNotSupportTls12Or13", 70;
+        "the only one": vec![tls12], selection(0x0303), unsolicited, 110;
+        "an unoffered one": vec![tls12], selection(0x0304), unsolicited, 110;
+    } {
+        for versions in offered {
+            let clients = forgetful(Provider::AwsLc, versions);
+            let what = format!("{versions:?} {what}");
+            our_end(&clients, &script).assert_refused(&what, error, alert);
+        }
     }
 }
 
@@ -131,19 +126,17 @@ fn a_session_id_for_middleboxes_names_no_session() {
 
 #[test]
 fn an_extended_master_secret_may_be_required() {
-    for provider in PROVIDERS {
-        for versions in [Versions::Tls12, Versions::Both] {
-            let clients = clients_with(
-                provider,
-                versions,
-                |config| config.require_ems = true,
-                |config| config.require_ems = true,
-            );
-            let refused = end(&clients, &without(EXTENDED_MASTER_SECRET));
-            let what = format!("{provider:?} {versions:?}");
-            refused.assert_refused(&what, "ExtendedMasterSecretExtensionRequired", 40);
-            assert_eq!(end(&clients, &Script::new()).error, None, "{what}");
-        }
+    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
+        let clients = clients_with(
+            provider,
+            versions,
+            |config| config.require_ems = true,
+            |config| config.require_ems = true,
+        );
+        let refused = end(&clients, &without(EXTENDED_MASTER_SECRET));
+        let what = format!("{provider:?} {versions:?}");
+        refused.assert_refused(&what, "ExtendedMasterSecretExtensionRequired", 40);
+        assert_eq!(end(&clients, &Script::new()).error, None, "{what}");
     }
 }
 
