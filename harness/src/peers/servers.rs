@@ -7,18 +7,20 @@ use rustls as ours;
 use rustls_upstream as theirs;
 
 use crate::peers::callbacks::Clock;
-use crate::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider};
+use crate::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions};
 use crate::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
-use crate::scripted::{OfferedPsk, Refused, ScriptedClient, Ticket};
+use crate::scripted::{OfferedPsk, Refused, ScriptedClient, Ticket, tls12};
 use crate::wire::client_hello::{ALPN, ClientHello, PSK_KEY_EXCHANGE_MODES, protocols};
 use crate::wire::u8_vec;
 
 pub const KEY_TYPE: KeyType = KeyType::Ed25519;
 
 /// The settings of a server.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     pub provider: Provider,
+    pub versions: Versions,
+    pub key_type: KeyType,
     pub auth: ClientAuth,
     /// True to seal sessions in tickets; otherwise they are stored.
     pub sealed: bool,
@@ -32,7 +34,9 @@ pub struct Settings {
 macro_rules! config {
     ($name:ident, $module:ident, $ticketer:ident) => {
         pub fn $name(&self) -> $name::ServerConfig {
-            let mut config = configs::$module::server(self.provider.$module(), KEY_TYPE, self.auth);
+            let (versions, key_type) = (self.versions, self.key_type);
+            let provider = self.provider.$module();
+            let mut config = configs::$module::server_of(versions, provider, key_type, self.auth);
             if self.sealed {
                 config.ticketer = self.provider.$ticketer();
             }
@@ -50,6 +54,8 @@ impl Settings {
     pub fn new(provider: Provider) -> Self {
         Self {
             provider,
+            versions: Versions::Tls13,
+            key_type: KEY_TYPE,
             auth: ClientAuth::None,
             sealed: false,
             max_early_data_size: 0,
@@ -67,6 +73,11 @@ impl Settings {
         }
     }
 
+    pub fn edit(mut self, edit: impl FnOnce(&mut Self)) -> Self {
+        edit(&mut self);
+        self
+    }
+
     /// Stored and sealed sessions, with each provider.
     pub fn all() -> impl Iterator<Item = Self> {
         let both = |provider| [Self::new(provider), Self::sealed(provider)];
@@ -76,12 +87,37 @@ impl Settings {
     config!(ours, this, this_ticketer);
     config!(theirs, upstream, upstream_ticketer);
 
+    /// Settings for TLS 1.2 only.
+    pub fn tls12(provider: Provider) -> Self {
+        Self {
+            versions: Versions::Tls12,
+            key_type: KeyType::EcdsaP256,
+            ..Self::new(provider)
+        }
+    }
+
     /// A server of this crate in each API, and one of upstream.
     pub fn servers(&self) -> [Server; 3] {
+        self.servers_with(|_| (), |_| ())
+    }
+
+    /// The same servers with changed configurations.
+    pub fn servers_with(
+        &self,
+        this: impl Fn(&mut ours::ServerConfig),
+        upstream: impl FnOnce(&mut theirs::ServerConfig),
+    ) -> [Server; 3] {
+        let our_config = || {
+            let mut ours = self.ours();
+            this(&mut ours);
+            Arc::new(ours)
+        };
+        let mut theirs = self.theirs();
+        upstream(&mut theirs);
         [
-            Server::Buffered(Arc::new(self.ours())),
-            Server::Unbuffered(Arc::new(self.ours())),
-            Server::Upstream(Arc::new(self.theirs())),
+            Server::Buffered(our_config()),
+            Server::Unbuffered(our_config()),
+            Server::Upstream(Arc::new(theirs)),
         ]
     }
 }
@@ -106,6 +142,14 @@ pub enum Server {
 }
 
 impl Server {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Buffered(_) => "buffered",
+            Self::Unbuffered(_) => "unbuffered",
+            Self::Upstream(_) => "upstream",
+        }
+    }
+
     pub fn accept(&self) -> Box<dyn Endpoint> {
         match self {
             Self::Buffered(config) => Box::new(ThisBuffered::server(config.clone())),
@@ -123,6 +167,16 @@ impl Server {
     ) -> Result<ScriptedClient, Refused> {
         let provider = settings.provider.this();
         ScriptedClient::offering(self.accept(), &provider, hello, offer)
+    }
+
+    /// Connects a scripted client of TLS 1.2, up to the server's first flight.
+    pub fn connect_tls12(
+        &self,
+        hello: &ClientHello,
+        session: Option<&tls12::Session>,
+    ) -> Result<tls12::client::ScriptedClient, Refused> {
+        let provider = Provider::AwsLc.this();
+        tls12::client::ScriptedClient::new(self.accept(), &provider, hello, session)
     }
 
     /// The tickets from a full handshake.

@@ -32,7 +32,9 @@ impl ScriptedClient {
         let nonce = body.vector(1).to_vec();
         let ticket = body.vector(2).to_vec();
         let extensions = body.extensions();
+        assert!(body.is_empty(), "bytes after the extensions");
         let early_data = find_extension(&extensions, EARLY_DATA);
+        assert_eq!(extensions.len(), usize::from(early_data.is_some()));
         Ticket {
             suite: self.suite(),
             psk: self.ticket_psk(&nonce),

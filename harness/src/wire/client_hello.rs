@@ -20,6 +20,7 @@ pub const COOKIE: u16 = 44;
 pub const PSK_KEY_EXCHANGE_MODES: u16 = 45;
 pub const CERTIFICATE_AUTHORITIES: u16 = 47;
 pub const KEY_SHARE: u16 = 51;
+pub const TICKET_REQUEST: u16 = 58;
 pub const RENEGOTIATION_INFO: u16 = 0xff01;
 
 pub const X25519: u16 = 0x001d;

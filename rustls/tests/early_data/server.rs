@@ -20,10 +20,7 @@ const MAX: u32 = 1000;
 
 /// Settings that allow early data.
 fn settings(provider: Provider) -> Settings {
-    Settings {
-        max_early_data_size: MAX,
-        ..Settings::new(provider)
-    }
+    Settings::new(provider).edit(|it| it.max_early_data_size = MAX)
 }
 
 /// This crate's client, which sends early data if it can.

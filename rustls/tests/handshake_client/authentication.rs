@@ -14,7 +14,7 @@ use rustls::PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
 use rustls::PeerMisbehaved::*;
 use rustls::{AlertDescription as Alert, ContentType, Error, InvalidMessage, SignatureScheme};
 
-use crate::handshake_client::clients::{Recorded, config, our_client, provider};
+use crate::handshake_client::clients::{config, our_client, provider};
 use crate::handshake_client::{
     ACCEPTED, Peers, illegal, refused, script, undecodable, unexpected, unsupported,
 };
@@ -199,14 +199,13 @@ fn nothing_may_follow_finished_in_its_record() {
 #[test]
 fn a_finished_with_trailing_bytes_is_not_answered() {
     let peers = Peers::new();
-    let mut client = Recorded::new(our_client(config(&peers.identity, provider())));
+    let mut client = our_client(config(&peers.identity, provider()));
     let script = script(|script| script.after_finished = vec![24]);
-    let outcome = peers.identity.run(&mut client, &script);
-    assert_eq!(outcome.alert, Some(Alert::UnexpectedMessage));
+    let conversation = peers.identity.converse(&mut client, &script);
+    assert_eq!(conversation.outcome.alert, Some(Alert::UnexpectedMessage));
     assert!(client.is_handshaking());
     // under the handshake keys: a single record with the alert
-    let protected = client.sent.concat();
-    let protected = wire::records(&protected).into_iter();
+    let protected = wire::records(&conversation.sent).into_iter();
     let protected = protected.filter(|record| record.typ == ContentType::ApplicationData.into());
     assert_eq!(protected.count(), 1);
 }

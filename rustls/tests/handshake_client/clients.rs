@@ -1,12 +1,9 @@
 //! Clients that run against a scripted server: this crate's and upstream's.
 
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use harness::peers::configs::{self, Provider, Versions};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, Wrapper,
-};
+use harness::peers::endpoints::{ThisBuffered, ThisUnbuffered, UpstreamBuffered};
 use harness::scripted::Identity;
 use rustls::ClientConfig;
 use rustls::client::UnbufferedClientConnection;
@@ -56,37 +53,4 @@ pub(crate) fn their_client(identity: &Identity, alpn_protocols: &[&[u8]]) -> Ups
     config.alpn_protocols = alpn_protocols.iter().map(|name| name.to_vec()).collect();
     let name = ServerName::try_from("localhost").unwrap();
     UpstreamBuffered::client_of(name, config)
-}
-
-/// A client of this crate, and its output, piece by piece.
-pub(crate) struct Recorded {
-    client: ThisBuffered,
-    pub(crate) sent: Vec<Vec<u8>>,
-}
-
-impl Recorded {
-    pub(crate) fn new(client: ThisBuffered) -> Self {
-        Self {
-            client,
-            sent: Vec::new(),
-        }
-    }
-}
-
-impl Wrapper for Recorded {
-    type Inner = ThisBuffered;
-
-    fn inner(&self) -> impl Deref<Target = ThisBuffered> {
-        &self.client
-    }
-
-    fn inner_mut(&mut self) -> impl DerefMut<Target = ThisBuffered> {
-        &mut self.client
-    }
-
-    fn take_output(&mut self) -> Vec<u8> {
-        let output = self.client.take_output();
-        self.sent.push(output.clone());
-        output
-    }
 }

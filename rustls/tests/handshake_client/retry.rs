@@ -1,7 +1,7 @@
 //! Valid and invalid HelloRetryRequests (RFC 9846 §4.2.4), and the second ClientHello.
 
 use harness::peers::endpoints::Endpoint;
-use harness::scripted::{Hello, KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
+use harness::scripted::{Conversation, Hello, KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
 use harness::table;
 use harness::wire::client_hello::{COOKIE, ClientHello};
 use harness::wire::{self, plain_messages, u16_vec};
@@ -13,7 +13,7 @@ use rustls::{
 };
 
 use crate::handshake_client::clients::{
-    Recorded, config, our_client, our_unbuffered_client, provider, their_client,
+    config, our_client, our_unbuffered_client, provider, their_client,
 };
 use crate::handshake_client::{
     ACCEPTED, Peers, illegal, script, undecodable, unexpected, unsupported, wrong_version,
@@ -57,12 +57,13 @@ fn both_causes_are_accepted() {
     assert_eq!(group.name(), NamedGroup::secp256r1);
 }
 
-/// Returns the client's output before, in answer to, and after the script's HelloRetryRequest.
-fn sent(script: &Script) -> Vec<Vec<u8>> {
+/// Runs a script that the client accepts.
+fn converse(script: &Script) -> Conversation {
     let peers = Peers::new();
-    let mut recorded = Recorded::new(our_client(config(&peers.identity, provider())));
-    assert_eq!(peers.identity.run(&mut recorded, script), ACCEPTED);
-    recorded.sent
+    let mut client = our_client(config(&peers.identity, provider()));
+    let conversation = peers.identity.converse(&mut client, script);
+    assert_eq!(conversation.outcome, ACCEPTED);
+    conversation
 }
 
 /// The content types and versions of the records.
@@ -80,9 +81,8 @@ fn unchanged(hello: &ClientHello) -> ClientHello {
 #[test]
 fn the_second_client_hello_follows_the_request_and_changes_nothing_else() {
     for script in [Script::with_retry(), for_cookie()] {
-        let sent = sent(&script);
-        let [first, second] =
-            [&sent[0], &sent[1]].map(|sent| ClientHello::read(&plain_messages(sent)));
+        let messages = converse(&script).messages;
+        let [first, second] = [0, 1].map(|at: usize| ClientHello::read(&messages[at]));
         assert_eq!(unchanged(&first), unchanged(&second));
 
         let groups = |hello: &ClientHello| -> Vec<NamedGroup> {
@@ -103,24 +103,15 @@ fn the_second_client_hello_follows_the_request_and_changes_nothing_else() {
 #[test]
 fn change_cipher_spec_is_sent_once_before_the_second_flight() {
     use ContentType::{ApplicationData, ChangeCipherSpec, Handshake};
-    let sent_headers = |script: &Script| -> Vec<Vec<(ContentType, u16)>> {
-        let sent = sent(script);
-        sent.iter().map(|sent| record_headers(sent)).collect()
-    };
-    let retried = sent_headers(&Script::with_retry());
-    assert_eq!(retried[0], [(Handshake, 0x0301)]);
-    assert_eq!(
-        retried[1],
-        [(ChangeCipherSpec, 0x0303), (Handshake, 0x0303)]
-    );
-    assert_eq!(retried[2], [(ApplicationData, 0x0303)]);
-
-    let straight = sent_headers(&Script::new());
-    assert_eq!(straight[0], [(Handshake, 0x0301)]);
-    assert_eq!(
-        straight[1],
-        [(ChangeCipherSpec, 0x0303), (ApplicationData, 0x0303)]
-    );
+    let mut client = our_client(config(&Peers::new().identity, provider()));
+    let first = record_headers(&client.take_output());
+    assert_eq!(first, [(Handshake, 0x0301)]);
+    let retried = record_headers(&converse(&Script::with_retry()).sent);
+    let second = [(ChangeCipherSpec, 0x0303), (Handshake, 0x0303)];
+    let third = [(ApplicationData, 0x0303)];
+    assert_eq!(retried, [&first[..], &second, &third].concat());
+    let straight = record_headers(&converse(&Script::new()).sent);
+    assert_eq!(straight, [&first[..], &second[..1], &third].concat());
 }
 
 /// Up to its end, the connection looks like a resumed TLS 1.2 session (RFC 9846 §E.4).

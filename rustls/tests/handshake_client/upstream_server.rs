@@ -5,10 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use harness::peers::callbacks::this::Sessions;
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, product, server_name};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, UpstreamBuffered, check_both_certificates, handshake, send_and_check,
-};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
+use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake, send_and_check};
 use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
 use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, HandshakeKind, NamedGroup};
@@ -43,30 +41,6 @@ fn connect(
     send_and_check(&mut client, &mut server, b"to the server");
     send_and_check(&mut server, &mut client, b"to the client");
     (client, server)
-}
-
-/// With certificates on both sides.
-#[test]
-fn every_suite_and_group() {
-    let server = Arc::new(server_config(|_| true));
-    let all = full_provider();
-    let suites = all.cipher_suites.iter().filter(|it| it.tls13().is_some());
-    for (suite, group) in product(suites, &all.kx_groups) {
-        let mut provider = all.clone();
-        provider.cipher_suites = vec![*suite];
-        provider.kx_groups = vec![*group];
-        let (client, server) = connect(client_config(provider), server.clone());
-        assert_eq!(
-            client.negotiated(),
-            format!(
-                "Some(TLSv1_3) Some({:?}) Some({:?}) {:?} Some(Full)",
-                suite.suite(),
-                group.name(),
-                Some(b"http/1.1")
-            )
-        );
-        check_both_certificates(&client, &server, KEY_TYPE);
-    }
 }
 
 #[test]

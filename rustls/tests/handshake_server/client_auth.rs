@@ -33,7 +33,10 @@ fn setup(client: &Identity) -> Setup {
 }
 
 /// Sends the certificate of `identity` and a signature with its key.
-fn authenticate(client: &mut ScriptedClient, identity: &Identity) -> Result<(), Refused> {
+pub(crate) fn authenticate(
+    client: &mut ScriptedClient,
+    identity: &Identity,
+) -> Result<(), Refused> {
     present(client, &identity.cert, identity)
 }
 

@@ -12,4 +12,3 @@ mod retry;
 mod second_flight;
 mod servers;
 mod tickets;
-mod upstream_client;

@@ -1,11 +1,13 @@
 //! Negotiation that succeeds or fails.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use harness::peers::endpoints::Endpoint;
+use harness::peers::configs::{self, ClientAuth, KeyType, Versions};
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered, handshake};
 use harness::providers::constant::this::Group;
 use harness::scripted::ScriptedClient;
 use harness::table;
+use harness::verifiers::upstream::Verifier;
 use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::AlertDescription::{
@@ -13,6 +15,7 @@ use rustls::AlertDescription::{
 };
 use rustls::NamedGroup;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls_upstream::SignatureScheme;
 
 use crate::handshake_server::client_hello::{
     Answer, answer, flight, incompatible, invalid, misbehaved, refused, retry_request,
@@ -246,4 +249,26 @@ fn an_empty_status_counts_as_none() {
     let entry = [vector(3, cert), u16_vec(&[])].concat();
     let content = [u8_vec(&[]), vector(3, &entry)].concat();
     assert_eq!(client.flight[1], message(11, &content));
+}
+
+#[test]
+fn upstream_s_client_gets_the_status() {
+    for ocsp in [vec![], b"response".to_vec()] {
+        let mut setup = Setup::new(PROVIDERS[0]);
+        setup.ocsp = ocsp.clone();
+        let seen = Arc::new(Mutex::new(None));
+        let log = seen.clone();
+        let verifier =
+            Verifier::accepting(Versions::Tls13, &[SignatureScheme::ECDSA_NISTP256_SHA256])
+                .with_certificates(move |it| {
+                    *log.lock().unwrap() = Some(it.ocsp_response.to_vec());
+                    Ok(())
+                });
+        let (provider, key_type) = (PROVIDERS[0].upstream(), KeyType::EcdsaP256);
+        let mut client = configs::upstream::client(provider, key_type, ClientAuth::None);
+        let mut dangerous = client.dangerous();
+        dangerous.set_certificate_verifier(Arc::new(verifier));
+        handshake(&mut UpstreamBuffered::client(client), &mut setup.ours());
+        assert_eq!(*seen.lock().unwrap(), Some(ocsp));
+    }
 }

@@ -1,7 +1,8 @@
 //! All accessors after a refused ClientHello, beside those of upstream.
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
+use harness::peers::configs::{ClientAuth, PROVIDERS, Versions, product3};
 use harness::peers::deviations;
+use harness::peers::servers::Settings;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::wire::client_hello::*;
 use harness::wire::old_clients::old_clients;
@@ -55,8 +56,14 @@ fn accessors_after_a_rejection_match_upstream() {
     let mut refused = 0;
     let mut differences = Vec::new();
     for (provider, versions, auth) in product3(PROVIDERS, VERSIONS, auth) {
+        let settings = Settings {
+            versions,
+            auth,
+            ..Settings::tls12(provider)
+        };
         for (what, hello) in &hellos {
-            let (mut ours, mut theirs) = servers(provider, versions, auth);
+            let mut ours = ThisBuffered::server(settings.ours());
+            let mut theirs = UpstreamBuffered::server(settings.theirs());
             macro_rules! outcome {
                 ($server:expr) => {{
                     let error = $server.receive(&hello.record()).err();
@@ -92,15 +99,4 @@ fn accessors_after_a_rejection_match_upstream() {
     }
     assert!(differences.is_empty(), "{differences:#?}");
     assert!(refused > 300, "{refused}");
-}
-
-fn servers(
-    provider: Provider,
-    versions: Versions,
-    auth: ClientAuth,
-) -> (ThisBuffered, UpstreamBuffered) {
-    let key_type = KeyType::EcdsaP256;
-    let ours = configs::this::server_of(versions, provider.this(), key_type, auth);
-    let theirs = configs::upstream::server_of(versions, provider.upstream(), key_type, auth);
-    (ThisBuffered::server(ours), UpstreamBuffered::server(theirs))
 }

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use harness::providers::tickets::this::Tickets;
-use harness::scripted::ScriptedClient;
+use harness::scripted::{ScriptedClient, Ticket};
 use harness::wire::client_hello::*;
 use harness::wire::*;
 use rustls::pki_types::UnixTime;
 use rustls::server::{NoServerSessionStorage, StoresServerSessions};
 use rustls::{HandshakeType, ServerConfig};
 
+use crate::handshake_server::client_auth::authenticate;
 use crate::handshake_server::servers::{Identity, PROVIDERS, Setup, ours_with};
 
 /// A ticketer that does not encrypt, and refuses sessions of more than `max_len` bytes.
@@ -38,29 +39,6 @@ impl StoresServerSessions for Storage {
 
     fn can_cache(&self) -> bool {
         true
-    }
-}
-
-struct Ticket {
-    lifetime: u32,
-    age_add: u32,
-    nonce: Vec<u8>,
-    ticket: Vec<u8>,
-}
-
-impl Ticket {
-    fn read(message: &[u8]) -> Self {
-        let mut body = Reader::of_message(message, HandshakeType::NewSessionTicket.into());
-        let read = Self {
-            lifetime: body.number(4) as u32,
-            age_add: body.number(4) as u32,
-            nonce: body.vector(1).to_vec(),
-            ticket: body.vector(2).to_vec(),
-        };
-        // RFC 9846 §4.3.10: no ticket allows early data
-        assert_eq!(body.extensions(), []);
-        assert!(body.is_empty());
-        read
     }
 }
 
@@ -123,8 +101,10 @@ fn tickets_for(hello: ClientHello, config: ServerConfig) -> (ScriptedClient, Vec
     let mut client = ScriptedClient::new(server, &PROVIDERS[0].this(), hello);
     client.flight.clear();
     client.finish().unwrap();
-    let tickets = client.flight.iter().map(|message| Ticket::read(message));
-    let tickets = tickets.collect();
+    let tickets = client.tickets();
+    assert_eq!(tickets.len(), client.flight.len());
+    // RFC 9846 §4.3.10: no ticket allows early data
+    assert!(tickets.iter().all(|it| it.max_early_data_size.is_none()));
     (client, tickets)
 }
 
@@ -179,13 +159,10 @@ fn ticket_holds_the_clients_certificates() {
 
     let server = Box::new(ours_with(config));
     let mut client = ScriptedClient::new(server, &setup.provider.this(), resumable());
-    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
-    client.send(&certificate).unwrap();
-    let verify = client.certificate_verify(&*identity.signing_key(), 0x0403);
-    client.send(&verify).unwrap();
+    authenticate(&mut client, &identity).unwrap();
     client.finish().unwrap();
 
-    let ticket = Ticket::read(client.flight.last().unwrap());
+    let ticket = client.tickets().pop().unwrap();
     let session = Session::read(&ticket.ticket);
     assert_eq!(session.client_chain, [identity.cert.to_vec()]);
     assert_eq!(session.client_acceptance.len(), 32 + 8 + 8);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::{Endpoint, exchange, send_and_check};
 use harness::peers::roles::{Implementation, Role, this, upstream};
 use harness::providers::ffdhe::{self, Key, Public, power};
@@ -76,13 +76,8 @@ macro_rules! provider {
     };
 }
 
-provider!(this_provider, rustls, this, this_groups);
-provider!(
-    upstream_provider,
-    rustls_upstream,
-    upstream,
-    upstream_groups
-);
+provider! { this_provider, rustls, this, this_groups }
+provider! { upstream_provider, rustls_upstream, upstream, upstream_groups }
 
 fn connection(role: Role, provider: Provider, end: End) -> Box<dyn Endpoint> {
     end.implementation.end(
@@ -137,49 +132,36 @@ fn negotiated(provider: Provider, client_end: End, server_end: End) -> String {
     ours
 }
 
+/// The client's preference decides. RFC 7919 §4: a client that offers finite-field groups must not
+/// get any other such group; a common curve is used instead.
 #[test]
 fn handshakes_with_upstream_in_both_roles() {
-    let dhe = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256";
-    for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
-        for (versions, groups, due) in [
-            (Versions::Tls12, SMALL, [dhe, "FFDHE2048"]),
-            (Versions::Tls12, LARGE, [dhe, "FFDHE3072"]),
+    use Versions::{Tls12, Tls13};
+    const DHE: &str = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256";
+    const REVERSED: &[NamedGroup] = &[NamedGroup::FFDHE2048, NamedGroup::FFDHE3072];
+    for (provider, (client_end, server_end)) in product(PROVIDERS, PAIRS) {
+        for (versions, curve, of_client, of_server, due) in [
+            (Tls12, false, SMALL, SMALL, [DHE, "FFDHE2048"]),
+            (Tls12, false, LARGE, LARGE, [DHE, "FFDHE3072"]),
+            (Tls12, false, BOTH, REVERSED, [DHE, "FFDHE3072"]),
+            (Tls12, true, SMALL, LARGE, ["TLSv1_2", "X25519"]),
             // which keeps leading zeros of the secret
-            (Versions::Tls13, SMALL, ["TLSv1_3", "FFDHE2048"]),
+            (Tls13, false, SMALL, SMALL, ["TLSv1_3", "FFDHE2048"]),
         ] {
-            let end = |implementation| End {
+            let end = |implementation, groups| End {
                 versions,
+                curve,
                 ..End::new(implementation, groups)
             };
-            let negotiated = negotiated(provider, end(of_client), end(of_server));
-            assert!(
-                due.iter().all(|due| negotiated.contains(due)),
-                "{negotiated}"
-            );
+            let (ours, theirs) = (end(client_end, of_client), end(server_end, of_server));
+            let negotiated = negotiated(provider, ours, theirs);
+            let is_due = due.iter().all(|due| negotiated.contains(due));
+            assert!(is_due, "{ours:?} {theirs:?}: {negotiated}");
         }
-    }
-}
-
-/// RFC 9846 §4.3.8.1: 1 < Y < p - 1, whatever the provider checks.
-#[test]
-fn shares_of_tls13_that_reveal_the_secret_are_refused() {
-    for (provider, (public, is_refused)) in product(PROVIDERS, PUBLICS) {
-        for implementation in [Buffered, Unbuffered] {
-            let end = |implementation, key| End {
-                versions: Versions::Tls13,
-                key,
-                ..End::new(implementation, SMALL)
-            };
-            let ours = end(implementation, Key::Random);
-            let says = end(Upstream, Key::Says(public));
-            let of_client = exchange(&mut *client(provider, says), &mut *server(provider, ours));
-            let of_server = exchange(&mut *client(provider, ours), &mut *server(provider, says));
-            for (who, result) in [("server", of_client), ("client", of_server)] {
-                let error = result.unwrap_err();
-                let is_invalid = error == format!("{who}: PeerMisbehaved(InvalidKeyShare)");
-                assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
-            }
-        }
+        let mut client = client(provider, End::new(client_end, SMALL));
+        let mut server = server(provider, End::new(server_end, LARGE));
+        let error = exchange(&mut *client, &mut *server).unwrap_err();
+        assert_eq!(error, "server: PeerIncompatible(NoKxGroupsInCommon)");
     }
 }
 
@@ -202,41 +184,6 @@ fn secrets_with_leading_zeros() {
             };
             negotiated(provider, end(of_client, ours), end(of_server, theirs));
         }
-    }
-}
-
-#[test]
-fn the_clients_preference_decides() {
-    for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
-        let negotiated = negotiated(
-            provider,
-            End::new(of_client, BOTH),
-            End::new(of_server, &[NamedGroup::FFDHE2048, NamedGroup::FFDHE3072]),
-        );
-        assert!(negotiated.contains("FFDHE3072"), "{negotiated}");
-    }
-}
-
-/// RFC 7919 §4: a client that offers finite-field groups must not get any other such group. A
-/// common curve is used instead.
-#[test]
-fn without_a_finite_field_group_in_common() {
-    for (provider, (of_client, of_server)) in product(PROVIDERS, PAIRS) {
-        let with_curve = |implementation, groups| End {
-            curve: true,
-            ..End::new(implementation, groups)
-        };
-        let negotiated = negotiated(
-            provider,
-            with_curve(of_client, SMALL),
-            with_curve(of_server, LARGE),
-        );
-        assert!(negotiated.contains("X25519"), "{negotiated}");
-
-        let mut client = client(provider, End::new(of_client, SMALL));
-        let mut server = server(provider, End::new(of_server, LARGE));
-        let error = exchange(&mut *client, &mut *server).unwrap_err();
-        assert_eq!(error, "server: PeerIncompatible(NoKxGroupsInCommon)");
     }
 }
 
@@ -303,36 +250,50 @@ const PUBLICS: [(Public, bool); 6] = [
     (Public::P, true),
 ];
 
-/// RFC 7919 §5.1: 1 < Y < p - 1, whatever the provider checks.
+/// RFC 7919 §5.1, RFC 9846 §4.3.8.1: 1 < Y < p - 1, whatever the provider checks.
 #[test]
 fn public_values_that_reveal_the_secret_are_refused() {
-    for (provider, (public, is_refused)) in product(PROVIDERS, PUBLICS) {
-        for implementation in [Buffered, Unbuffered] {
-            // a server that sends this value with a valid signature
+    let ours = [Buffered, Unbuffered];
+    for (provider, (public, is_refused), implementation) in product3(PROVIDERS, PUBLICS, ours) {
+        // an upstream peer that sends this value with a valid signature
+        let with = |versions| {
+            let ours = End {
+                versions,
+                ..End::new(implementation, SMALL)
+            };
             let says = End {
+                versions,
                 key: Key::Says(public),
                 ..End::new(Upstream, SMALL)
             };
-            let mut ours = client(provider, End::new(implementation, SMALL));
-            let mut theirs = server(provider, says);
-            let error = exchange(&mut *ours, &mut *theirs).unwrap_err();
-            let is_invalid = error == "client: PeerMisbehaved(InvalidKeyShare)";
+            (ours, says)
+        };
+        let fails = |ends: (Box<dyn Endpoint>, Box<dyn Endpoint>), who| {
+            let (mut client, mut server) = ends;
+            let error = exchange(&mut *client, &mut *server).unwrap_err();
+            let is_invalid = error == format!("{who}: PeerMisbehaved(InvalidKeyShare)");
             assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
-
-            // a client that sends this value
-            let hello = hello(DHE_RSA, &[0x0100]);
-            let end = End::new(implementation, SMALL);
-            let crypto = this_provider(provider, End::new(Buffered, SMALL));
-            let mut client =
-                ScriptedClient::new(server(provider, end), &crypto, &hello, None).unwrap();
-            let value = u16_vec(&public.value(FFDHE2048.p));
-            let result = client.send_raw(ContentType::Handshake, &message(16, &value));
-            let refused = Refused {
-                error: "PeerMisbehaved(InvalidKeyShare)".into(),
-                // RFC 7919 §4
-                alert: Some(vec![2, 40]),
-            };
-            assert_eq!(result.err(), is_refused.then_some(refused), "{public:?}");
+        };
+        for versions in [Versions::Tls12, Versions::Tls13] {
+            let (ours, says) = with(versions);
+            fails((client(provider, ours), server(provider, says)), "client");
         }
+        let (ours, says) = with(Versions::Tls13);
+        fails((client(provider, says), server(provider, ours)), "server");
+
+        // a scripted client of TLS 1.2 that sends this value
+        let (end, _) = with(Versions::Tls12);
+        let hello = hello(DHE_RSA, &[0x0100]);
+        let crypto = this_provider(provider, End::new(Buffered, SMALL));
+        let client = ScriptedClient::new(server(provider, end), &crypto, &hello, None);
+        let value = u16_vec(&public.value(FFDHE2048.p));
+        let message = message(16, &value);
+        let result = client.unwrap().send_raw(ContentType::Handshake, &message);
+        let refused = Refused {
+            error: "PeerMisbehaved(InvalidKeyShare)".into(),
+            // RFC 7919 §4
+            alert: Some(vec![2, 40]),
+        };
+        assert_eq!(result.err(), is_refused.then_some(refused), "{public:?}");
     }
 }

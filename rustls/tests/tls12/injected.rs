@@ -2,6 +2,7 @@
 //! refuse whatever upstream refuses, and more only where RFC 5246 demands it.
 
 use harness::peers::configs::{PROVIDERS, Versions, product};
+use harness::peers::servers::{Server, Settings};
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::scripted::{Refused, bytes};
@@ -10,7 +11,6 @@ use rustls::{ContentType, HandshakeType};
 
 use crate::tls12::client::{Client, End, clients};
 use crate::tls12::server::resumption::{hello, offering, session};
-use crate::tls12::server::{Server, Setup, servers};
 
 /// An empty ClientHello with its header.
 const CLIENT_HELLO: [u8; 4] = [1, 0, 0, 0];
@@ -154,10 +154,10 @@ fn steps(is_resumed: bool) -> Vec<Message> {
 
 fn connect(server: &Server, hello: &ClientHello, is_resumed: bool) -> ScriptedClient {
     if !is_resumed {
-        return server.connect(hello, None).unwrap();
+        return server.connect_tls12(hello, None).unwrap();
     }
     let session = session(server, hello);
-    let client = server.connect(&offering(hello, &session), Some(&session));
+    let client = server.connect_tls12(&offering(hello, &session), Some(&session));
     let client = client.unwrap();
     assert!(client.is_resumed());
     client
@@ -184,14 +184,11 @@ fn converse(
 fn content_injected_by_clients() {
     for provider in PROVIDERS {
         for (tickets, is_resumed) in [(false, false), (false, true), (true, true)] {
-            let setup = Setup {
-                tickets,
-                ..Setup::new(provider)
-            };
+            let settings = Settings::tls12(provider).edit(|it| it.sealed = tickets);
             let hello = hello(tickets);
             for at in 0..steps(is_resumed).len() {
                 for content in contents() {
-                    let [ours, unbuffered, theirs] = servers(setup).map(|server| {
+                    let [ours, unbuffered, theirs] = settings.servers().map(|server| {
                         let mut client = connect(&server, &hello, is_resumed);
                         converse(&mut client, is_resumed, at, &content)
                             .map_err(|refused| format!("{refused:?}"))

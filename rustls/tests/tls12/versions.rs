@@ -8,13 +8,13 @@ use harness::peers::configs::{
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
 };
+use harness::peers::servers::Settings;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::wire::client_hello::{ClientHello, SUPPORTED_VERSIONS};
 use harness::wire::{self, u8_vec, u16s};
 use rustls::ContentType;
 
 use crate::tls12::client;
-use crate::tls12::server::{Setup, servers};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];
@@ -31,11 +31,8 @@ fn clients(provider: Provider, versions: Versions) -> [Box<dyn Endpoint>; 3] {
     ]
 }
 
-fn setup(provider: Provider, versions: Versions) -> Setup {
-    Setup {
-        versions,
-        ..Setup::new(provider)
-    }
+fn setup(provider: Provider, versions: Versions) -> Settings {
+    Settings::tls12(provider).edit(|it| it.versions = versions)
 }
 
 /// The values that two ends negotiate, or their failure.
@@ -54,10 +51,10 @@ fn outcome(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> String {
 fn every_pair_of_versions_ends_in_the_same_version_as_with_upstream() {
     for (provider, of_client, of_server) in product3(PROVIDERS, VERSIONS, VERSIONS) {
         let of = |client: usize, server: usize| {
-            let server = &servers(setup(provider, of_server))[server];
+            let server = &setup(provider, of_server).servers()[server];
             outcome(
                 &mut *clients(provider, of_client)[client],
-                &mut *server.connection(),
+                &mut *server.accept(),
             )
         };
         let expected = of(2, 2);
@@ -84,8 +81,8 @@ fn every_pair_of_versions_ends_in_the_same_version_as_with_upstream() {
 #[test]
 fn a_retry_is_not_answered_with_tls12() {
     for provider in PROVIDERS {
-        for server in &servers(setup(provider, Versions::Both))[..2] {
-            let mut server = server.connection();
+        for server in &setup(provider, Versions::Both).servers()[..2] {
+            let mut server = server.accept();
             server
                 .receive(&ClientHello::without_share().record())
                 .unwrap();

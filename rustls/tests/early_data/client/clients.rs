@@ -1,15 +1,15 @@
 //! Our client in both APIs, and upstream's server.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake,
 };
+use rustls::ClientConfig;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::unbuffered::{ConnectionState, TransmitTlsData};
-use rustls::{ClientConfig, ClientConnection};
 
 pub(crate) type ServerConfig = rustls_upstream::ServerConfig;
 
@@ -51,20 +51,24 @@ impl Client {
     pub(crate) fn start(api: Api, config: &Arc<ClientConfig>, early: &[&[u8]]) -> (Self, Vec<u8>) {
         match api {
             Api::Buffered => {
-                let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
+                let mut client = ThisBuffered::client(config.clone());
                 for piece in early {
-                    let mut writer = conn.early_data().unwrap();
-                    writer.write_all(piece).unwrap();
-                    writer.flush().unwrap();
+                    assert_eq!(client.send_early(piece), piece.len());
                 }
-                let mut client = ThisBuffered::new(conn);
                 let output = client.take_output();
                 (Self::Buffered(client), output)
             }
             Api::Unbuffered => {
-                let mut conn =
-                    UnbufferedClientConnection::new(config.clone(), server_name()).unwrap();
-                let output = encode_early_data(&mut conn, early);
+                let config = config.clone();
+                let mut conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
+                let (mut output, mut state) = encode(&mut conn);
+                if let Some(mut encrypter) = state.may_encrypt_early_data() {
+                    for piece in early {
+                        let used = output.len();
+                        encrypter.encrypt_to_vec(piece, &mut output, used).unwrap();
+                    }
+                }
+                state.done();
                 (Self::Unbuffered(ThisUnbuffered::new(conn)), output)
             }
         }
@@ -90,19 +94,6 @@ impl Client {
             Self::Unbuffered(client) => client.conn.is_early_data_accepted(),
         }
     }
-}
-
-/// Encodes the first flight: the ClientHello and, if early data may be sent, the pieces.
-pub(crate) fn encode_early_data(conn: &mut UnbufferedClientConnection, early: &[&[u8]]) -> Vec<u8> {
-    let (mut output, mut state) = encode(conn);
-    if let Some(mut encrypter) = state.may_encrypt_early_data() {
-        for piece in early {
-            let used = output.len();
-            encrypter.encrypt_to_vec(piece, &mut output, used).unwrap();
-        }
-    }
-    state.done();
-    output
 }
 
 /// Encodes all pending output, and returns it with the state that follows.

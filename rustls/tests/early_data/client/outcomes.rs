@@ -11,8 +11,10 @@ use harness::peers::endpoints::{
     Endpoint, ThisBuffered, Transfer, exchange, handshake, send_and_check, talk_and_close,
 };
 use harness::table;
-use rustls::client::{UnbufferedClientConnection, WebPkiServerVerifier};
-use rustls::{CipherSuite, ClientConfig, ClientConnection, NamedGroup};
+use harness::wire::client_hello::{ClientHello, PRE_SHARED_KEY};
+use harness::wire::plain_messages;
+use rustls::client::UnbufferedClientConnection;
+use rustls::{ClientConfig, ClientConnection, NamedGroup};
 
 use super::clients::{
     APIS, Api, Client, LIMIT, ServerConfig, client_config, encode, prime, primed, read_early,
@@ -58,41 +60,36 @@ fn accepted_early_data_arrives_however_it_is_cut() {
 }
 
 /// A server that does not accept early data skips it, and the connection goes on: resumed, or in
-/// full if it does not know the ticket.
+/// full if it does not know the ticket. After a HelloRetryRequest, the client continues in the
+/// clear, with the ticket but without early data.
 #[test]
 fn rejected_early_data_is_lost_and_reported() {
-    for (provider, api, is_known) in product3(PROVIDERS, APIS, [true, false]) {
+    for (provider, api, reason) in product3(PROVIDERS, APIS, ["protocol", "ticket", "group"]) {
         let (client_config, accepting) = primed(provider, LIMIT);
         let mut rejecting = server_config(provider);
-        if is_known {
+        if reason == "group" {
+            let mut crypto = provider.upstream();
+            let is_secp384r1 = |name| u16::from(name) == NamedGroup::secp384r1.into();
+            crypto.kx_groups.retain(|group| is_secp384r1(group.name()));
+            rejecting = configs::upstream::server(crypto, KeyType::Ed25519, ClientAuth::None);
+            rejecting.max_early_data_size = LIMIT;
+        }
+        if reason != "ticket" {
             rejecting.session_storage = accepting.session_storage.clone();
+        }
+        if reason == "protocol" {
             rejecting.alpn_protocols = vec![b"h2".to_vec()];
         }
         let (mut client, read) = offer(api, &client_config, &Arc::new(rejecting), &EARLY, 100);
-        assert!(!client.is_early_data_accepted());
-        assert_eq!(read, None);
-        let kind = if is_known { "(Resumed)" } else { "(Full)" };
-        assert!(client.endpoint().negotiated().contains(kind));
-    }
-}
-
-/// After a HelloRetryRequest, the client continues in the clear, with the ticket but without early
-/// data.
-#[test]
-fn early_data_ends_with_a_retry() {
-    for (provider, api) in product(PROVIDERS, APIS) {
-        let (client_config, first) = primed(provider, LIMIT);
-        let mut crypto = provider.upstream();
-        let is_secp384r1 = |name| u16::from(name) == NamedGroup::secp384r1.into();
-        crypto.kx_groups.retain(|group| is_secp384r1(group.name()));
-        let (key_type, auth) = (KeyType::Ed25519, ClientAuth::None);
-        let mut retrying = configs::upstream::server(crypto, key_type, auth);
-        retrying.session_storage = first.session_storage.clone();
-        retrying.max_early_data_size = LIMIT;
-        let (mut client, read) = offer(api, &client_config, &Arc::new(retrying), &EARLY, 100);
-        assert!(!client.is_early_data_accepted());
-        assert_eq!(read, None);
-        assert!(client.endpoint().negotiated().contains("Resumed"));
+        assert!(!client.is_early_data_accepted(), "{reason}");
+        assert_eq!(read, None, "{reason}");
+        let kind = if reason == "ticket" {
+            "(Full)"
+        } else {
+            "(Resumed)"
+        };
+        let negotiated = client.endpoint().negotiated();
+        assert!(negotiated.contains(kind), "{reason}: {negotiated}");
     }
 }
 
@@ -128,39 +125,6 @@ fn early_data_is_not_offered_without_a_reason() {
             !starts_with_early_data(client_config(provider)),
             "no session"
         );
-    }
-}
-
-/// The session's suite must be offered, too.
-#[test]
-fn early_data_needs_its_suite() {
-    let provider = Provider::AwsLc;
-    let server_config = Arc::new(server_config(provider));
-    let roots = configs::this::roots(KeyType::Ed25519);
-    let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.this().into());
-    let verifier = verifier.build().unwrap();
-    let with = |suite: CipherSuite| {
-        let crypto = configs::this::provider_of(provider, suite);
-        let mut config = ClientConfig::builder_with_provider(crypto.into())
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .unwrap()
-            .with_webpki_verifier(verifier.clone())
-            .with_no_client_auth();
-        config.enable_early_data = true;
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        config
-    };
-    let first = Arc::new(with(CipherSuite::TLS13_AES_128_GCM_SHA256));
-    for (suite, offered) in [
-        (CipherSuite::TLS13_AES_128_GCM_SHA256, true),
-        (CipherSuite::TLS13_CHACHA20_POLY1305_SHA256, false),
-        (CipherSuite::TLS13_AES_256_GCM_SHA384, false),
-    ] {
-        prime(&first, &server_config);
-        let mut second = with(suite);
-        second.resumption = first.resumption.clone();
-        second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
-        assert_eq!(starts_with_early_data(second), offered, "{suite:?}");
     }
 }
 
@@ -330,6 +294,8 @@ fn an_older_server_gets_nothing_for_early_data() {
             let config = Arc::new(config);
             prime(&config, &old(Versions::Both));
             let (mut client, flight) = Client::start(api, &config, &[]);
+            let hello = ClientHello::read(&plain_messages(&flight));
+            assert!(hello.extension(PRE_SHARED_KEY).is_some());
             let mut old = server(&old(Versions::Tls12));
             // an older server does not process records that look like application data
             let hello_len = 5 + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
@@ -342,6 +308,9 @@ fn an_older_server_gets_nothing_for_early_data() {
             } else {
                 result.unwrap();
                 handshake(client.endpoint(), &mut old);
+                let negotiated = client.endpoint().negotiated();
+                assert!(negotiated.starts_with("Some(TLSv1_2)"), "{negotiated}");
+                assert!(negotiated.ends_with("Some(Full)"), "{negotiated}");
             }
         }
     }

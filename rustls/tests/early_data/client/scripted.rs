@@ -1,92 +1,51 @@
 //! Resumption and early data against a scripted server. Upstream's client receives the same
 //! mistakes; error and alert must match unless a test says otherwise.
 
-use std::io::Write;
 use std::sync::Arc;
 
-use harness::peers::configs::{Provider, product};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
+use harness::peers::clients::Client;
+use harness::peers::configs::{self, Provider, Versions, product};
+use harness::peers::endpoints::Endpoint;
 use harness::scripted::{
     Body, Conversation, Identity, KEY_SHARE, Outcome, SUPPORTED_VERSIONS, Script, bytes, extensions,
 };
 use harness::table;
-use harness::wire::client_hello::{ClientHello, EARLY_DATA, PRE_SHARED_KEY};
+use harness::wire::client_hello::{ALPN, COOKIE, ClientHello, EARLY_DATA, PRE_SHARED_KEY};
 use harness::wire::{message, vector};
-use rustls::client::UnbufferedClientConnection;
-use rustls::pki_types::ServerName;
-use rustls::{
-    AlertDescription as Alert, CipherSuite, Error, HandshakeType, NamedGroup, PeerMisbehaved,
-};
+use rustls::PeerMisbehaved::*;
+use rustls::{AlertDescription as Alert, CipherSuite, Error, HandshakeType, NamedGroup};
 
-use super::clients::encode_early_data;
-
-const ALPN: u16 = 16;
 const EARLY: &[u8] = b"early data";
 const NONCE: &[u8] = b"nonce";
 
-fn name() -> ServerName<'static> {
-    ServerName::try_from("localhost").unwrap()
-}
-
 macro_rules! config {
-    ($tls:ident, $provider:ident, $identity:ident) => {{
-        let mut provider = Provider::Ring.$provider();
-        provider
-            .kx_groups
-            .retain(|group| [0x1d, 0x17].contains(&u16::from(group.name())));
-        let mut roots = $tls::RootCertStore::empty();
-        roots.add($identity.certificate.clone()).unwrap();
-        let mut config = $tls::ClientConfig::builder_with_provider(Arc::new(provider))
-            .with_protocol_versions(&[&$tls::version::TLS13])
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+    ($module:ident, $identity:ident) => {{
+        let provider = configs::$module::with_few_groups(Provider::Ring.$module());
+        let certificate = &$identity.certificate;
+        let mut config = configs::$module::client_trusting(certificate, Versions::Tls13, provider);
         config.enable_early_data = true;
         config.alpn_protocols = vec![b"h2".to_vec(), b"h3".to_vec()];
         Arc::new(config)
     }};
 }
 
-fn our_config(identity: &Identity) -> Arc<rustls::ClientConfig> {
-    config!(rustls, this, identity)
+fn our_buffered(identity: &Identity) -> Client {
+    Client::Buffered(config!(this, identity))
 }
 
-fn their_config(identity: &Identity) -> Arc<rustls_upstream::ClientConfig> {
-    config!(rustls_upstream, upstream, identity)
+fn our_unbuffered(identity: &Identity) -> Client {
+    Client::Unbuffered(config!(this, identity))
 }
 
-/// Starts a connection and sends [`EARLY`] if early data may be sent.
-type Start<'a> = Box<dyn Fn() -> Box<dyn Endpoint> + 'a>;
-
-fn our_buffered(identity: &Identity) -> Start<'static> {
-    let config = our_config(identity);
-    Box::new(move || {
-        let mut conn = rustls::ClientConnection::new(config.clone(), name()).unwrap();
-        if let Some(mut early) = conn.early_data() {
-            early.write_all(EARLY).unwrap();
-        }
-        Box::new(ThisBuffered::new(conn))
-    })
+fn upstream(identity: &Identity) -> Client {
+    Client::Upstream(config!(upstream, identity))
 }
 
-fn our_unbuffered(identity: &Identity) -> Start<'static> {
-    let config = our_config(identity);
-    Box::new(move || {
-        let mut conn = UnbufferedClientConnection::new(config.clone(), name()).unwrap();
-        let output = encode_early_data(&mut conn, &[EARLY]);
-        Box::new(ThisUnbuffered::with_output(conn, output))
-    })
-}
-
-fn their_buffered(identity: &Identity) -> Start<'static> {
-    let config = their_config(identity);
-    Box::new(move || {
-        let mut conn = rustls_upstream::ClientConnection::new(config.clone(), name()).unwrap();
-        if let Some(mut early) = conn.early_data() {
-            early.write_all(EARLY).unwrap();
-        }
-        Box::new(UpstreamBuffered::new(conn))
-    })
+/// Starts a connection, which sends [`EARLY`] if early data may be sent.
+fn start(client: &Client) -> Box<dyn Endpoint> {
+    let mut end = client.connect_to("localhost".try_into().unwrap());
+    end.send_early(EARLY);
+    end
 }
 
 /// A ticket that allows this much early data.
@@ -135,14 +94,14 @@ impl Resumption {
         self
     }
 
-    fn run(&self, identity: &Identity, start: &Start<'_>) -> Conversation {
+    fn run(&self, identity: &Identity, client: &Client) -> Conversation {
         let mut first = Script::new();
         first.encrypted_extensions = vec![alpn(b"h2")];
         first.post_handshake = vec![ticket(self.early_data)];
-        let first = identity.converse(&mut *start(), &first);
+        let first = identity.converse(&mut *start(client), &first);
         assert_eq!(first.outcome, ACCEPTED);
         let script = (self.script)(first.ticket_psk(NONCE));
-        identity.converse(&mut *start(), &script)
+        identity.converse(&mut *start(client), &script)
     }
 
     /// Both of our clients, which must agree.
@@ -162,7 +121,7 @@ impl Resumption {
 
     pub(super) fn theirs(&self) -> Outcome {
         let identity = Identity::new(Provider::AwsLc.this());
-        self.run(&identity, &their_buffered(&identity)).outcome
+        self.run(&identity, &upstream(&identity)).outcome
     }
 
     #[track_caller]
@@ -202,13 +161,10 @@ fn unexpected(expected: &[HandshakeType], got_type: HandshakeType) -> Error {
 
 /// The types of the messages in the client's last flight.
 fn flight(conversation: &Conversation) -> Vec<HandshakeType> {
-    let types = conversation
-        .messages
-        .iter()
-        .map(|message| message[0].into());
-    types
-        .filter(|typ| *typ != HandshakeType::ClientHello)
-        .collect()
+    let messages = conversation.messages.iter();
+    let types = messages.map(|message| HandshakeType::from(message[0]));
+    let types = types.filter(|typ| *typ != HandshakeType::ClientHello);
+    types.collect()
 }
 
 pub(super) fn accept_early_data(script: &mut Script) {
@@ -242,22 +198,18 @@ fn a_session_is_resumed_with_and_without_early_data() {
 #[test]
 fn a_session_that_was_not_offered_is_not_resumed() {
     let identity = Identity::new(Provider::AwsLc.this());
-    let error = PeerMisbehaved::UnsolicitedServerHelloExtension;
+    let error = UnsolicitedServerHelloExtension;
     let expected = refused(error, Alert::UnsupportedExtension);
     let script = Script::resuming(vec![0; 32]);
-    for start in [our_buffered, our_unbuffered, their_buffered] {
-        let mut client = start(&identity)();
-        assert_eq!(identity.run(&mut *client, &script), expected);
+    for client in [our_buffered, our_unbuffered, upstream] {
+        let mut end = start(&client(&identity));
+        assert_eq!(identity.run(&mut *end, &script), expected);
     }
 }
 
 #[test]
 fn wrong_resumptions_are_refused() {
-    use Alert::{IllegalParameter, UnsupportedExtension};
-    use PeerMisbehaved::{
-        EarlyDataOfferedWithVariedCipherSuite, ResumptionOfferedWithIncompatibleCipherSuite,
-        SelectedInvalidPsk, UnsolicitedEncryptedExtension, UnsolicitedServerHelloExtension,
-    };
+    use Alert::{BadRecordMac, IllegalParameter, UnexpectedMessage, UnsupportedExtension};
     let accepting = |change: fn(&mut Script)| {
         Resumption::new(move |script| {
             change(script);
@@ -278,12 +230,6 @@ fn wrong_resumptions_are_refused() {
             resumption.is_refused(&what, SelectedInvalidPsk, IllegalParameter);
         }
     }
-    // RFC 9846 §4.3.11: the suite must have the PSK's hash
-    let error = ResumptionOfferedWithIncompatibleCipherSuite;
-    Resumption::new(sha384).is_refused("another hash", error, IllegalParameter);
-    let error = EarlyDataOfferedWithVariedCipherSuite;
-    accepting(chacha).is_refused("another suite", error, IllegalParameter);
-
     // RFC 9846 §4.5: a server that resumes neither sends nor requests certificates
     for (typ, accepts) in product(
         [
@@ -301,30 +247,36 @@ fn wrong_resumptions_are_refused() {
             script.flight.insert(1, typ);
         });
         let error = unexpected(&[HandshakeType::Finished], typ);
-        resumption.is_refused(&format!("{typ:?}"), error, Alert::UnexpectedMessage);
+        resumption.is_refused(&format!("{typ:?}"), error, UnexpectedMessage);
     }
-
     let not_offered = accepting(|_| {}).without_early_data();
-    let error = UnsolicitedEncryptedExtension;
-    not_offered.is_refused("not offered", error, UnsupportedExtension);
-    // the second ClientHello offers no early data
-    let error = UnsolicitedEncryptedExtension;
-    accepting(retry_for_p256).is_refused("after a retry", error, UnsupportedExtension);
-    // nor a session that does not fit the suite
-    let retry = Resumption::new(|script| {
+    let after_a_retry = accepting(retry_for_p256);
+    let retry_of_another_hash = Resumption::new(|script| {
         sha384(script);
         retry_for_p256(script);
     });
-    let error = UnsolicitedServerHelloExtension;
-    retry.is_refused("retry with another hash", error, UnsupportedExtension);
-
-    // the server does not have the key of the accepted ticket
     let wrong_key = Resumption::new(|script| script.psk = Some(vec![0x55; 32]));
-    wrong_key.is_refused("a wrong key", Error::DecryptError, Alert::BadRecordMac);
-    // the alert is under the keys of early data
     let wrong: fn(&mut Script) = |script| script.edit_verify_data = |data| data[0] ^= 1;
-    for resumption in [accepting(wrong), Resumption::new(wrong)] {
-        resumption.is_refused("a wrong Finished", Error::DecryptError, Alert::DecryptError);
+    let unsolicited = || Error::from(UnsolicitedEncryptedExtension);
+    for (what, resumption, error, alert) in table! {
+        // RFC 9846 §4.3.11: the suite must have the PSK's hash
+        "another hash": Resumption::new(sha384),
+            ResumptionOfferedWithIncompatibleCipherSuite.into(), IllegalParameter;
+        "another suite": accepting(chacha),
+            EarlyDataOfferedWithVariedCipherSuite.into(), IllegalParameter;
+        "early data, not offered": not_offered, unsolicited(), UnsupportedExtension;
+        // the second ClientHello offers no early data
+        "early data after a retry": after_a_retry, unsolicited(), UnsupportedExtension;
+        // nor a session that does not fit the suite
+        "a session after a retry with another hash": retry_of_another_hash,
+            UnsolicitedServerHelloExtension.into(), UnsupportedExtension;
+        // the server does not have the key of the accepted ticket
+        "a wrong key": wrong_key, Error::DecryptError, BadRecordMac;
+        // the alert is under the keys of early data
+        "Finished": accepting(wrong), Error::DecryptError, Alert::DecryptError;
+        "Finished, rejecting": Resumption::new(wrong), Error::DecryptError, Alert::DecryptError;
+    } {
+        resumption.is_refused(what, error, alert);
     }
 }
 
@@ -345,37 +297,39 @@ fn another_suite_of_the_hash_resumes_without_early_data() {
     assert_eq!(conversation.outcome, ACCEPTED);
     assert_eq!(flight(&conversation), [HandshakeType::Finished]);
     // upstream refuses even that
-    let varied = PeerMisbehaved::EarlyDataOfferedWithVariedCipherSuite;
+    let varied = EarlyDataOfferedWithVariedCipherSuite;
     let theirs = resumption.theirs();
     assert_eq!(theirs, refused(varied, Alert::IllegalParameter));
     Resumption::new(chacha).without_early_data().is_accepted();
 }
 
-/// RFC 9846 §4.3.11: a missing key_share is an illegal_parameter. Upstream sends missing_extension.
+/// Mistakes that upstream answers in another way.
 #[test]
-fn a_resumed_handshake_needs_a_key_share() {
-    let resumption = Resumption::new(|script| {
+fn wrong_resumptions_beyond_upstream() {
+    use Alert::{IllegalParameter, MissingExtension, UnsupportedExtension};
+    // RFC 9846 §4.3.11: a missing key_share is an illegal_parameter
+    let no_share = Resumption::new(|script| {
         let extensions = &mut script.server_hello.extensions;
         extensions.retain(|(typ, _)| *typ != KEY_SHARE);
     });
-    let error = PeerMisbehaved::MissingKeyShare;
-    let ours = resumption.ours().outcome;
-    assert_eq!(ours, refused(error.clone(), Alert::IllegalParameter));
-    let theirs = resumption.theirs();
-    assert_eq!(theirs, refused(error, Alert::MissingExtension));
-}
+    assert_eq!(
+        no_share.ours().outcome,
+        refused(MissingKeyShare, IllegalParameter)
+    );
+    assert_eq!(
+        no_share.theirs(),
+        refused(MissingKeyShare, MissingExtension)
+    );
 
-#[test]
-fn early_data_is_accepted_only_with_the_session() {
-    let resumption = Resumption::new(|script| {
+    // early data is accepted only with the session
+    let no_session = Resumption::new(|script| {
         *script = Script::new();
         accept_early_data(script);
     });
-    let error = PeerMisbehaved::EarlyDataExtensionWithoutResumption;
-    let expected = refused(error, Alert::UnsupportedExtension);
-    assert_eq!(resumption.ours().outcome, expected);
+    let expected = refused(EarlyDataExtensionWithoutResumption, UnsupportedExtension);
+    assert_eq!(no_session.ours().outcome, expected);
     // upstream's alert is under keys that this server lacks
-    assert_eq!(resumption.theirs().error, expected.error);
+    assert_eq!(no_session.theirs().error, expected.error);
 }
 
 /// RFC 9846 §4.3.10: early data requires the session's protocol.
@@ -454,15 +408,15 @@ fn early_data_is_not_sent_to_an_older_server() {
 fn is_offered(len: usize, cookie: Option<usize>) -> Vec<bool> {
     let identity = Identity::new(Provider::AwsLc.this());
     let mut offered = Vec::new();
-    for start in [our_buffered(&identity), our_unbuffered(&identity)] {
+    for client in [our_buffered(&identity), our_unbuffered(&identity)] {
         let mut first = Script::new();
         first.post_handshake = vec![ticket_with(&vec![7; len], &[])];
-        assert_eq!(identity.run(&mut *start(), &first), ACCEPTED);
+        assert_eq!(identity.run(&mut *start(&client), &first), ACCEPTED);
         let mut full = Script::new();
         if let Some(cookie) = cookie {
             full.retries = vec![full.retry(vec![bytes(COOKIE, &vector(2, &vec![1; cookie]))])];
         }
-        let conversation = identity.converse(&mut *start(), &full);
+        let conversation = identity.converse(&mut *start(&client), &full);
         assert_eq!(conversation.outcome, ACCEPTED);
         offered = conversation
             .messages
@@ -473,8 +427,6 @@ fn is_offered(len: usize, cookie: Option<usize>) -> Vec<bool> {
     }
     offered
 }
-
-const COOKIE: u16 = 44;
 
 /// A ticket that does not fit into a ClientHello is not offered, and the connection works without
 /// it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{self, PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered, exchange, talk_and_close};
-use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share, hello, servers};
+use harness::peers::servers::{KEY_TYPE, Server, ask_for_another_share, hello, servers};
 use rustls::ContentType;
 
 use super::{MAX, accepted, early_data, finish, rejected, send, settings, upstream_client};
@@ -38,14 +38,12 @@ fn accepted_data_has_a_limit() {
     }
 }
 
-/// The full limit is accepted, and the handshake completes after it.
+/// The full limit is accepted, and the handshake completes after it, even if the application reads
+/// it only then.
 #[test]
 fn the_full_limit_is_accepted() {
-    for (provider, max) in product(PROVIDERS, [1, 16_384, 16_385, 100_000]) {
-        let settings = Settings {
-            max_early_data_size: max,
-            ..settings(provider)
-        };
+    for (provider, max) in product(PROVIDERS, [1, 16_384, 16_385, 1 << 20]) {
+        let settings = settings(provider).edit(|it| it.max_early_data_size = max);
         for server in settings.servers() {
             let mut client = accepted(&settings, &server);
             let sent = vec![3; max as usize];
@@ -107,10 +105,7 @@ fn early_data_of_older_tickets_is_skipped() {
 
     for provider in PROVIDERS {
         for (lowered, retries) in [(100, false), (0, false), (100, true), (0, true)] {
-            let allows = Settings {
-                max_early_data_size: BEFORE,
-                ..settings(provider)
-            };
+            let allows = settings(provider).edit(|it| it.max_early_data_size = BEFORE);
             let before = allows.ours();
             let mut after = if retries {
                 let mut crypto = provider.this();
@@ -148,10 +143,7 @@ fn the_limit_of_another_session_does_not_count() {
     const PIECE: usize = 1000;
 
     for provider in PROVIDERS {
-        let allows = Settings {
-            max_early_data_size: OF_TICKET as u32,
-            ..settings(provider)
-        };
+        let allows = settings(provider).edit(|it| it.max_early_data_size = OF_TICKET as u32);
         let before = allows.ours();
         let mut after = before.clone();
         after.max_early_data_size = 0;

@@ -35,10 +35,7 @@ client_sends!(this_sends, this_client, ThisBuffered);
 #[test]
 fn early_data_of_clients_is_read() {
     for (provider, auth) in product(PROVIDERS, [ClientAuth::None, ClientAuth::Required]) {
-        let settings = Settings {
-            auth,
-            ..settings(provider)
-        };
+        let settings = settings(provider).edit(|it| it.auth = auth);
         for send in [upstream_sends, this_sends] {
             for server in settings.servers() {
                 let outcome = send(&settings, &server, &server);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake};
-use harness::peers::servers::{Server, Settings, hello, servers};
+use harness::peers::servers::{Server, hello, servers};
 use harness::scripted::ScriptedClient;
 use harness::wire::record;
 use rustls::ContentType;
@@ -74,14 +74,8 @@ fn replayed_bytes_are_not_read() {
 #[test]
 fn servers_without_early_data_skip_it() {
     for (provider, sealed) in product(PROVIDERS, [false, true]) {
-        let allows = Settings {
-            sealed,
-            ..settings(provider)
-        };
-        let wants_none = Settings {
-            max_early_data_size: 0,
-            ..allows.clone()
-        };
+        let allows = settings(provider).edit(|it| it.sealed = sealed);
+        let wants_none = allows.clone().edit(|it| it.max_early_data_size = 0);
         for server in wants_none.servers() {
             let mut offer = server.tickets(&wants_none).remove(0).offer(0);
             offer.early_data = true;
@@ -125,20 +119,8 @@ macro_rules! application_rejects {
     };
 }
 
-application_rejects!(
-    our_application_rejects,
-    ThisBuffered,
-    ours,
-    Buffered,
-    this_client
-);
-application_rejects!(
-    their_application_rejects,
-    UpstreamBuffered,
-    theirs,
-    Upstream,
-    upstream_client
-);
+application_rejects! { our_application_rejects, ThisBuffered, ours, Buffered, this_client }
+application_rejects! { their_application_rejects, UpstreamBuffered, theirs, Upstream, upstream_client }
 
 /// After the server has accepted early data, a rejection drops the buffered data and makes any more
 /// an error.

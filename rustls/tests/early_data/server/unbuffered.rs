@@ -43,41 +43,82 @@ fn with_early_data(
     )
 }
 
+/// A server with the buffers of its application.
+struct Server {
+    conn: UnbufferedServerConnection,
+    incoming: Vec<u8>,
+    outgoing: Vec<u8>,
+    /// The records of early data, and the data behind them.
+    early: Vec<Vec<u8>>,
+    later: Vec<u8>,
+    /// True if data could be encrypted when output was last transmitted.
+    may_encrypt: bool,
+}
+
+impl Server {
+    fn new(conn: UnbufferedServerConnection) -> Self {
+        Self {
+            conn,
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+            early: Vec::new(),
+            later: Vec::new(),
+            may_encrypt: false,
+        }
+    }
+
+    /// Shows the first `offered` bytes to the connection, and does what its state demands. Returns
+    /// the state's name.
+    fn step(&mut self, offered: usize) -> String {
+        let used = self.outgoing.len();
+        let UnbufferedStatus { discard, state } =
+            self.conn.process_tls_records(&mut self.incoming[..offered]);
+        let state = state.unwrap();
+        let name = format!("{state:?}");
+        match state {
+            ConnectionState::EncodeTlsData(mut state) => {
+                state.encode_to_vec(&mut self.outgoing, used).unwrap();
+            }
+            ConnectionState::TransmitTlsData(mut state) => {
+                self.may_encrypt = state.may_encrypt_app_data().is_some();
+                state.done();
+            }
+            ConnectionState::ReadEarlyData(mut state) => {
+                let record = state.next_record().unwrap().unwrap();
+                self.early.push(record.payload.to_vec());
+                // one record per state, as with upstream
+                assert_eq!(record.discard, 0);
+                assert!(state.peek_len().is_none() && state.next_record().is_none());
+            }
+            ConnectionState::ReadTraffic(mut state) => {
+                while let Some(record) = state.next_record() {
+                    self.later.extend_from_slice(record.unwrap().payload);
+                }
+            }
+            ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => {}
+            other => panic!("{other:?}"),
+        }
+        self.incoming.drain(..discard);
+        name
+    }
+
+    /// Shows all input, until a state has this name. Returns the names of all states.
+    fn run(&mut self, last: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        while names.last().is_none_or(|name| name != last) {
+            names.push(self.step(self.incoming.len()));
+        }
+        names
+    }
+}
+
 #[test]
 fn early_data_is_handed_out_where_it_was_received() {
     for provider in PROVIDERS {
-        let (mut client, mut conn) = with_early_data(provider, true, None, &[b"first", b"second"]);
-        let mut incoming = client.take_output();
-
-        let (mut states, mut flight, mut received) = (Vec::new(), Vec::new(), Vec::new());
-        loop {
-            let UnbufferedStatus { discard, state, .. } = conn.process_tls_records(&mut incoming);
-            let state = state.unwrap();
-            states.push(format!("{state:?}"));
-            match state {
-                ConnectionState::EncodeTlsData(mut state) => {
-                    let mut out = [0; 10_000];
-                    let len = state.encode(&mut out).unwrap();
-                    flight.extend_from_slice(&out[..len]);
-                }
-                ConnectionState::TransmitTlsData(mut state) => {
-                    assert!(state.may_encrypt_app_data().is_none());
-                    state.done();
-                }
-                ConnectionState::ReadEarlyData(mut state) => {
-                    let record = state.next_record().unwrap().unwrap();
-                    received.push(record.payload.to_vec());
-                    assert_eq!(record.discard, 0);
-                    assert!(state.peek_len().is_none() && state.next_record().is_none());
-                }
-                ConnectionState::BlockedHandshake => break,
-                other => panic!("{other:?}"),
-            }
-            incoming.drain(..discard);
-        }
-        assert!(incoming.is_empty());
-        assert_eq!(received, [&b"first"[..], b"second"]);
-        // one record per state, as with upstream
+        let (mut client, conn) = with_early_data(provider, true, None, &[b"first", b"second"]);
+        let mut server = Server::new(conn);
+        server.incoming = client.take_output();
+        let states = server.run("BlockedHandshake");
         let expected = [
             "EncodeTlsData",
             "EncodeTlsData",
@@ -88,30 +129,17 @@ fn early_data_is_handed_out_where_it_was_received() {
             "BlockedHandshake",
         ];
         assert_eq!(states, expected);
+        assert!(!server.may_encrypt);
+        assert!(server.incoming.is_empty());
+        assert_eq!(server.early, [&b"first"[..], b"second"]);
 
-        client.receive(&flight).unwrap();
+        client.receive(&server.outgoing).unwrap();
         assert!(!client.is_handshaking());
         client.send(b"later");
-        let mut incoming = client.take_output();
-
         // EndOfEarlyData and Finished, then tickets, then the data behind them
-        let mut read = Vec::new();
-        loop {
-            let UnbufferedStatus { discard, state, .. } = conn.process_tls_records(&mut incoming);
-            match state.unwrap() {
-                ConnectionState::EncodeTlsData(mut state) => {
-                    state.encode(&mut [0; 10_000]).unwrap();
-                }
-                ConnectionState::TransmitTlsData(state) => state.done(),
-                ConnectionState::ReadTraffic(mut state) => {
-                    read.extend_from_slice(state.next_record().unwrap().unwrap().payload);
-                }
-                ConnectionState::WriteTraffic(_) => break,
-                other => panic!("{other:?}"),
-            }
-            incoming.drain(..discard);
-        }
-        assert_eq!(read, b"later");
+        server.incoming = client.take_output();
+        server.run("WriteTraffic");
+        assert_eq!(server.later, b"later");
     }
 }
 
@@ -125,83 +153,41 @@ fn room_for_one_record_is_enough() {
         for (max_fragment_size, is_accepted) in [(64, true), (64, false), (700, true)] {
             let (mut client, conn) =
                 with_early_data(provider, is_accepted, Some(max_fragment_size), &[&EARLY]);
-            let mut server = Narrow {
-                conn,
-                room: 0,
-                incoming: Vec::new(),
-                early: Vec::new(),
-                later: Vec::new(),
-            };
-            let flight = server.receive(&client.take_output());
-            client.receive(&flight).unwrap();
-            client.send(&LATER);
-            let rest = server.receive(&client.take_output());
-            client.receive(&rest).unwrap();
+            let mut server = Server::new(conn);
+            for later in [&LATER[..], &[]] {
+                server.receive_narrowly(&client.take_output());
+                client.receive(&server.outgoing).unwrap();
+                client.send(later);
+            }
             assert!(!client.is_handshaking() && !server.conn.is_handshaking());
             assert_eq!(server.later, LATER);
             let early = if is_accepted { &EARLY[..] } else { &[] };
-            assert_eq!(server.early, early);
+            assert_eq!(server.early.concat(), early);
         }
     }
 }
 
-/// A server whose application has room for one record only.
-struct Narrow {
-    conn: UnbufferedServerConnection,
-    /// The longest record of a flight, in bytes.
-    room: usize,
-    incoming: Vec<u8>,
-    early: Vec<u8>,
-    later: Vec<u8>,
-}
-
-impl Narrow {
-    /// Processes all of `wire`, in pieces that fit. Returns the output.
-    fn receive(&mut self, mut wire: &[u8]) -> Vec<u8> {
+impl Server {
+    /// Processes all of `wire` with room for its longest record only.
+    fn receive_narrowly(&mut self, mut wire: &[u8]) {
         let lengths = records(wire)
             .into_iter()
             .map(|record| 5 + record.payload.len());
-        self.room = lengths.max().unwrap_or_default();
-        let mut sent = Vec::new();
+        let room = lengths.max().unwrap_or_default();
+        self.outgoing.clear();
         loop {
-            let free = self.room - self.incoming.len();
+            let free = room - self.incoming.len();
             let (taken, left) = wire.split_at(free.min(wire.len()));
             self.incoming.extend_from_slice(taken);
             wire = left;
-
-            let UnbufferedStatus { discard, state } =
-                self.conn.process_tls_records(&mut self.incoming);
-            let mut waits = false;
-            match state.unwrap() {
-                ConnectionState::EncodeTlsData(mut state) => {
-                    let mut out = [0; 10_000];
-                    let len = state.encode(&mut out).unwrap();
-                    sent.extend_from_slice(&out[..len]);
+            let filled = self.incoming.len();
+            let state = self.step(filled);
+            if ["BlockedHandshake", "WriteTraffic"].contains(&&*state) {
+                if wire.is_empty() {
+                    return;
                 }
-                ConnectionState::TransmitTlsData(state) => state.done(),
-                ConnectionState::ReadEarlyData(mut state) => {
-                    while let Some(record) = state.next_record() {
-                        let record = record.unwrap();
-                        self.early.extend_from_slice(record.payload);
-                    }
-                }
-                ConnectionState::ReadTraffic(mut state) => {
-                    while let Some(record) = state.next_record() {
-                        let record = record.unwrap();
-                        self.later.extend_from_slice(record.payload);
-                    }
-                }
-                ConnectionState::BlockedHandshake | ConnectionState::WriteTraffic(_) => {
-                    waits = true;
-                }
-                other => panic!("{other:?}"),
+                assert!(self.incoming.len() < room, "waits for more than fits");
             }
-            self.incoming.drain(..discard);
-            if waits && wire.is_empty() {
-                return sent;
-            }
-            let is_stuck = waits && discard == 0 && self.incoming.len() == self.room;
-            assert!(!is_stuck, "waits for more than fits");
         }
     }
 }
@@ -213,82 +199,49 @@ fn early_data_can_be_left_unread() {
     const EARLY: [&[u8]; 2] = [&[1; 100], &[2; 200]];
     for (provider, is_accepted) in product(PROVIDERS, [true, false]) {
         let (mut client, conn) = with_early_data(provider, is_accepted, None, &EARLY);
-        let mut server = Patient {
-            conn,
-            incoming: client.take_output(),
-            outgoing: Vec::new(),
-            refused: Vec::new(),
-        };
-        let mut early = Vec::new();
-        server.process(&mut early);
+        let mut server = Server::new(conn);
+        server.incoming = client.take_output();
+        let mut refused = server.process_reluctantly();
         client.receive(&server.outgoing).unwrap();
         client.send(&[3; 300]);
         server.incoming.extend(client.take_output());
-        server.process(&mut early);
+        refused.extend(server.process_reluctantly());
         assert!(!server.conn.is_handshaking());
+        assert_eq!(server.later, [3; 300]);
         if is_accepted {
-            assert_eq!(early, [EARLY.concat(), vec![3; 300]].concat());
+            assert_eq!(server.early, EARLY);
             // EndOfEarlyData looks like a short record of data
-            assert_eq!(server.refused, [100, 200, 4, 300]);
+            assert_eq!(refused, [100, 200, 4, 300]);
         } else {
-            assert_eq!(early, [3; 300]);
-            assert_eq!(server.refused, [300]);
+            assert_eq!(server.early, [[]; 0]);
+            assert_eq!(refused, [300]);
         }
     }
 }
 
-/// A server that leaves each record unread once.
-struct Patient {
-    conn: UnbufferedServerConnection,
-    incoming: Vec<u8>,
-    outgoing: Vec<u8>,
-    /// The most data that each record could hold.
-    refused: Vec<usize>,
-}
-
-impl Patient {
-    /// Processes the input and appends early data and data to `plaintext`.
-    fn process(&mut self, plaintext: &mut Vec<u8>) {
+impl Server {
+    /// Processes the input, but leaves each record unread once. Returns the most data that each
+    /// record could hold.
+    fn process_reluctantly(&mut self) -> Vec<usize> {
+        let mut refused = Vec::new();
         self.outgoing.clear();
         while let Some(record) = self.conn.peek_record(&self.incoming) {
             if record.max_payload != 0 {
                 let before = self.incoming.clone();
-                self.step(0, plaintext);
+                self.step(0);
                 assert_eq!(self.incoming, before);
                 assert_eq!(self.conn.peek_record(&self.incoming), Some(record));
-                self.refused.push(record.max_payload);
+                refused.push(record.max_payload);
             }
             let left = self.incoming.len() - record.record_len;
             while self.incoming.len() != left {
-                self.step(record.record_len, plaintext);
+                self.step(record.record_len);
             }
         }
         for _ in 0..2 {
-            self.step(0, plaintext);
+            self.step(0);
         }
         assert!(self.incoming.is_empty());
-    }
-
-    /// Offers the first `offered` bytes.
-    fn step(&mut self, offered: usize, plaintext: &mut Vec<u8>) {
-        let used = self.outgoing.len();
-        let UnbufferedStatus { discard, state } =
-            self.conn.process_tls_records(&mut self.incoming[..offered]);
-        match state.unwrap() {
-            ConnectionState::EncodeTlsData(mut state) => {
-                state.encode_to_vec(&mut self.outgoing, used).unwrap();
-            }
-            ConnectionState::TransmitTlsData(state) => state.done(),
-            ConnectionState::ReadEarlyData(mut state) => {
-                let record = state.next_record().unwrap().unwrap();
-                plaintext.extend_from_slice(record.payload);
-            }
-            ConnectionState::ReadTraffic(mut state) => {
-                let record = state.next_record().unwrap().unwrap();
-                plaintext.extend_from_slice(record.payload);
-            }
-            _ => {}
-        }
-        self.incoming.drain(..discard);
+        refused
     }
 }

@@ -4,32 +4,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use harness::peers::callbacks::Clock;
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, product, product3, server_name,
+use harness::peers::clients::Client;
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, product, server_name};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake};
+use harness::peers::servers::{KEY_TYPE, Server};
+use harness::wire::client_hello::{
+    ClientHello, EARLY_DATA, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, TICKET_REQUEST,
 };
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, handshake, talk_and_close,
-};
-use harness::wire::client_hello::ClientHello;
 use harness::wire::plain_messages;
 use rustls::client::{TicketRequest, WebPkiServerVerifier};
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock};
 use rustls::crypto::{CryptoProvider, hmac};
-use rustls::pki_types::CertificateDer;
 use rustls::{
     CipherSuite, CipherSuiteCommon, ClientConfig, SupportedCipherSuite, Tls13CipherSuite,
 };
 
-use crate::resumption::kind_of;
+use crate::resumption::{kind, kind_of};
 
 type ServerConfig = rustls_upstream::ServerConfig;
-
-const KEY_TYPE: KeyType = KeyType::Ed25519;
-
-const PRE_SHARED_KEY: u16 = 41;
-const EARLY_DATA: u16 = 42;
-const PSK_KEY_EXCHANGE_MODES: u16 = 45;
-const TICKET_REQUEST: u16 = 58;
 
 fn client_config(provider: Provider) -> ClientConfig {
     configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None)
@@ -39,42 +31,18 @@ fn server_config(provider: Provider) -> ServerConfig {
     configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::None)
 }
 
-fn buffered(config: &Arc<ClientConfig>) -> Box<dyn Endpoint> {
-    Box::new(ThisBuffered::client(config.clone()))
-}
+/// A client of one API.
+type New = fn(Arc<ClientConfig>) -> Client;
 
-fn unbuffered(config: &Arc<ClientConfig>) -> Box<dyn Endpoint> {
-    Box::new(ThisUnbuffered::client(config.clone()))
-}
-
-type NewClient = fn(&Arc<ClientConfig>) -> Box<dyn Endpoint>;
-
-const APIS: [NewClient; 2] = [buffered, unbuffered];
+const APIS: [New; 2] = [Client::Buffered, Client::Unbuffered];
 
 fn server(config: &Arc<ServerConfig>) -> UpstreamBuffered {
     UpstreamBuffered::server(config.clone())
 }
 
 /// Connects, checks that the connection works, and returns its kind of handshake.
-fn connect(
-    new: NewClient,
-    client: &Arc<ClientConfig>,
-    server_config: &Arc<ServerConfig>,
-) -> String {
-    let mut client = new(client);
-    let mut server = server(server_config);
-    handshake(&mut *client, &mut server);
-    let expected = &KEY_TYPE.identities().server.chain;
-    assert!(client.peer_certificates() == ders(expected));
-    talk_and_close(&mut *client, &mut server);
-    kind_of(&*client)
-}
-
-fn ders(chain: &[CertificateDer<'_>]) -> Vec<Vec<u8>> {
-    chain
-        .iter()
-        .map(|certificate| certificate.to_vec())
-        .collect()
+fn connect(new: New, client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> String {
+    kind(&new(client.clone()), &Server::Upstream(server.clone()))
 }
 
 /// A client's configuration with `verifier`.
@@ -92,26 +60,20 @@ fn verifier(provider: Provider) -> Arc<WebPkiServerVerifier> {
     verifier.build().unwrap()
 }
 
+/// Shares the sessions of `first` with a configuration that has the same verifier.
+fn share(first: &ClientConfig, second: &mut ClientConfig) {
+    second.resumption = first.resumption.clone();
+    second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
+}
+
 /// The first ClientHello of a connection.
 fn first_hello(config: &Arc<ClientConfig>) -> ClientHello {
-    ClientHello::read(&plain_messages(&buffered(config).take_output()))
+    ClientHello::read(&plain_messages(
+        &ThisBuffered::client(config.clone()).take_output(),
+    ))
 }
 
-#[test]
-fn sessions_are_resumed_again_and_again() {
-    for (provider, new, stateless) in product3(PROVIDERS, APIS, [false, true]) {
-        let client = Arc::new(client_config(provider));
-        let mut server = server_config(provider);
-        if stateless {
-            server.ticketer = provider.upstream_ticketer();
-        }
-        let server = Arc::new(server);
-        for kind in ["Full", "Resumed", "Resumed", "Resumed"] {
-            assert_eq!(connect(new, &client, &server), kind);
-        }
-    }
-}
-
+/// The offer is the last extension, and comes with modes.
 #[test]
 fn a_ticket_is_offered_once() {
     for provider in PROVIDERS {
@@ -119,34 +81,18 @@ fn a_ticket_is_offered_once() {
         let mut server = server_config(provider);
         server.send_tls13_tickets = 2;
         let server = Arc::new(server);
-        connect(buffered, &client, &server);
+        connect(Client::Buffered, &client, &server);
 
-        let identities = |hello: &ClientHello| hello.extension(PRE_SHARED_KEY).map(<[u8]>::to_vec);
-        let (first, second) = (first_hello(&client), first_hello(&client));
-        assert!(identities(&first).is_some() && identities(&second).is_some());
-        assert_ne!(identities(&first), identities(&second));
-        assert_eq!(identities(&first_hello(&client)), None);
-        assert_eq!(connect(buffered, &client, &server), "Full");
-    }
-}
-
-#[test]
-fn the_offer_is_the_last_extension_and_comes_with_modes() {
-    for provider in PROVIDERS {
-        let client = Arc::new(client_config(provider));
-        let server = Arc::new(server_config(provider));
-        for offered in [false, true] {
-            for _ in 0..3 {
-                let hello = first_hello(&client);
-                assert_eq!(hello.extension(PSK_KEY_EXCHANGE_MODES), Some(&[1, 1][..]));
-                let last = hello.extensions.last().unwrap().0;
-                assert_eq!(last == PRE_SHARED_KEY, offered);
-                if offered {
-                    break;
-                }
-            }
-            connect(buffered, &client, &server);
-        }
+        let offers = [true, true, false].map(|is_offered| {
+            let hello = first_hello(&client);
+            assert_eq!(hello.extension(PSK_KEY_EXCHANGE_MODES), Some(&[1, 1][..]));
+            let (last, body) = hello.extensions.last().unwrap().clone();
+            assert_eq!(last == PRE_SHARED_KEY, is_offered);
+            assert_eq!(hello.extension(PRE_SHARED_KEY).is_some(), is_offered);
+            body
+        });
+        assert_ne!(offers[0], offers[1]);
+        assert_eq!(connect(Client::Buffered, &client, &server), "Full");
     }
 }
 
@@ -191,20 +137,17 @@ fn sessions_do_not_cross_verifiers_and_client_certificates() {
 fn sessions_are_kept_apart_by_server() {
     for provider in PROVIDERS {
         let client = Arc::new(client_config(provider));
-        connect(buffered, &client, &Arc::new(server_config(provider)));
-        for (name, is_offered) in [
-            ("other.example", false),
-            ("192.0.2.1", false),
-            (configs::SERVER_NAME, true),
-        ] {
+        connect(
+            Client::Buffered,
+            &client,
+            &Arc::new(server_config(provider)),
+        );
+        for name in ["other.example", "192.0.2.1", configs::SERVER_NAME] {
             let server = name.try_into().unwrap();
             let hello = ThisBuffered::client_of(server, client.clone()).take_output();
             let hello = ClientHello::read(&plain_messages(&hello));
-            assert_eq!(
-                hello.extension(PRE_SHARED_KEY).is_some(),
-                is_offered,
-                "{name}"
-            );
+            let is_offered = hello.extension(PRE_SHARED_KEY).is_some();
+            assert_eq!(is_offered, name == configs::SERVER_NAME, "{name}");
         }
     }
 }
@@ -224,30 +167,47 @@ fn application_protocols_may_change() {
     }
 }
 
+/// Early data needs the session's own suite.
 #[test]
 fn a_session_is_offered_with_a_suite_of_its_hash() {
+    use CipherSuite::{
+        TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256,
+    };
     for provider in PROVIDERS {
-        let server = Arc::new(server_config(provider));
+        let mut server = server_config(provider);
+        server.max_early_data_size = 1000;
+        let server = Arc::new(server);
         let verifier = verifier(provider);
         let with = |suite: CipherSuite| {
-            with_verifier(configs::this::provider_of(provider, suite), &verifier)
+            let crypto = configs::this::provider_of(provider, suite);
+            let mut config = with_verifier(crypto, &verifier);
+            config.enable_early_data = true;
+            config
         };
-        let first = Arc::new(with(CipherSuite::TLS13_AES_128_GCM_SHA256));
-        for (suite, offered, kind) in [
-            (CipherSuite::TLS13_AES_128_GCM_SHA256, true, "Resumed"),
+        let first = Arc::new(with(TLS13_AES_128_GCM_SHA256));
+        for (suite, offered, early, kind) in [
+            (TLS13_AES_128_GCM_SHA256, true, true, "Resumed"),
             // upstream's server resumes only with exactly the same suite
-            (CipherSuite::TLS13_CHACHA20_POLY1305_SHA256, true, "Full"),
-            (CipherSuite::TLS13_AES_256_GCM_SHA384, false, "Full"),
+            (TLS13_CHACHA20_POLY1305_SHA256, true, false, "Full"),
+            (TLS13_AES_256_GCM_SHA384, false, false, "Full"),
         ] {
             let mut second = with(suite);
-            second.resumption = first.resumption.clone();
-            second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
+            share(&first, &mut second);
             let second = Arc::new(second);
-            connect(buffered, &first, &server);
+            connect(Client::Buffered, &first, &server);
             let hello = first_hello(&second);
-            assert_eq!(hello.extension(PRE_SHARED_KEY).is_some(), offered);
-            connect(buffered, &first, &server);
-            assert_eq!(connect(buffered, &second, &server), kind, "{suite:?}");
+            assert_eq!(
+                hello.extension(PRE_SHARED_KEY).is_some(),
+                offered,
+                "{suite:?}"
+            );
+            assert_eq!(hello.extension(EARLY_DATA).is_some(), early, "{suite:?}");
+            connect(Client::Buffered, &first, &server);
+            assert_eq!(
+                connect(Client::Buffered, &second, &server),
+                kind,
+                "{suite:?}"
+            );
         }
     }
 }
@@ -316,20 +276,19 @@ fn a_session_resumes_with_the_configuration_s_own_suites() {
         };
         let first = Arc::new(with(crypto));
         let mut second = with(provider.this());
-        second.resumption = first.resumption.clone();
-        second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
+        share(&first, &mut second);
         let second = Arc::new(second);
 
         let uses = || {
             let uses = all_counted.iter().map(|it| it.uses.load(Ordering::Relaxed));
             uses.sum::<u64>()
         };
-        connect(buffered, &first, &server);
+        connect(Client::Buffered, &first, &server);
         let before = uses();
         assert_ne!(before, 0);
         let hello = first_hello(&second);
         assert!(hello.extension(EARLY_DATA).is_some());
-        assert_eq!(connect(buffered, &second, &server), "Resumed");
+        assert_eq!(connect(Client::Buffered, &second, &server), "Resumed");
         assert_eq!(uses(), before);
     }
 }
@@ -381,18 +340,15 @@ fn tickets_expire() {
         ] {
             let (config, clock) = with_clock(provider);
             let config = Arc::new(config);
-            connect(buffered, &config, &server);
+            connect(Client::Buffered, &config, &server);
             clock.advance(later);
             let hello = first_hello(&config);
-            assert_eq!(
-                hello.extension(PRE_SHARED_KEY).is_some(),
-                offered,
-                "{later}"
-            );
+            let is_offered = hello.extension(PRE_SHARED_KEY).is_some();
+            assert_eq!(is_offered, offered, "{later}");
             // with the other ticket; certificates cannot be verified without the time
             if clock.seconds() != 0 {
                 let kind = if offered { "Resumed" } else { "Full" };
-                assert_eq!(connect(buffered, &config, &server), kind, "{later}");
+                assert_eq!(connect(Client::Buffered, &config, &server), kind, "{later}");
             }
         }
     }
@@ -439,7 +395,7 @@ fn ages_are_in_milliseconds_and_never_negative() {
         let store = Arc::new(rustls::client::ClientSessionMemoryCache::new(8));
         config.resumption = Resumption::store(store.clone());
         let config = Arc::new(config);
-        connect(buffered, &config, &server);
+        connect(Client::Buffered, &config, &server);
         let session = store.take_tls13_ticket(&server_name()).unwrap();
         let text = format!("{session:?}");
         store.insert_tls13_ticket(server_name(), session);
@@ -458,12 +414,12 @@ fn the_age_is_updated_after_a_retry() {
     let first = Arc::new(server_config(provider));
     let (config, clock) = with_clock(provider);
     let config = Arc::new(config);
-    connect(buffered, &config, &first);
+    connect(Client::Buffered, &config, &first);
 
     let mut retrying = retrying_server_config(provider);
     retrying.session_storage = first.session_storage.clone();
     let mut server = server(&Arc::new(retrying));
-    let mut client = buffered(&config);
+    let mut client = ThisBuffered::client(config.clone());
     let hello = client.take_output();
     let before = obfuscated_age(&ClientHello::read(&plain_messages(&hello)));
     server.receive(&hello).unwrap();
@@ -474,7 +430,7 @@ fn the_age_is_updated_after_a_retry() {
     assert_eq!(after.wrapping_sub(before), 7_000);
     // the binder covers the new age
     server.receive(&hello).unwrap();
-    handshake(&mut *client, &mut server);
+    handshake(&mut client, &mut server);
     assert!(client.negotiated().contains("Resumed"));
 }
 
@@ -498,7 +454,7 @@ fn tickets_are_requested_as_configured() {
 
         let retrying = retrying_server_config(provider);
         let mut server = server(&Arc::new(retrying));
-        let mut client = buffered(&config);
+        let mut client = ThisBuffered::client(config.clone());
         server.receive(&client.take_output()).unwrap();
         client.receive(&server.take_output()).unwrap();
         let second = ClientHello::read(&plain_messages(&client.take_output()));

@@ -4,18 +4,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, product};
+use harness::peers::callbacks::this::Sessions;
+use harness::peers::configs::{self, ClientAuth, KeyType, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::peers::servers::{KEY_TYPE, Server, Settings};
 use harness::verifiers::this::Verifier;
+use rustls::client::Resumption;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, ServerConfig};
 
 use crate::resumption::kind_of;
 
-fn client(provider: Provider, auth: ClientAuth) -> Arc<ClientConfig> {
-    Arc::new(configs::this::client(provider.this(), KEY_TYPE, auth))
+fn client(settings: &Settings, auth: ClientAuth) -> Arc<ClientConfig> {
+    let (versions, provider) = (settings.versions, settings.provider.this());
+    Arc::new(configs::this::client_of(versions, provider, KEY_TYPE, auth))
 }
 
 /// Connects and returns the kind of handshake, or the error.
@@ -51,7 +55,7 @@ fn verifying(
 ) -> Arc<ServerConfig> {
     let crypto = Arc::new(settings.provider.this());
     let mut config = ServerConfig::builder_with_provider(crypto)
-        .with_protocol_versions(&[&rustls::version::TLS13])
+        .with_protocol_versions(&settings.versions.choose(&TLS12, &TLS13))
         .unwrap()
         .with_client_cert_verifier(verifier)
         .with_cert_resolver(with.cert_resolver.clone());
@@ -61,8 +65,10 @@ fn verifying(
 }
 
 fn all(test: impl Fn(&Settings, bool)) {
-    for settings in Settings::all() {
-        for unbuffered in [false, true] {
+    let versions = [Versions::Tls12, Versions::Tls13];
+    for mut settings in Settings::all() {
+        for (versions, unbuffered) in product(versions, [false, true]) {
+            settings.versions = versions;
             test(&settings, unbuffered);
         }
     }
@@ -71,14 +77,11 @@ fn all(test: impl Fn(&Settings, bool)) {
 /// Servers with shared sessions but different demands.
 #[test]
 fn no_session_is_resumed_under_another_client_auth_setting() {
-    let auths = [
-        ClientAuth::None,
-        ClientAuth::OptionalPresent,
-        ClientAuth::Required,
-    ];
+    use ClientAuth::{OptionalPresent, Required};
+    let auths = [ClientAuth::None, OptionalPresent, Required];
     all(|settings, unbuffered| {
         for (first, second) in product(auths, auths) {
-            let client = client(settings.provider, ClientAuth::Required);
+            let client = client(settings, Required);
             let [before, after] = sharing(settings, [first, second]);
             assert_eq!(connect(&client, &before, unbuffered), "Full");
             let kind = connect(&client, &after, unbuffered);
@@ -93,7 +96,7 @@ fn no_session_is_resumed_under_another_client_auth_setting() {
 fn a_session_is_no_way_around_authentication() {
     all(|settings, unbuffered| {
         for first in [ClientAuth::None, ClientAuth::OptionalAbsent] {
-            let client = client(settings.provider, ClientAuth::None);
+            let client = client(settings, ClientAuth::None);
             let [before, after] = sharing(settings, [first, ClientAuth::Required]);
             assert_eq!(connect(&client, &before, unbuffered), "Full");
             let error = connect(&client, &after, unbuffered);
@@ -114,7 +117,7 @@ fn other_roots_require_a_new_certificate() {
             let verifier = verifier.clear_root_hint_subjects().build().unwrap();
             verifying(settings, verifier, &first)
         };
-        let client = client(settings.provider, ClientAuth::Required);
+        let client = client(settings, ClientAuth::Required);
         let [before, same] = [(); 2].map(|()| with_roots_of(KEY_TYPE));
         let other = with_roots_of(KeyType::EcdsaP256);
         assert_eq!(connect(&client, &before, unbuffered), "Full");
@@ -130,12 +133,18 @@ fn other_roots_require_a_new_certificate() {
 fn a_certificate_that_is_refused_is_not_resumed() {
     all(|settings, unbuffered| {
         let (verifier, config) = Changing::new(settings);
-        let client = client(settings.provider, ClientAuth::Required);
+        let mut client = (*client(settings, ClientAuth::Required)).clone();
+        let store = Sessions::when(|call| call != "remove_tls12_session");
+        client.resumption = Resumption::store(store);
+        let client = Arc::new(client);
         assert_eq!(connect(&client, &config, unbuffered), "Full");
         assert_eq!(connect(&client, &config, unbuffered), "Resumed");
         verifier.revoked.store(true, Ordering::SeqCst);
         let error = connect(&client, &config, unbuffered);
         assert_eq!(error, "server: InvalidCertificate(Revoked)");
+        // its sessions stay
+        verifier.revoked.store(false, Ordering::SeqCst);
+        assert_eq!(connect(&client, &config, unbuffered), "Resumed");
     });
 }
 
@@ -145,7 +154,7 @@ fn a_session_does_not_evade_a_new_requirement() {
     all(|settings, unbuffered| {
         let (verifier, config) = Changing::new(settings);
         verifier.is_optional.store(true, Ordering::SeqCst);
-        let client = client(settings.provider, ClientAuth::None);
+        let client = client(settings, ClientAuth::None);
         assert_eq!(connect(&client, &config, unbuffered), "Full");
         assert_eq!(connect(&client, &config, unbuffered), "Resumed");
 

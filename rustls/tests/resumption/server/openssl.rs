@@ -107,10 +107,7 @@ fn their_early_data_is_accepted_once() {
     }
     std::thread::scope(|scope| {
         for provider in PROVIDERS {
-            let settings = Settings {
-                max_early_data_size: 20_000,
-                ..Settings::new(provider)
-            };
+            let settings = Settings::new(provider).edit(|it| it.max_early_data_size = 20_000);
             scope.spawn(move || accepts_once(&settings));
         }
     });

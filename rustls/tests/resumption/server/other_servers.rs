@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product, product3};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, UpstreamBuffered, exchange, send_and_check,
-};
+use harness::peers::clients::Client;
+use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, Versions, product, product3};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange, send_and_check};
 use harness::peers::pki::{self, Issuer};
 use harness::peers::servers::Settings;
 use harness::verifiers::raw_keys;
@@ -65,10 +64,20 @@ impl Site {
         Arc::new(config)
     }
 
+    /// Clients of both crates that trust the site.
     fn clients(&self, versions: Versions, with_sni: bool) -> [Client; 2] {
+        macro_rules! config {
+            ($module:ident) => {{
+                let (authority, provider) = (self.authority.der(), self.provider.$module());
+                let mut config = configs::$module::client_trusting(authority, versions, provider);
+                config.enable_sni = with_sni;
+                config.enable_early_data = true;
+                config.into()
+            }};
+        }
         [
-            upstream_client(self, versions, with_sni),
-            this_client(self, versions, with_sni),
+            Client::Upstream(config!(upstream)),
+            Client::Buffered(config!(this)),
         ]
     }
 }
@@ -88,35 +97,6 @@ fn resolver(key: CertifiedKey) -> Arc<dyn ResolvesServerCert> {
     Arc::new(SingleCertAndKey::from(key))
 }
 
-/// Creates connections with one configuration to [`pki::SERVER`].
-type Client = Box<dyn Fn() -> Box<dyn Endpoint>>;
-
-macro_rules! client {
-    ($name:ident, $tls:ident, $crypto:ident, $endpoint:ident) => {
-        fn $name(site: &Site, versions: Versions, with_sni: bool) -> Client {
-            let mut roots = $tls::RootCertStore::empty();
-            roots.add(site.authority.der().clone()).unwrap();
-            let versions = versions.choose(&$tls::version::TLS12, &$tls::version::TLS13);
-            let mut config =
-                $tls::ClientConfig::builder_with_provider(site.provider.$crypto().into())
-                    .with_protocol_versions(&versions)
-                    .unwrap()
-                    .with_root_certificates(roots)
-                    .with_no_client_auth();
-            config.enable_sni = with_sni;
-            config.enable_early_data = true;
-            let config = Arc::new(config);
-            Box::new(move || {
-                let name = pki::SERVER.try_into().unwrap();
-                Box::new($endpoint::client_of(name, config.clone()))
-            })
-        }
-    };
-}
-
-client!(upstream_client, rustls_upstream, upstream, UpstreamBuffered);
-client!(this_client, rustls, this, ThisBuffered);
-
 /// The outcome of a connection.
 #[derive(Debug, PartialEq)]
 enum Outcome {
@@ -129,7 +109,7 @@ const RESUMED: Outcome = Outcome::Resumed { early_data: 0 };
 
 /// Connects and sends as much early data as the client may.
 fn connect(client: &Client, server: &Arc<ServerConfig>) -> Outcome {
-    let mut client = client();
+    let mut client = client.connect_to(pki::SERVER.try_into().unwrap());
     client.send_early(b"early");
     let mut server = ThisBuffered::server(server.clone());
     let result = exchange(&mut *client, &mut server);
@@ -231,7 +211,7 @@ fn one_certificate_in_two_objects_resumes() {
 /// RFC 7250: a raw public key contains no name.
 #[test]
 fn a_raw_public_key_resumes_under_itself_alone() {
-    let identities = harness::peers::configs::KeyType::Ed25519.identities();
+    let identities = KeyType::Ed25519.identities();
     for (provider, kept) in product(PROVIDERS, PLACES) {
         let site = Site::new(provider, Versions::Tls13, kept);
         let [first, second] = [&identities.server, &identities.client].map(|identity| {
@@ -249,15 +229,12 @@ fn a_raw_public_key_resumes_under_itself_alone() {
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(verifier))
                 .with_no_client_auth();
-        let config = Arc::new(config);
-        let client: Client = Box::new(move || {
-            let name = pki::SERVER.try_into().unwrap();
-            Box::new(UpstreamBuffered::client_of(name, config.clone()))
-        });
+        let client = Client::Upstream(config.into());
         assert_eq!(connect(&client, &first), Outcome::Full);
         assert_eq!(connect(&client, &first), RESUMED);
         let mut server = ThisBuffered::server(second.clone());
-        let error = exchange(&mut *client(), &mut server).unwrap_err();
+        let mut client = client.connect_to(pki::SERVER.try_into().unwrap());
+        let error = exchange(&mut *client, &mut server).unwrap_err();
         assert!(error.contains("UnknownIssuer"), "{error}");
     }
 }

@@ -3,43 +3,32 @@
 use std::sync::Arc;
 
 use harness::peers::clients::Client;
-use harness::peers::configs::{self, CLIENT_AUTHS, ClientAuth, PROVIDERS, product3};
-use harness::peers::endpoints::{handshake, send_and_check, talk_and_close};
+use harness::peers::configs::{
+    self, CLIENT_AUTHS, ClientAuth, PROVIDERS, Versions, product, product3,
+};
+use harness::peers::endpoints::{handshake, send_and_check};
 use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
 use rustls::ServerConfig;
 
-use crate::resumption::kind_of;
+use crate::resumption::{kind, kind_of};
 
-/// A client of each crate.
-fn clients(settings: &Settings, auth: ClientAuth) -> [Client; 2] {
-    let provider = settings.provider;
-    let theirs = configs::upstream::client(provider.upstream(), KEY_TYPE, auth);
-    let ours = configs::this::client(provider.this(), KEY_TYPE, auth);
+/// Clients of both crates.
+fn clients(settings: &Settings, auth: ClientAuth) -> [Client; 3] {
+    let (versions, provider) = (settings.versions, settings.provider);
+    let ours = || configs::this::client_of(versions, provider.this(), KEY_TYPE, auth).into();
+    let theirs = configs::upstream::client_of(versions, provider.upstream(), KEY_TYPE, auth);
     [
         Client::Upstream(theirs.into()),
-        Client::Buffered(ours.into()),
+        Client::Buffered(ours()),
+        Client::Unbuffered(ours()),
     ]
-}
-
-/// Connects, checks that the connection works, and returns its kind of handshake.
-fn kind(client: &Client, server: &Server) -> String {
-    let (mut client, mut server) = (client.connect(), server.accept());
-    handshake(&mut *client, &mut *server);
-    let kind = kind_of(&*server);
-    talk_and_close(&mut *client, &mut *server);
-    kind
 }
 
 /// Servers in both APIs with two configurations each.
-fn pairs(first: ServerConfig, second: ServerConfig) -> [(Server, Server); 2] {
+fn pairs(first: ServerConfig, second: ServerConfig) -> [[Server; 2]; 2] {
     let (first, second) = (Arc::new(first), Arc::new(second));
-    [
-        (
-            Server::Buffered(first.clone()),
-            Server::Buffered(second.clone()),
-        ),
-        (Server::Unbuffered(first), Server::Unbuffered(second)),
-    ]
+    let buffered = [&first, &second].map(|config| Server::Buffered(config.clone()));
+    [buffered, [first, second].map(Server::Unbuffered)]
 }
 
 #[test]
@@ -58,9 +47,12 @@ fn sessions_are_resumed_again_and_again() {
 
 #[test]
 fn a_client_keeps_its_identity() {
-    for (provider, auth, sealed) in product3(PROVIDERS, CLIENT_AUTHS, [false, true]) {
+    let versions = [Versions::Tls12, Versions::Tls13];
+    let kinds = product(versions, [false, true]).collect::<Vec<_>>();
+    for (provider, auth, (versions, sealed)) in product3(PROVIDERS, CLIENT_AUTHS, kinds) {
         let settings = Settings {
             auth,
+            versions,
             sealed,
             ..Settings::new(provider)
         };
@@ -71,12 +63,11 @@ fn a_client_keeps_its_identity() {
         };
         for client in clients(&settings, auth) {
             for server in settings.servers() {
-                kind(&client, &server);
                 // sessions from resumed connections keep the identity, too
-                for _ in 0..2 {
+                for kind in ["Full", "Resumed", "Resumed"] {
                     let (mut client, mut server) = (client.connect(), server.accept());
                     handshake(&mut *client, &mut *server);
-                    assert!(server.negotiated().contains("Resumed"), "{auth:?}");
+                    assert_eq!(kind_of(&*server), kind, "{settings:?}");
                     let chain = server.peer_certificates();
                     assert!(chain.iter().eq(expected.iter().map(|it| it.as_ref())));
                 }
@@ -94,7 +85,7 @@ fn after_a_hello_retry_request() {
         let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
         after.session_storage = before.session_storage.clone();
         after.ticketer = before.ticketer.clone();
-        for (first, second) in pairs(before, after) {
+        for [first, second] in pairs(before, after) {
             for client in clients(&settings, ClientAuth::None) {
                 let first = kind(&client, &first);
                 assert!(first.starts_with("Full"), "{first}");
@@ -129,7 +120,7 @@ fn after_a_hello_retry_request_of_another_hash() {
         ask_for_another_share(&mut crypto);
         let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
         after.session_storage = before.session_storage.clone();
-        for (first, second) in pairs(before, after) {
+        for [first, second] in pairs(before, after) {
             for client in clients(&settings, ClientAuth::None) {
                 kind(&client, &first);
                 let (mut client, mut server) = (client.connect(), second.accept());

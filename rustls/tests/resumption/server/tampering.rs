@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use harness::peers::configs::PROVIDERS;
 use harness::peers::servers::{Server, Settings, hello, servers};
+use harness::providers::tickets::this::Tickets;
 use harness::scripted::OfferedPsk;
-use rustls::server::ProducesTickets;
 
 /// The length in bytes of a SHA-256 binder.
 const BINDER_LEN: usize = 32;
@@ -57,42 +57,19 @@ fn changed_binders_are_refused() {
     }
 }
 
-/// Seals nothing, so that tickets can be changed.
-#[derive(Debug)]
-struct Unsealed;
-
-impl ProducesTickets for Unsealed {
-    fn enabled(&self) -> bool {
-        true
-    }
-
-    fn lifetime(&self) -> u32 {
-        60 * 60
-    }
-
-    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        Some(plain.to_vec())
-    }
-
-    fn decrypt(&self, sealed: &[u8]) -> Option<Vec<u8>> {
-        Some(sealed.to_vec())
-    }
-}
-
 /// RFC 9846 §4.7.1: a PSK is as long as the hash.
 #[test]
 fn sessions_with_a_psk_of_another_length_get_a_full_handshake() {
     for settings in PROVIDERS.map(Settings::new) {
         let mut config = settings.ours();
-        config.ticketer = Arc::new(Unsealed);
+        // seals nothing, so that tickets can be changed
+        let copy = |bytes: &[u8]| Some(bytes.to_vec());
+        config.ticketer = Arc::new(Tickets::new(60 * 60, copy, copy));
         let server = Server::Buffered(Arc::new(config));
         let ticket = server.tickets(&settings).remove(0);
         let psk_len = ticket.psk.len();
-        let psk = ticket
-            .ticket
-            .windows(psk_len)
-            .position(|at| at == ticket.psk);
-        let psk = psk.unwrap();
+        let mut places = ticket.ticket.windows(psk_len);
+        let psk = places.position(|at| at == ticket.psk).unwrap();
         for len in [psk_len, psk_len - 1, psk_len + 1, 1, 255] {
             let mut changed = ticket.clone();
             changed.psk.resize(len, 7);

@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use harness::peers::callbacks::this::ServerKey;
+use harness::peers::callbacks;
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
+use harness::peers::servers::{Server, Settings};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
+use harness::table;
 use harness::wire::client_hello::{
     ALPN, ClientHello, EARLY_DATA, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO,
     SERVER_NAME, SESSION_TICKET, SIGNATURE_ALGORITHMS, STATUS_REQUEST, SUPPORTED_GROUPS,
@@ -14,11 +16,11 @@ use harness::wire::client_hello::{
 use harness::wire::{u8_vec, u16_vec, u16s, vector};
 use rustls::HandshakeType;
 
-use super::{Server, Setup, servers, servers_with};
+use super::all_settings;
 
 /// Describes the outcome of `hello`: the answer and the rest of the handshake, or the refusal.
 fn outcome(server: &Server, hello: &ClientHello) -> String {
-    let mut client = match server.connect(hello, None) {
+    let mut client = match server.connect_tls12(hello, None) {
         Ok(client) => client,
         Err(Refused { error, alert }) => return format!("{error} {alert:?}"),
     };
@@ -46,87 +48,50 @@ fn hellos() -> Vec<(&'static str, ClientHello)> {
     let id = |len| hello().edit(|it| it.session_id = vec![3; len]);
     let versions = |versions: &[u16]| u8_vec(&u16s(versions));
     let signalling = |it: &mut ClientHello| it.cipher_suites.push(0x00ff);
-    vec![
-        ("usual", hello()),
-        ("no null compression", compression(&[1])),
-        ("two compressions", compression(&[1, 0])),
-        ("early data", and(EARLY_DATA, &[])),
-        ("no groups", hello().without(SUPPORTED_GROUPS)),
-        (
-            "unknown groups",
-            with(SUPPORTED_GROUPS, &u16_vec(&u16s(&[X448]))),
-        ),
-        ("no point formats", hello().without(EC_POINT_FORMATS)),
-        (
-            "compressed points",
-            with(EC_POINT_FORMATS, &u8_vec(&[1, 2])),
-        ),
-        (
-            "all point formats",
-            with(EC_POINT_FORMATS, &u8_vec(&[2, 1, 0])),
-        ),
-        ("no schemes", hello().without(SIGNATURE_ALGORITHMS)),
-        (
-            "schemes of another key",
-            with(SIGNATURE_ALGORITHMS, &[0, 2, 8, 4]),
-        ),
-        (
-            "no extended master secret",
-            hello().without(EXTENDED_MASTER_SECRET),
-        ),
-        ("no renegotiation info", hello().without(RENEGOTIATION_INFO)),
-        (
-            "renegotiation info as a suite",
-            hello().without(RENEGOTIATION_INFO).edit(signalling),
-        ),
-        ("suites of another key", suites(&[0xc02f])),
-        ("unknown suites", suites(&[0x009c])),
-        ("TLS 1.1", version(0x0302)),
-        ("TLS 1.3 in legacy_version", version(0x0304)),
-        (
-            "TLS 1.1 with versions",
-            version(0x0302).and(SUPPORTED_VERSIONS, versions(&[0x0303])),
-        ),
-        (
-            "versions",
-            and(SUPPORTED_VERSIONS, &versions(&[0x0303, 0x0302])),
-        ),
-        (
-            "versions without 1.2 and 1.3",
-            and(SUPPORTED_VERSIONS, &versions(&[0x0302])),
-        ),
-        (
-            "an address as name",
-            with(SERVER_NAME, &host_name(b"127.0.0.1")),
-        ),
-        ("no name", hello().without(SERVER_NAME)),
-        ("protocols", and(ALPN, &protocols(&[b"h2", b"http/1.1"]))),
-        ("unknown protocols", and(ALPN, &protocols(&[b"h5"]))),
-        ("an unknown session", id(32)),
-        ("a short session id", id(3)),
-        ("asks for a ticket", and(SESSION_TICKET, &[])),
-        ("an unknown ticket", and(SESSION_TICKET, &[1; 50])),
-        ("asks for a status", and(STATUS_REQUEST, &[1, 0, 0, 0, 0])),
-    ]
+    Vec::from(table! {
+        "usual": hello();
+        "no null compression": compression(&[1]);
+        "two compressions": compression(&[1, 0]);
+        "early data": and(EARLY_DATA, &[]);
+        "no groups": hello().without(SUPPORTED_GROUPS);
+        "unknown groups": with(SUPPORTED_GROUPS, &u16_vec(&u16s(&[X448])));
+        "no point formats": hello().without(EC_POINT_FORMATS);
+        "compressed points": with(EC_POINT_FORMATS, &u8_vec(&[1, 2]));
+        "all point formats": with(EC_POINT_FORMATS, &u8_vec(&[2, 1, 0]));
+        "no schemes": hello().without(SIGNATURE_ALGORITHMS);
+        "schemes of another key": with(SIGNATURE_ALGORITHMS, &[0, 2, 8, 4]);
+        "no extended master secret": hello().without(EXTENDED_MASTER_SECRET);
+        "no renegotiation info": hello().without(RENEGOTIATION_INFO);
+        "renegotiation info as a suite": hello().without(RENEGOTIATION_INFO).edit(signalling);
+        "suites of another key": suites(&[0xc02f]);
+        "unknown suites": suites(&[0x009c]);
+        "TLS 1.1": version(0x0302);
+        "TLS 1.3 in legacy_version": version(0x0304);
+        "TLS 1.1 with versions": version(0x0302).and(SUPPORTED_VERSIONS, versions(&[0x0303]));
+        "versions": and(SUPPORTED_VERSIONS, &versions(&[0x0303, 0x0302]));
+        "versions without 1.2 and 1.3": and(SUPPORTED_VERSIONS, &versions(&[0x0302]));
+        "an address as name": with(SERVER_NAME, &host_name(b"127.0.0.1"));
+        "no name": hello().without(SERVER_NAME);
+        "protocols": and(ALPN, &protocols(&[b"h2", b"http/1.1"]));
+        "unknown protocols": and(ALPN, &protocols(&[b"h5"]));
+        "an unknown session": id(32);
+        "a short session id": id(3);
+        "asks for a ticket": and(SESSION_TICKET, &[]);
+        "an unknown ticket": and(SESSION_TICKET, &[1; 50]);
+        "asks for a status": and(STATUS_REQUEST, &[1, 0, 0, 0, 0]);
+    })
 }
 
 #[test]
 fn hellos_are_answered_as_by_upstream() {
-    for (versions, setup) in product(
-        [Versions::Tls12, Versions::Both],
-        Setup::all().collect::<Vec<_>>(),
-    ) {
-        let setup = Setup { versions, ..setup };
-        let [ours @ .., upstream] = servers(setup);
+    for (settings, versions) in product(all_settings(), [Versions::Tls12, Versions::Both]) {
+        let settings = settings.edit(|it| it.versions = versions);
+        let [ours @ .., upstream] = settings.servers();
         for (what, hello) in hellos() {
             let expected = outcome(&upstream, &hello);
             for server in &ours {
-                let name = server.name;
-                assert_eq!(
-                    outcome(server, &hello),
-                    expected,
-                    "{what}, {setup:?}, {name}"
-                );
+                let outcome = outcome(server, &hello);
+                assert_eq!(outcome, expected, "{what}, {settings:?}, {}", server.name());
             }
         }
     }
@@ -136,33 +101,36 @@ fn hellos_are_answered_as_by_upstream() {
 #[test]
 fn hellos_that_a_setting_refuses() {
     let without_secret = ClientHello::tls12().without(EXTENDED_MASTER_SECRET);
-    for provider in PROVIDERS {
-        let setup = Setup::new(provider);
-        let versions = Versions::Tls13;
-        for server in servers(Setup { versions, ..setup }) {
-            assert_eq!(
-                outcome(&server, &ClientHello::tls12()),
-                "PeerIncompatible(SupportedVersionsExtensionRequired) Some([2, 70])"
-            );
+    let renegotiating = ClientHello::tls12().with(RENEGOTIATION_INFO, u8_vec(&[7; 12]));
+    for settings in PROVIDERS.map(Settings::tls12) {
+        let tls13 = settings.clone().edit(|it| it.versions = Versions::Tls13);
+        let demanding =
+            settings.servers_with(|it| it.require_ems = true, |it| it.require_ems = true);
+        for server in &demanding {
+            assert!(outcome(server, &ClientHello::tls12()).starts_with("Ok"));
         }
-        for server in servers_with(
-            setup,
-            |ours| ours.require_ems = true,
-            |theirs| theirs.require_ems = true,
-        ) {
-            assert_eq!(
-                outcome(&server, &without_secret),
-                "PeerIncompatible(ExtendedMasterSecretExtensionRequired) Some([2, 40])"
-            );
-            assert!(outcome(&server, &ClientHello::tls12()).starts_with("Ok"));
-        }
-        // RFC 5746 §3.6; upstream does not check it
-        for server in &servers(setup)[..2] {
-            let hello = ClientHello::tls12().with(RENEGOTIATION_INFO, u8_vec(&[7; 12]));
-            assert_eq!(
-                outcome(server, &hello),
-                "InvalidMessage(TrailingData(\"RenegotiationInfo\")) Some([2, 40])"
-            );
+        let [ours @ .., _] = settings.servers();
+        for (servers, hello, expected) in [
+            (
+                &tls13.servers()[..],
+                &ClientHello::tls12(),
+                "PeerIncompatible(SupportedVersionsExtensionRequired) Some([2, 70])",
+            ),
+            (
+                &demanding,
+                &without_secret,
+                "PeerIncompatible(ExtendedMasterSecretExtensionRequired) Some([2, 40])",
+            ),
+            // RFC 5746 §3.6; upstream does not check it
+            (
+                &ours,
+                &renegotiating,
+                "InvalidMessage(TrailingData(\"RenegotiationInfo\")) Some([2, 40])",
+            ),
+        ] {
+            for server in servers {
+                assert_eq!(outcome(server, hello), expected, "{}", server.name());
+            }
         }
     }
 }
@@ -172,16 +140,13 @@ fn hellos_that_a_setting_refuses() {
 fn a_server_that_has_tls13_marks_its_random() {
     for provider in PROVIDERS {
         for (versions, is_marked) in [(Versions::Tls12, false), (Versions::Both, true)] {
-            let setup = Setup {
-                versions,
-                ..Setup::new(provider)
-            };
-            for server in servers(setup) {
-                let client = server.connect(&ClientHello::tls12(), None).unwrap();
+            let settings = Settings::tls12(provider).edit(|it| it.versions = versions);
+            for server in settings.servers() {
+                let client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
                 // after header and version
                 let random = &client.flight[0][4 + 2..][..32];
                 let marked = random.ends_with(b"DOWNGRD\x01");
-                assert_eq!(marked, is_marked, "{}", server.name);
+                assert_eq!(marked, is_marked, "{}", server.name());
             }
         }
     }
@@ -193,12 +158,8 @@ fn suites_follow_the_certificate_and_the_preference() {
     for (provider, (key_type, first), ignore_client_order) in
         product3(PROVIDERS, firsts, [false, true])
     {
-        let setup = Setup {
-            key_type,
-            ..Setup::new(provider)
-        };
-        let servers = servers_with(
-            setup,
+        let settings = Settings::tls12(provider).edit(|it| it.key_type = key_type);
+        let servers = settings.servers_with(
             |ours| ours.ignore_client_order = ignore_client_order,
             |theirs| theirs.ignore_client_order = ignore_client_order,
         );
@@ -207,14 +168,14 @@ fn suites_follow_the_certificate_and_the_preference() {
         assert!(expected.starts_with("Ok"), "{expected}");
         let suites = servers
             .each_ref()
-            .map(|server| u16::from(server.connect(&hello, None).unwrap().suite));
+            .map(|server| u16::from(server.connect_tls12(&hello, None).unwrap().suite));
         assert_eq!(suites, [suites[2]; 3]);
         assert_eq!(suites[0] == first, !ignore_client_order, "{suites:x?}");
     }
 }
 
 /// Servers whose resolver staples `response`.
-fn stapling(provider: Provider, response: &[u8]) -> [Server; 3] {
+pub(super) fn stapling(settings: &Settings, response: &[u8]) -> [Server; 3] {
     macro_rules! staple {
         ($tls:ident, $config:ident) => {{
             let identity = &KeyType::EcdsaP256.identities().server;
@@ -225,8 +186,7 @@ fn stapling(provider: Provider, response: &[u8]) -> [Server; 3] {
             $config.cert_resolver = Arc::new($tls::sign::SingleCertAndKey::from(key));
         }};
     }
-    servers_with(
-        Setup::new(provider),
+    settings.servers_with(
         |config| staple!(rustls, config),
         |config| staple!(rustls_upstream, config),
     )
@@ -242,63 +202,38 @@ fn the_status_is_stapled() {
         assert_eq!(status.is_some(), is_announced);
         is_announced
     };
-    for provider in PROVIDERS {
+    for settings in PROVIDERS.map(Settings::tls12) {
         let response = b"a response that nobody reads";
-        for server in stapling(provider, response) {
-            let mut client = server.connect(&asking(1), None).unwrap();
-            assert_eq!(
-                client.flight_types(),
-                [
-                    HandshakeType::ServerHello,
-                    HandshakeType::Certificate,
-                    HandshakeType::CertificateStatus,
-                    HandshakeType::ServerKeyExchange,
-                    HandshakeType::ServerHelloDone,
-                ]
-            );
+        for server in stapling(&settings, response) {
+            let mut client = server.connect_tls12(&asking(1), None).unwrap();
+            let flight = [
+                HandshakeType::ServerHello,
+                HandshakeType::Certificate,
+                HandshakeType::CertificateStatus,
+                HandshakeType::ServerKeyExchange,
+                HandshakeType::ServerHelloDone,
+            ];
+            assert_eq!(client.flight_types(), flight);
             assert!(has_status(&client));
             let status = client.message_of(HandshakeType::CertificateStatus).unwrap();
             assert_eq!(status[4..], [&[1][..], &vector(3, response)].concat());
             client.finish().unwrap();
             assert!(client.server_finished);
 
-            let client = server.connect(&ClientHello::tls12(), None).unwrap();
-            assert!(!has_status(&client), "{} without a request", server.name);
+            let client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
+            assert!(!has_status(&client), "{} without a request", server.name());
             // upstream takes any type of status for OCSP
-            if server.name != "upstream" {
-                let client = server.connect(&asking(2), None).unwrap();
-                assert!(
-                    !has_status(&client),
-                    "{} asked for another type",
-                    server.name
-                );
+            if server.name() != "upstream" {
+                let client = server.connect_tls12(&asking(2), None).unwrap();
+                assert!(!has_status(&client), "{} asked for another", server.name());
             }
         }
         // debug builds of upstream's server panic
-        for server in &stapling(provider, b"")[..2] {
-            let mut client = server.connect(&asking(1), None).unwrap();
-            assert!(
-                !has_status(&client),
-                "{} with an empty response",
-                server.name
-            );
+        for server in &stapling(&settings, b"")[..2] {
+            let mut client = server.connect_tls12(&asking(1), None).unwrap();
+            assert!(!has_status(&client), "{} has an empty one", server.name());
             client.finish().unwrap();
         }
-    }
-}
-
-/// Records the schemes that upstream shows, and has no certificate.
-#[derive(Debug)]
-struct UpstreamSchemes(Arc<Mutex<Vec<u16>>>);
-
-impl rustls_upstream::server::ResolvesServerCert for UpstreamSchemes {
-    fn resolve(
-        &self,
-        hello: rustls_upstream::server::ClientHello<'_>,
-    ) -> Option<Arc<rustls_upstream::sign::CertifiedKey>> {
-        let schemes = hello.signature_schemes().iter();
-        *self.0.lock().unwrap() = schemes.map(|scheme| u16::from(*scheme)).collect();
-        None
     }
 }
 
@@ -306,26 +241,22 @@ impl rustls_upstream::server::ResolvesServerCert for UpstreamSchemes {
 /// would not help. Upstream shows all if the client offers suites of TLS 1.3, too.
 #[test]
 fn resolvers_see_the_schemes_that_suites_can_use() {
-    for provider in PROVIDERS {
-        let identity = &KeyType::EcdsaP256.identities().server;
-        let key = rustls::sign::CertifiedKey::from_der(
-            identity.chain.clone(),
-            identity.key(),
-            &provider.this(),
-        );
-        let key = Arc::new(key.unwrap());
-        let schemes = Arc::new(Mutex::new(Vec::new()));
-        let seen = schemes.clone();
-        let resolver = ServerKey::by(move |hello| {
-            *seen.lock().unwrap() = hello.signature_schemes().to_vec();
-            Some(key.clone())
-        });
-        let upstream_schemes = Arc::new(Mutex::new(Vec::new()));
-        let upstream_resolver = Arc::new(UpstreamSchemes(upstream_schemes.clone()));
-        let servers = servers_with(
-            Setup::new(provider),
-            |config| config.cert_resolver = resolver,
-            |config| config.cert_resolver = upstream_resolver,
+    for settings in PROVIDERS.map(Settings::tls12) {
+        let (schemes, upstream_schemes) = (Schemes::default(), Schemes::default());
+        // records the schemes, and has no certificate
+        macro_rules! recording {
+            ($module:ident, $schemes:ident) => {{
+                let seen = $schemes.clone();
+                callbacks::$module::ServerKey::by(move |hello| {
+                    let schemes = hello.signature_schemes().iter();
+                    *seen.lock().unwrap() = schemes.map(|it| u16::from(*it)).collect();
+                    None
+                })
+            }};
+        }
+        let servers = settings.servers_with(
+            |config| config.cert_resolver = recording!(this, schemes),
+            |config| config.cert_resolver = recording!(upstream, upstream_schemes),
         );
         let all = [0x0403, 0x0804, 0x0807, 0x0401];
         let (ecdsa, rsa) = (&[0x0403, 0x0807][..], &[0x0804, 0x0401][..]);
@@ -340,12 +271,12 @@ fn resolvers_see_the_schemes_that_suites_can_use() {
                 .edit(|hello| hello.cipher_suites = suites)
                 .with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&all)));
             // the result does not matter, only the schemes do
-            let _ = servers[0].connect(&hello, None);
-            let received = schemes.lock().unwrap();
-            let received: Vec<u16> = received.iter().map(|scheme| u16::from(*scheme)).collect();
-            assert_eq!(received, expected);
-            let _ = servers[2].connect(&hello, None);
+            let _ = servers[0].connect_tls12(&hello, None);
+            assert_eq!(*schemes.lock().unwrap(), expected);
+            let _ = servers[2].connect_tls12(&hello, None);
             assert_eq!(*upstream_schemes.lock().unwrap(), by_upstream);
         }
     }
 }
+
+type Schemes = Arc<Mutex<Vec<u16>>>;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Versions, product};
+use harness::peers::servers::Settings;
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::verifiers::this::Verifier;
@@ -11,7 +12,7 @@ use harness::wire::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
 use harness::wire::{Reader, message, u8_vec, u16_vec, u16s};
 use rustls::{ContentType, HandshakeType, SignatureScheme};
 
-use super::{Setup, authenticate, servers, servers_with};
+use super::authenticate;
 
 type Result = std::result::Result<(), Refused>;
 
@@ -247,13 +248,11 @@ fn every_wrong_flight_is_refused_as_upstream_refuses_it() {
             (ClientAuth::Required, MANDATORY),
         ],
     ) {
-        let servers = servers(Setup {
-            auth,
-            ..Setup::new(provider)
-        });
+        let settings = Settings::tls12(provider).edit(|it| it.auth = auth);
+        let servers = settings.servers();
         for (what, flight) in flights {
             let [buffered, unbuffered, theirs] = servers.each_ref().map(|server| {
-                let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
+                let mut client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
                 outcome(flight.iter().try_for_each(|part| part.send(&mut client)))
             });
             assert_eq!(buffered, unbuffered, "{what}");
@@ -282,10 +281,10 @@ fn signatures_with_another_hash_than_the_suites() {
             (KeyType::Ed25519, 0x0807),
         ],
     ) {
-        let setup = Setup {
+        let settings = Settings {
             key_type,
             auth: ClientAuth::Required,
-            ..Setup::new(provider)
+            ..Settings::tls12(provider)
         };
         let certificate = &key_type.identities().client.chain[0];
         for suites in [[0xc02b, 0xc02f], [0xc02c, 0xc030]] {
@@ -295,10 +294,10 @@ fn signatures_with_another_hash_than_the_suites() {
                     SIGNATURE_ALGORITHMS,
                     u16_vec(&u16s(&[0x0403, 0x0503, 0x0804, 0x0807])),
                 );
-            for server in servers(setup) {
-                let mut client = server.connect(&hello, None).unwrap();
+            for server in settings.servers() {
+                let mut client = server.connect_tls12(&hello, None).unwrap();
                 authenticate(&mut client, key_type, scheme);
-                assert!(client.server_finished, "{} {scheme:#x}", server.name);
+                assert!(client.server_finished, "{} {scheme:#x}", server.name());
                 assert_eq!(client.server.peer_certificates(), [&**certificate]);
             }
         }
@@ -309,14 +308,14 @@ fn signatures_with_another_hash_than_the_suites() {
 #[test]
 fn a_closed_server_ignores_renegotiation() {
     for provider in PROVIDERS {
-        for server in &servers(Setup::new(provider))[..2] {
-            let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
+        for server in &Settings::tls12(provider).servers()[..2] {
+            let mut client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
             client.finish().unwrap();
             client.server.close();
             client.receive_output();
             assert_eq!(client.alerts, [[1, 0]]);
             Hello.send(&mut client).unwrap();
-            assert_eq!(client.alerts, [[1, 0]], "{}", server.name);
+            assert_eq!(client.alerts, [[1, 0]], "{}", server.name());
         }
     }
 }
@@ -327,13 +326,12 @@ fn a_scheme_must_have_been_requested() {
     for provider in PROVIDERS {
         let requested = [SignatureScheme::ECDSA_NISTP256_SHA256];
         let verifier = Arc::new(Verifier::accepting(Versions::Tls12, &requested));
-        let servers = servers_with(
-            Setup::new(provider),
+        let servers = Settings::tls12(provider).servers_with(
             |config| {
                 *config = rustls::ServerConfig::builder_with_provider(Arc::new(provider.this()))
                     .with_protocol_versions(&[&rustls::version::TLS12])
                     .unwrap()
-                    .with_client_cert_verifier(verifier)
+                    .with_client_cert_verifier(verifier.clone())
                     .with_cert_resolver(config.cert_resolver.clone());
             },
             |_| (),
@@ -344,10 +342,10 @@ fn a_scheme_must_have_been_requested() {
                 (0x0503, UNREQUESTED),
                 (0x0201, UNREQUESTED),
             ] {
-                let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
+                let mut client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
                 let flight = [CERTIFICATE, Keys, Claim(scheme, 70)];
                 let result = flight.iter().try_for_each(|part| part.send(&mut client));
-                assert_eq!(outcome(result), due, "{} {scheme:#x}", server.name);
+                assert_eq!(outcome(result), due, "{} {scheme:#x}", server.name());
             }
         }
     }
@@ -360,27 +358,24 @@ const UNREQUESTED: &str = "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigSche
 #[test]
 fn every_scheme_that_is_offered_is_accepted() {
     for provider in PROVIDERS {
-        let setup = Setup {
-            auth: ClientAuth::Required,
-            ..Setup::new(provider)
-        };
+        let settings = Settings::tls12(provider).edit(|it| it.auth = ClientAuth::Required);
         let algorithms = provider.this().signature_verification_algorithms;
         let supported = algorithms.supported_schemes();
         let mut expected: Vec<u16> = supported.into_iter().map(u16::from).collect();
         expected.retain(|scheme| !(0x0904..=0x0906).contains(scheme));
-        for server in &servers(setup) {
-            let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
+        for server in &settings.servers() {
+            let mut client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
             let request = client.message_of(HandshakeType::CertificateRequest);
             let mut body = Reader(&request.unwrap()[4..]);
             let _types = body.vector(1);
             let offered = body.vector(2).chunks_exact(2);
             let offered = offered.map(|it| u16::from_be_bytes([it[0], it[1]]));
-            assert_eq!(offered.collect::<Vec<_>>(), expected, "{}", server.name);
+            assert_eq!(offered.collect::<Vec<_>>(), expected, "{}", server.name());
 
             // a scheme that was not offered is refused with this error
             let flight = [CERTIFICATE, Keys, Claim(0x0904, 70)];
             let result = flight.iter().try_for_each(|part| part.send(&mut client));
-            assert_eq!(outcome(result), UNREQUESTED, "{}", server.name);
+            assert_eq!(outcome(result), UNREQUESTED, "{}", server.name());
         }
     }
 }

@@ -1,25 +1,23 @@
 //! Sessions by ID and by ticket, and the conditions for resuming them.
 
-mod clients;
 mod forgotten;
 
 use std::sync::Arc;
 
-use harness::peers::callbacks::Clock;
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::configs::{PROVIDERS, Provider, Versions};
+use harness::peers::servers::{Server, Settings};
 use harness::providers::tickets::this::Tickets;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
-use harness::wire::Reader;
 use harness::wire::client_hello::{
-    ALPN, ClientHello, EXTENDED_MASTER_SECRET, PSK_KEY_EXCHANGE_MODES, SERVER_NAME, SESSION_TICKET,
-    STATUS_REQUEST, host_name, protocols,
+    ALPN, ClientHello, EXTENDED_MASTER_SECRET, SERVER_NAME, SESSION_TICKET, STATUS_REQUEST,
+    host_name, protocols,
 };
 use rustls::server::NoServerSessionStorage;
-use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ContentType, HandshakeType};
 
-use super::{End, Server, Setup, servers, servers_with};
+use super::all_settings;
+use super::hello::stapling;
 
 /// A ClientHello that requests a session of this kind.
 pub(crate) fn hello(tickets: bool) -> ClientHello {
@@ -46,7 +44,7 @@ pub(crate) fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
 
 /// Makes a session with `server`.
 pub(crate) fn session(server: &Server, hello: &ClientHello) -> Session {
-    let mut client = server.connect(hello, None).unwrap();
+    let mut client = server.connect_tls12(hello, None).unwrap();
     assert!(!client.is_resumed());
     client.finish().unwrap();
     client.session()
@@ -54,35 +52,35 @@ pub(crate) fn session(server: &Server, hello: &ClientHello) -> Session {
 
 /// Offers `session` and completes the handshake. True if the session was resumed.
 fn resumes(server: &Server, hello: &ClientHello, session: &Session) -> bool {
-    let mut client = server.connect(hello, Some(session)).unwrap();
+    let mut client = server.connect_tls12(hello, Some(session)).unwrap();
     let resumed = client.is_resumed();
     client.finish().unwrap();
-    assert!(client.server_finished, "{}", server.name);
-    let kind = if resumed {
-        "Some(Resumed)"
-    } else {
-        "Some(Full)"
-    };
+    assert!(client.server_finished, "{}", server.name());
     let negotiated = client.server.negotiated();
-    assert!(negotiated.ends_with(kind), "{negotiated}");
+    assert_eq!(
+        negotiated.ends_with("Some(Resumed)"),
+        resumed,
+        "{negotiated}"
+    );
+    assert_eq!(negotiated.ends_with("Some(Full)"), !resumed, "{negotiated}");
     resumed
 }
 
 /// Runs `test` with all providers, kinds of session, and servers.
-fn for_each_kind(test: impl Fn(Setup, &Server)) {
-    for setup in Setup::all() {
-        for server in servers(setup) {
-            test(setup, &server);
+fn for_each_kind(test: impl Fn(&Settings, &Server)) {
+    for settings in all_settings() {
+        for server in settings.servers() {
+            test(&settings, &server);
         }
     }
 }
 
 /// Runs `test` with each server, a hello that offers a session of it, and this session.
 fn for_each_session(test: impl Fn(&Server, &ClientHello, &Session)) {
-    for_each_kind(|setup, server| {
-        let hello = hello(setup.tickets);
+    for_each_kind(|settings, server| {
+        let hello = hello(settings.sealed);
         let session = session(server, &hello);
-        assert_eq!(session.ticket.is_empty(), !setup.tickets);
+        assert_eq!(session.ticket.is_empty(), !settings.sealed);
         test(server, &offering(&hello, &session), &session);
     });
 }
@@ -98,15 +96,15 @@ fn a_session_is_resumed_any_number_of_times() {
 
 #[test]
 fn a_resumed_session_gives_a_ticket_again() {
-    for_each_kind(|setup, server| {
-        if !setup.tickets {
+    for_each_kind(|settings, server| {
+        if !settings.sealed {
             return;
         }
         let hello = hello(true);
         let mut last = session(server, &hello);
         for _ in 0..3 {
             let offer = offering(&hello, &last);
-            let mut client = server.connect(&offer, Some(&last)).unwrap();
+            let mut client = server.connect_tls12(&offer, Some(&last)).unwrap();
             assert!(client.is_resumed());
             assert_eq!(client.session_id, [8; 32]);
             client.finish().unwrap();
@@ -129,14 +127,14 @@ fn a_session_without_a_request_for_a_ticket() {
         let offer = offering(&hello, &session);
         assert!(resumes(server, &offer, &session));
         let beside = offer.with(SESSION_TICKET, vec![1; 50]);
-        assert!(!resumes(server, &beside, &session), "{}", server.name);
+        assert!(!resumes(server, &beside, &session), "{}", server.name());
     });
 }
 
 #[test]
 fn data_flows_on_a_resumed_session() {
     for_each_session(|server, offer, session| {
-        let mut client = server.connect(offer, Some(session)).unwrap();
+        let mut client = server.connect_tls12(offer, Some(session)).unwrap();
         client.finish().unwrap();
         client
             .send_raw(ContentType::ApplicationData, b"to the server")
@@ -172,11 +170,11 @@ fn another_name_or_suite_gets_a_session_of_its_own() {
 
 #[test]
 fn the_application_protocol_is_negotiated_again() {
-    for_each_kind(|setup, server| {
-        let hello = hello(setup.tickets).and(ALPN, protocols(&[b"h2"]));
+    for_each_kind(|settings, server| {
+        let hello = hello(settings.sealed).and(ALPN, protocols(&[b"h2"]));
         let session = session(server, &hello);
         let offer = offering(&hello, &session).with(ALPN, protocols(&[b"http/1.1"]));
-        let client = server.connect(&offer, Some(&session)).unwrap();
+        let client = server.connect_tls12(&offer, Some(&session)).unwrap();
         assert!(client.is_resumed());
         let protocol = &client.extensions.iter().find(|(typ, _)| *typ == ALPN);
         assert_eq!(protocol.unwrap().1, protocols(&[b"http/1.1"]));
@@ -186,17 +184,18 @@ fn the_application_protocol_is_negotiated_again() {
 /// RFC 7627 §5.3.
 #[test]
 fn the_extended_master_secret_is_kept() {
-    for_each_kind(|setup, server| {
-        let extended = hello(setup.tickets);
+    for_each_kind(|settings, server| {
+        let extended = hello(settings.sealed);
         let plain = extended.clone().without(EXTENDED_MASTER_SECRET);
 
         let of_extended = session(server, &extended);
         let offer = offering(&plain, &of_extended);
-        let refused = server.connect(&offer, Some(&of_extended)).err().unwrap();
-        assert_eq!(
-            refused.error,
-            "PeerMisbehaved(ResumptionAttemptedWithVariedEms)"
-        );
+        let refused = server
+            .connect_tls12(&offer, Some(&of_extended))
+            .err()
+            .unwrap();
+        let error = "PeerMisbehaved(ResumptionAttemptedWithVariedEms)";
+        assert_eq!(refused.error, error);
         assert_eq!(refused.alert, Some(vec![2, 47]));
 
         let of_plain = session(server, &plain);
@@ -207,24 +206,25 @@ fn the_extended_master_secret_is_kept() {
 
 #[test]
 fn a_changed_ticket_or_id_is_no_session() {
-    for setup in Setup::all() {
-        for server in &servers(setup)[..2] {
-            let hello = hello(setup.tickets);
+    for settings in all_settings() {
+        for server in &settings.servers()[..2] {
+            let hello = hello(settings.sealed);
             let session = session(server, &hello);
-            let len = if setup.tickets {
+            let len = if settings.sealed {
                 session.ticket.len()
             } else {
                 32
             };
             for at in 0..len {
                 let mut changed = session.clone();
-                let bytes = match setup.tickets {
-                    true => &mut changed.ticket,
-                    false => &mut changed.id,
+                let bytes = if settings.sealed {
+                    &mut changed.ticket
+                } else {
+                    &mut changed.id
                 };
                 bytes[at] ^= 1 << (at % 8);
                 let offer = offering(&hello, &changed);
-                let client = server.connect(&offer, Some(&changed)).unwrap();
+                let client = server.connect_tls12(&offer, Some(&changed)).unwrap();
                 assert!(!client.is_resumed(), "byte {at}");
             }
         }
@@ -235,16 +235,14 @@ fn a_changed_ticket_or_id_is_no_session() {
 #[test]
 fn a_session_needs_its_secret() {
     for_each_session(|server, offer, session| {
-        let resume = || server.connect(offer, Some(session)).unwrap();
+        let resume = || server.connect_tls12(offer, Some(session)).unwrap();
         let mut client = resume();
         client.change_cipher_spec().unwrap();
         let mut finished = client.finished();
         finished[7] ^= 1;
         let refused = client.send(&finished).unwrap_err();
-        assert_eq!(
-            (&*refused.error, refused.alert),
-            ("DecryptError", Some(vec![2, 51]))
-        );
+        assert_eq!(refused.error, "DecryptError");
+        assert_eq!(refused.alert, Some(vec![2, 51]));
         // no message of a full handshake is allowed here
         let mut client = resume();
         let refused = client.send(&ScriptedClient::certificate(&[])).unwrap_err();
@@ -255,8 +253,7 @@ fn a_session_needs_its_secret() {
 #[test]
 fn without_a_storage_there_is_no_session() {
     for provider in PROVIDERS {
-        let servers = servers_with(
-            Setup::new(provider),
+        let servers = Settings::tls12(provider).servers_with(
             |ours| ours.session_storage = Arc::new(NoServerSessionStorage {}),
             |theirs| {
                 theirs.session_storage =
@@ -276,102 +273,52 @@ fn an_oversized_ticket_is_not_sent() {
     // the message also has a lifetime and a length
     const MOST: usize = 0xffff - 4 - 2;
     for (len, sent) in [(MOST, MOST), (MOST + 1, 0), (0xffff, 0), (0x1_0000, 0)] {
-        let setup = Setup::new(Provider::AwsLc);
-        let (server, _) = this_server(setup, |config| {
-            config.ticketer = Arc::new(Tickets::of_len(len))
-        });
+        let settings = Settings::tls12(Provider::AwsLc);
+        let ticketer = Arc::new(Tickets::of_len(len));
+        let [server, ..] = settings.servers_with(|it| it.ticketer = ticketer.clone(), |_| ());
         assert_eq!(session(&server, &hello(true)).ticket.len(), sent, "{len}");
     }
 }
 
-/// Two servers with the same storage and ticketer, and a clock.
-struct Pair {
-    clock: Arc<Clock>,
-    first: Server,
-    second: Server,
-}
-
-impl Pair {
-    /// The second server starts as a copy of the first, then `changed` is applied to it.
-    fn new(setup: Setup, changed: impl FnOnce(&mut rustls::ServerConfig)) -> Self {
-        let clock = Clock::now();
-        let (first, config) = this_server(setup, |config| config.time_provider = clock.clone());
-        let (second, _) = this_server(setup, |second| {
-            second.time_provider = clock.clone();
-            second.ticketer = config.ticketer.clone();
-            second.session_storage = config.session_storage.clone();
-            changed(second);
-        });
-        Self {
-            clock,
-            first,
-            second,
-        }
-    }
-}
-
-fn now() -> u64 {
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed();
-    now.unwrap().as_secs()
-}
-
-/// This crate's server with a changed configuration, and that configuration.
-fn this_server(
-    setup: Setup,
-    change: impl FnOnce(&mut rustls::ServerConfig),
-) -> (Server, Arc<rustls::ServerConfig>) {
-    let mut config = setup.config();
-    change(&mut config);
-    let config = Arc::new(config);
-    let server = Server {
-        name: "this",
-        provider: setup.provider.this(),
-        end: End::Buffered(config.clone()),
-    };
-    (server, config)
+/// A server of this crate, and another one that shares its sessions.
+fn pair(settings: &Settings) -> [Server; 2] {
+    let (first, mut second) = (settings.ours(), settings.ours());
+    second.ticketer = first.ticketer.clone();
+    second.session_storage = first.session_storage.clone();
+    [first, second].map(|config| Server::Buffered(config.into()))
 }
 
 #[test]
-fn sessions_are_shared_between_servers_with_equal_demands() {
-    for setup in Setup::all() {
-        let hello = hello(setup.tickets);
-        let pair = Pair::new(setup, |_| ());
-        let session = session(&pair.first, &hello);
-        assert!(resumes(&pair.second, &offering(&hello, &session), &session));
-    }
-}
-
-#[test]
-fn sessions_end_with_their_lifetime() {
-    for setup in Setup::all() {
-        let hello = hello(setup.tickets);
-        let pair = Pair::new(setup, |_| ());
-        let session = session(&pair.first, &hello);
+fn sessions_are_shared_and_end_with_their_lifetime() {
+    for settings in all_settings() {
+        let (hello, [first, second]) = (hello(settings.sealed), pair(&settings));
+        let start = settings.clock.seconds();
+        let session = session(&first, &hello);
         let offer = offering(&hello, &session);
-        let start = now();
         // the ticketer's lifetime is twelve hours
-        let lifetime = if setup.tickets { 12 } else { 24 } * 60 * 60;
-        for (age, expected) in [(lifetime - 60, true), (lifetime + 60, false)] {
-            pair.clock.set(start + age);
-            assert_eq!(resumes(&pair.second, &offer, &session), expected, "{age}");
+        let lifetime = if settings.sealed { 12 } else { 24 } * 60 * 60;
+        for (age, expected) in [(0, true), (lifetime, true), (lifetime + 60, false)] {
+            settings.clock.set(start + age);
+            assert_eq!(resumes(&second, &offer, &session), expected, "{age}");
             // setting the clock back does not make sessions younger
-            pair.clock.set(start - age);
-            assert_eq!(resumes(&pair.second, &offer, &session), expected, "-{age}");
+            settings.clock.set(start - age);
+            assert_eq!(resumes(&second, &offer, &session), expected, "-{age}");
         }
         // without a clock, nothing is resumed
-        pair.clock.set(0);
-        assert!(!resumes(&pair.second, &offer, &session));
+        settings.clock.set(0);
+        assert!(!resumes(&second, &offer, &session));
     }
 }
 
 /// Without a clock, a server stores no session, and promises none by an id.
 #[test]
 fn no_session_begins_without_a_clock() {
-    for setup in PROVIDERS.map(Setup::new) {
+    for settings in PROVIDERS.map(Settings::tls12) {
+        let [server, ..] = settings.servers();
         // the clock fails at zero
-        for (clock, len) in [(Clock::now(), 32), (Clock::at(0), 0)] {
-            let (server, _) = this_server(setup, |config| config.time_provider = clock);
-            let mut client = server.connect(&hello(false), None).unwrap();
+        for (now, len) in [(settings.clock.seconds(), 32), (0, 0)] {
+            settings.clock.set(now);
+            let mut client = server.connect_tls12(&hello(false), None).unwrap();
             assert_eq!(client.session_id.len(), len);
             client.finish().unwrap();
         }
@@ -382,13 +329,11 @@ fn no_session_begins_without_a_clock() {
 #[test]
 fn a_ticket_without_a_lifetime_is_good_for_a_week() {
     const WEEK: u64 = 7 * 24 * 60 * 60;
-    for provider in PROVIDERS {
-        let clock = Clock::now();
-        let (server, _) = this_server(Setup::new(provider), |config| {
-            config.time_provider = clock.clone();
-            let copy = |bytes: &[u8]| Some(bytes.to_vec());
-            config.ticketer = Arc::new(Tickets::new(0, copy, copy));
-        });
+    for settings in PROVIDERS.map(Settings::tls12) {
+        let copy = |bytes: &[u8]| Some(bytes.to_vec());
+        let ticketer = Arc::new(Tickets::new(0, copy, copy));
+        let [server, ..] = settings.servers_with(|it| it.ticketer = ticketer.clone(), |_| ());
+        let clock = &settings.clock;
         let hello = hello(true);
         let start = clock.seconds();
         let session = session(&server, &hello);
@@ -403,20 +348,17 @@ fn a_ticket_without_a_lifetime_is_good_for_a_week() {
 #[test]
 fn renewed_tickets_do_not_prolong_a_session_for_ever() {
     for provider in PROVIDERS {
-        let setup = Setup {
-            tickets: true,
-            ..Setup::new(provider)
-        };
+        let settings = Settings::tls12(provider).edit(|it| it.sealed = true);
         let hello = hello(true);
-        let pair = Pair::new(setup, |_| ());
+        let [first, second] = pair(&settings);
         // the clock stands still, so the session is of this second
-        let start = pair.clock.seconds();
-        let mut session = session(&pair.first, &hello);
+        let start = settings.clock.seconds();
+        let mut session = session(&first, &hello);
         let mut ended = None;
         for hours in (6..300).step_by(6) {
-            pair.clock.set(start + hours * 3600);
+            settings.clock.set(start + hours * 3600);
             let offer = offering(&hello, &session);
-            let mut client = pair.second.connect(&offer, Some(&session)).unwrap();
+            let mut client = second.connect_tls12(&offer, Some(&session)).unwrap();
             if !client.is_resumed() {
                 ended = Some(hours);
                 break;
@@ -438,27 +380,20 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
 /// (§8).
 #[test]
 fn a_resumed_session_acknowledges_neither_name_nor_status() {
-    for setup in Setup::all() {
-        let identity = &KeyType::EcdsaP256.identities().server;
-        let (server, _) = this_server(setup, |config| {
-            let provider = config.crypto_provider().clone();
-            let key = CertifiedKey::from_der(identity.chain.clone(), identity.key(), &provider);
-            let mut key = key.unwrap();
-            key.ocsp = Some(b"response".to_vec());
-            config.cert_resolver = Arc::new(SingleCertAndKey::from(key));
-        });
-        let hello = hello(setup.tickets).and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
+    for settings in all_settings() {
+        let [server, ..] = stapling(&settings, b"response");
+        let hello = hello(settings.sealed).and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
         let acknowledged = |client: &ScriptedClient| {
             let types = client.extensions.iter().map(|(typ, _)| *typ);
             let acknowledged = types.filter(|typ| [SERVER_NAME, STATUS_REQUEST].contains(typ));
             acknowledged.count()
         };
-        let mut client = server.connect(&hello, None).unwrap();
+        let mut client = server.connect_tls12(&hello, None).unwrap();
         assert_eq!(acknowledged(&client), 2);
         client.finish().unwrap();
         let session = client.session();
         let offer = offering(&hello, &session);
-        let client = server.connect(&offer, Some(&session)).unwrap();
+        let client = server.connect_tls12(&offer, Some(&session)).unwrap();
         assert!(client.is_resumed());
         assert_eq!(acknowledged(&client), 0);
     }
@@ -467,26 +402,16 @@ fn a_resumed_session_acknowledges_neither_name_nor_status() {
 /// The identifiers of one version's sessions mean nothing in the other.
 #[test]
 fn sessions_of_tls13_do_not_resume_in_tls12() {
-    for setup in Setup::all() {
+    for settings in all_settings() {
         let versions = Versions::Both;
-        let (server, _) = this_server(Setup { versions, ..setup }, |_| ());
-        let mut tls13 = harness::scripted::ScriptedClient::new(
-            server.connection(),
-            &server.provider,
-            ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, vec![1, 1]),
-        );
-        tls13.finish().unwrap();
-        tls13.receive_output();
-        let mut messages = tls13.flight.iter();
-        let new = messages.find(|message| message[0] == HandshakeType::NewSessionTicket.into());
-        let mut new = Reader(&new.unwrap()[4 + 4 + 4..]);
-        let _nonce = new.vector(1);
-        let ticket = new.vector(2).to_vec();
+        let settings = settings.edit(|it| it.versions = versions);
+        let [server, ..] = settings.servers();
+        let ticket = server.tickets(&settings).remove(0).ticket;
         for id in [ticket.get(..32).unwrap().to_vec(), vec![]] {
             let offer = ClientHello::tls12()
                 .edit(|hello| hello.session_id = id)
                 .with(SESSION_TICKET, ticket.clone());
-            let client = server.connect(&offer, None).unwrap();
+            let client = server.connect_tls12(&offer, None).unwrap();
             assert!(!client.is_resumed());
         }
     }

@@ -1,11 +1,12 @@
 //! The client's messages with a bit changed in every byte.
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider};
+use harness::peers::servers::{Server, Settings};
 use harness::scripted::Refused;
 use harness::wire::client_hello::ClientHello;
 use rustls::ContentType;
 
-use super::{Server, Setup, send_flight, servers};
+use super::send_flight;
 
 const CLIENT_KEY_EXCHANGE: usize = 1;
 const CERTIFICATE_VERIFY: usize = 2;
@@ -13,7 +14,7 @@ const FINISHED: usize = 3;
 
 /// The outcome of the flight with this bit of this message changed, and whether the byte exists.
 fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), Refused>, bool) {
-    let mut client = server.connect(&ClientHello::tls12(), None).unwrap();
+    let mut client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
     let mut changed = false;
     let mut change = |index, bytes: &mut Vec<u8>| {
         if let Some(byte) = bytes.get_mut(at).filter(|_| index == message) {
@@ -33,14 +34,15 @@ fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), R
     (result, changed)
 }
 
+/// Servers that require a certificate.
+fn demanding(provider: Provider) -> [Server; 3] {
+    let settings = Settings::tls12(provider).edit(|it| it.auth = ClientAuth::Required);
+    settings.servers()
+}
+
 #[test]
 fn every_byte_of_the_clients_messages_counts() {
-    for provider in PROVIDERS {
-        let setup = Setup {
-            auth: ClientAuth::Required,
-            ..Setup::new(provider)
-        };
-        let servers = servers(setup);
+    for servers in PROVIDERS.map(demanding) {
         for (message, least) in [
             (CLIENT_KEY_EXCHANGE, 4 + 33),
             (CERTIFICATE_VERIFY, 4 + 4 + 60),
@@ -71,12 +73,7 @@ fn every_byte_of_the_clients_messages_counts() {
 /// Changes bytes of values, not of lengths: error and alert equal upstream's.
 #[test]
 fn changed_values_are_refused_as_upstream_refuses_them() {
-    for provider in PROVIDERS {
-        let setup = Setup {
-            auth: ClientAuth::Required,
-            ..Setup::new(provider)
-        };
-        let servers = servers(setup);
+    for servers in PROVIDERS.map(demanding) {
         for (message, at, error, alert) in [
             // the keys differ
             (CLIENT_KEY_EXCHANGE, 20, "DecryptError", 20),
@@ -95,7 +92,7 @@ fn changed_values_are_refused_as_upstream_refuses_them() {
                     error: error.into(),
                     alert: Some(vec![2, alert]),
                 };
-                assert_eq!(result, Err(expected), "{}", server.name);
+                assert_eq!(result, Err(expected), "{}", server.name());
             }
         }
     }

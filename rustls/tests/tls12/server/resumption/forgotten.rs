@@ -1,25 +1,22 @@
 //! Failures that end a session. Only clients that have proved to own it can cause them.
 
 use harness::peers::configs::{PROVIDERS, Versions, product};
+use harness::peers::servers::Settings;
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::wire::client_hello::{ClientHello, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES};
-use harness::wire::{u8_vec, u16_vec};
+use harness::wire::{message, u8_vec, u16_vec};
 use rustls::ContentType;
 
-use super::{Pair, hello, offering, resumes, session, this_server};
-use crate::tls12::server::Setup;
+use super::{hello, offering, resumes, session};
 
 /// Session IDs are visible on the wire. An observer must not be able to remove a session by its ID,
 /// in either version.
 #[test]
 fn an_observer_of_ids_cannot_remove_sessions() {
     for provider in PROVIDERS {
-        let setup = Setup {
-            versions: Versions::Both,
-            ..Setup::new(provider)
-        };
-        let (server, _) = this_server(setup, |_| ());
+        let settings = Settings::tls12(provider).edit(|it| it.versions = Versions::Both);
+        let [server, ..] = settings.servers();
         let hello = ClientHello::tls12();
         let session = session(&server, &hello);
         for identity in [session.id.clone(), [&[3, 3], &session.id[..]].concat()] {
@@ -28,11 +25,11 @@ fn an_observer_of_ids_cannot_remove_sessions() {
             let tls13 = ClientHello::new()
                 .and(PSK_KEY_EXCHANGE_MODES, vec![1, 1])
                 .and(PRE_SHARED_KEY, offered);
-            server.connection().receive(&tls13.record()).unwrap();
+            server.accept().receive(&tls13.record()).unwrap();
         }
         let offer = offering(&hello, &session);
         // nor by a handshake that fails
-        let mut client = server.connect(&offer, Some(&session)).unwrap();
+        let mut client = server.connect_tls12(&offer, Some(&session)).unwrap();
         client.change_cipher_spec().unwrap();
         client
             .send_raw(ContentType::Handshake, &[20, 0, 0, 12, 0])
@@ -68,14 +65,14 @@ fn a_session_ends_with_a_connection_that_fails() {
         }),
     ];
     for provider in PROVIDERS {
-        let (server, _) = this_server(Setup::new(provider), |_| ());
+        let [server, ..] = Settings::tls12(provider).servers();
         let hello = ClientHello::tls12();
         for ((what, fails), is_resumed) in product(FAILING, [false, true]) {
             let mut session = session(&server, &hello);
             let offer = offering(&hello, &session);
             let mut client = match is_resumed {
-                true => server.connect(&offer, Some(&session)).unwrap(),
-                false => server.connect(&hello, None).unwrap(),
+                true => server.connect_tls12(&offer, Some(&session)).unwrap(),
+                false => server.connect_tls12(&hello, None).unwrap(),
             };
             assert_eq!(client.is_resumed(), is_resumed);
             client.finish().unwrap();
@@ -94,13 +91,10 @@ fn a_session_ends_with_a_connection_that_fails() {
             |client: &mut ScriptedClient| client.send_raw(ContentType::Handshake, &[20, 0, 0, 0]),
             |client: &mut ScriptedClient| {
                 client.change_cipher_spec()?;
-                client.send_raw(
-                    ContentType::Handshake,
-                    &[&[20, 0, 0, 12][..], &[7; 12]].concat(),
-                )
+                client.send_raw(ContentType::Handshake, &message(20, &[7; 12]))
             },
         ] {
-            let mut client = server.connect(&offer, Some(&session)).unwrap();
+            let mut client = server.connect_tls12(&offer, Some(&session)).unwrap();
             fails(&mut client).unwrap_err();
             assert!(resumes(&server, &offer, &session));
         }
@@ -111,24 +105,21 @@ fn a_session_ends_with_a_connection_that_fails() {
 #[test]
 fn a_failure_removes_no_session_of_others() {
     for provider in PROVIDERS {
-        let setup = Setup {
-            tickets: true,
-            ..Setup::new(provider)
-        };
-        let pair = Pair::new(setup, |_| ());
-        let victim = session(&pair.first, &ClientHello::tls12());
+        let settings = Settings::tls12(provider).edit(|it| it.sealed = true);
+        let [server, ..] = settings.servers();
+        let victim = session(&server, &ClientHello::tls12());
         let of_victim = offering(&ClientHello::tls12(), &victim);
         assert!(victim.ticket.is_empty() && !victim.id.is_empty());
 
         let hello = hello(true);
-        let session = session(&pair.first, &hello);
+        let session = session(&server, &hello);
         let offer = offering(&hello, &session).edit(|hello| hello.session_id = victim.id.clone());
-        let mut client = pair.first.connect(&offer, Some(&session)).unwrap();
+        let mut client = server.connect_tls12(&offer, Some(&session)).unwrap();
         assert!(client.is_resumed());
         client.finish().unwrap();
         client
             .send_raw(ContentType::ChangeCipherSpec, &[1])
             .unwrap_err();
-        assert!(resumes(&pair.first, &of_victim, &victim));
+        assert!(resumes(&server, &of_victim, &victim));
     }
 }
