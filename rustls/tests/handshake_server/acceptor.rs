@@ -227,7 +227,7 @@ fn same_outcome(setup: &Setup, pieces: &[&[u8]], what: &str) -> Result<(), Strin
     straight
 }
 
-/// Whichever bit of the hello is changed.
+/// Changes one bit of the hello at a time.
 #[test]
 fn changed_hellos_have_the_same_outcome() {
     let setup = Setup::new(PROVIDERS[0]);

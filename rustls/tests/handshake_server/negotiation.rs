@@ -174,17 +174,6 @@ fn groups_for_tls12_are_skipped() {
 }
 
 #[test]
-fn an_empty_chain_counts_as_none() {
-    // RFC 9846 §4.5.1: the server's certificate_list must not be empty
-    let setup = Setup::new(PROVIDERS[0]);
-    let mut config = setup.our_config();
-    let key = setup.identity.signing_key();
-    config.cert_resolver = Arc::new(SingleCertAndKey::from(CertifiedKey::new(vec![], key)));
-    let answer = answer(&mut ours_with(config), &[ClientHello::new().record()]);
-    assert_eq!(answer, no_certificate());
-}
-
-#[test]
 fn rsa_keys_sign_with_pss_only() {
     // RFC 9846 §4.3.3
     let mut setup = Setup::new(PROVIDERS[0]);
@@ -236,17 +225,24 @@ fn extensions_answer_only_requests() {
 }
 
 #[test]
-fn an_empty_status_counts_as_none() {
-    // RFC 6066 §8: an OCSPResponse has at least one byte
+fn an_empty_chain_or_status_counts_as_none() {
     let setup = Setup::new(PROVIDERS[0]);
-    let mut config = setup.our_config();
-    let mut key = CertifiedKey::new(setup.identity.chain(), setup.identity.signing_key());
-    key.ocsp = Some(vec![]);
-    config.cert_resolver = Arc::new(SingleCertAndKey::from(key));
+    let server = |chain, ocsp| {
+        let mut config = setup.our_config();
+        let mut key = CertifiedKey::new(chain, setup.identity.signing_key());
+        key.ocsp = ocsp;
+        config.cert_resolver = Arc::new(SingleCertAndKey::from(key));
+        ours_with(config)
+    };
+    // RFC 9846 §4.5.1: the server's certificate_list must not be empty
     let hello = ClientHello::new().and(STATUS_REQUEST, vec![1, 0, 0, 0, 0]);
-    let client = ScriptedClient::new(Box::new(ours_with(config)), &setup.provider.this(), hello);
-    let cert = &setup.identity.cert;
-    let entry = [vector(3, cert), u16_vec(&[])].concat();
+    let answer = answer(&mut server(vec![], None), &[hello.record()]);
+    assert_eq!(answer, no_certificate());
+
+    // RFC 6066 §8: an OCSPResponse has at least one byte
+    let server = Box::new(server(setup.identity.chain(), Some(vec![])));
+    let client = ScriptedClient::new(server, &setup.provider.this(), hello);
+    let entry = [vector(3, &setup.identity.cert), u16_vec(&[])].concat();
     let content = [u8_vec(&[]), vector(3, &entry)].concat();
     assert_eq!(client.flight[1], message(11, &content));
 }

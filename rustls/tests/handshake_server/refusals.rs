@@ -2,8 +2,8 @@
 
 use harness::peers::configs::{ClientAuth, PROVIDERS, Versions, product3};
 use harness::peers::deviations;
-use harness::peers::servers::Settings;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::peers::servers::Settings;
 use harness::wire::client_hello::*;
 use harness::wire::old_clients::old_clients;
 use harness::wire::*;

@@ -1,5 +1,5 @@
-//! Resumption of TLS 1.3 sessions (RFC 9846 §2.2) by this crate's client and server, and of those of
-//! TLS 1.2 where both are alike.
+//! Resumption of TLS 1.3 sessions (RFC 9846 §2.2) by this crate's client and server, and of TLS 1.2
+//! sessions where both are alike.
 
 mod client;
 mod server;

@@ -30,7 +30,7 @@ fn configs(role: Role, provider: Provider, crypto: CryptoProvider) -> (Config, u
 }
 
 /// Runs `test` with connections after the handshake, in each role, and their upstream peers. The
-/// second connections of the same configurations are resumed.
+/// second connections of the same configurations are resumed. It prints the case.
 fn for_each_pair(
     crypto: impl Fn(Provider) -> CryptoProvider,
     mut test: impl FnMut(ThisBuffered, UpstreamBuffered),
@@ -42,6 +42,7 @@ fn for_each_pair(
             role.handshake(&mut ours, &mut theirs);
             let negotiated = ours.negotiated();
             assert!(negotiated.ends_with(kind), "{role:?}: {negotiated}");
+            println!("{provider:?} {role:?} {kind}");
             test(ours, theirs);
         }
     }
@@ -229,8 +230,8 @@ fn data_written_early_waits_for_the_handshake() {
         let ends: (&mut dyn Endpoint, &mut dyn Endpoint) = (&mut ours, &mut theirs);
         let (client, server) = role.client_and_server(ends.0, ends.1);
         exchange(client, server).unwrap();
-        assert!(theirs.read_all() == data);
-        assert!(theirs.peer_has_closed());
+        assert!(theirs.read_all() == data, "{provider:?} {role:?}");
+        assert!(theirs.peer_has_closed(), "{provider:?} {role:?}");
     }
 }
 
@@ -257,7 +258,7 @@ fn both_ends_log_the_master_secret() {
             assert!(negotiated.ends_with(kind), "{negotiated}");
 
             let lines = here.take();
-            assert_eq!(lines, there.take());
+            assert_eq!(lines, there.take(), "{provider:?} {role:?} {kind}");
             let [(label, random, secret)] = &lines[..] else {
                 panic!("{} lines", lines.len());
             };

@@ -272,7 +272,8 @@ fn public_values_that_reveal_the_secret_are_refused() {
             let (mut client, mut server) = ends;
             let error = exchange(&mut *client, &mut *server).unwrap_err();
             let is_invalid = error == format!("{who}: PeerMisbehaved(InvalidKeyShare)");
-            assert_eq!(is_invalid, is_refused, "{public:?}: {error}");
+            let what = format!("{provider:?} {implementation:?} {public:?}");
+            assert_eq!(is_invalid, is_refused, "{what}: {error}");
         };
         for versions in [Versions::Tls12, Versions::Tls13] {
             let (ours, says) = with(versions);

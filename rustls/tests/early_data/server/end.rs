@@ -3,6 +3,7 @@
 use harness::peers::configs::PROVIDERS;
 use harness::peers::servers::{Server, servers};
 use harness::scripted::{Refused, ScriptedClient};
+use harness::table;
 use harness::wire::{message, record};
 use rustls::ContentType;
 
@@ -24,39 +25,33 @@ type Actions = dyn Fn(&mut ScriptedClient) -> Result<(), Refused>;
 fn messages_out_of_order_are_refused() {
     let unexpected = "InappropriateHandshakeMessage";
     let interleaved = "PeerMisbehaved(MessageInterleavedWithHandshakeMessage)";
-    let cases: [(&str, &str, &Actions); 8] = [
-        ("Finished instead", unexpected, &|it| {
+    let cases: [(&str, &str, &Actions); 8] = table! {
+        "Finished instead": unexpected, &|it| {
             let finished = it.finished();
             it.send(&finished)
-        }),
-        ("with content", "InvalidMessage(TrailingData", &|it| {
-            it.send(&message(END_OF_EARLY_DATA, b"x"))
-        }),
-        ("followed by another", TWO_MESSAGES, &|it| {
-            it.send(&end().repeat(2))
-        }),
-        (
-            "followed by the beginning of another",
-            TWO_MESSAGES,
-            &|it| it.send(&[&end()[..], &[20]].concat()),
-        ),
-        ("twice", unexpected, &|it| {
+        };
+        "with content": "InvalidMessage(TrailingData",
+            &|it| it.send(&message(END_OF_EARLY_DATA, b"x"));
+        "followed by another": TWO_MESSAGES, &|it| it.send(&end().repeat(2));
+        "followed by the beginning of another": TWO_MESSAGES,
+            &|it| it.send(&[&end()[..], &[20]].concat());
+        "twice": unexpected, &|it| {
             it.end_early_data()?;
             it.send(&end())
-        }),
-        ("data between its parts", interleaved, &|it| {
+        };
+        "data between its parts": interleaved, &|it| {
             it.send(&end()[..2])?;
             it.send_raw(ContentType::ApplicationData, b"x")
-        }),
-        ("data after it", "InappropriateMessage", &|it| {
+        };
+        "data after it": "InappropriateMessage", &|it| {
             it.end_early_data()?;
             it.send_raw(ContentType::ApplicationData, b"x")
-        }),
-        ("under the wrong key", "DecryptError", &|it| {
+        };
+        "under the wrong key": "DecryptError", &|it| {
             it.start_handshake();
             it.send(&end())
-        }),
-    ];
+        };
+    };
     for (settings, server) in servers(settings) {
         for (what, error, act) in &cases {
             if *error == TWO_MESSAGES && matches!(server, Server::Upstream(_)) {
@@ -82,24 +77,17 @@ fn messages_out_of_order_are_refused() {
     }
 }
 
-/// RFC 9846 §4.6: it must not follow rejected early data.
+/// RFC 9846 §4.6: it must not follow rejected early data. RFC 9846 §4.3.10: a record of accepted
+/// early data that cannot be opened is a bad_record_mac.
 #[test]
-fn the_message_is_refused_after_rejected_early_data() {
+fn the_message_and_forged_records_are_refused() {
     for (settings, server) in servers(settings) {
         let mut client = rejected(&settings, &server);
         client.start_handshake();
         let error = client.send(&end()).unwrap_err().error;
-        assert!(
-            error.starts_with("InappropriateHandshakeMessage"),
-            "{error}"
-        );
-    }
-}
+        let unexpected = "InappropriateHandshakeMessage";
+        assert!(error.starts_with(unexpected), "{error}");
 
-/// RFC 9846 §4.3.10: a record of accepted early data that cannot be opened is a bad_record_mac.
-#[test]
-fn a_forged_record_is_refused() {
-    for (settings, server) in servers(settings) {
         let mut client = accepted(&settings, &server);
         let refused = client.server.receive(&record(0x17, &[7; 40]));
         assert_eq!(refused, Err("DecryptError".into()));

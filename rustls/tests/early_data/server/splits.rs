@@ -59,6 +59,26 @@ impl Read {
             "data before the handshake is complete"
         );
     }
+
+    fn check(&self, what: &str) {
+        assert_eq!(self.early, EARLY.concat(), "{what}");
+        assert_eq!(self.later, LATER.concat(), "{what}");
+    }
+}
+
+/// Delivers the pieces, and reads after each or not.
+fn deliver<'a>(
+    server: &mut dyn Endpoint,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    read: &mut Read,
+    reads_at_once: bool,
+) {
+    for piece in pieces {
+        server.receive(piece).unwrap();
+        if reads_at_once {
+            read.all(server);
+        }
+    }
 }
 
 #[test]
@@ -66,28 +86,16 @@ fn nothing_is_lost_mixed_or_repeated() {
     for settings in PROVIDERS.map(settings) {
         let [buffered, unbuffered, _] = settings.servers();
         for (config, reads_at_once) in product([buffered, unbuffered], [true, false]) {
-            let lens = (1..40).chain([50, 60, 77, 100, 150, 200, 300, 1000]);
-            for len in lens {
+            for len in (1..40).chain([50, 60, 77, 100, 150, 200, 300, 1000]) {
                 let mut recorded = Recorded::new(&settings, &config);
-                let mut server = config.accept();
-                let mut read = Read::default();
-                for piece in recorded.first_flight.chunks(len) {
-                    server.receive(piece).unwrap();
-                    if reads_at_once {
-                        read.all(&mut *server);
-                    }
-                }
-                let answer = server.take_output();
-                for piece in recorded.second_flight(&answer).chunks(len) {
-                    server.receive(piece).unwrap();
-                    if reads_at_once {
-                        read.all(&mut *server);
-                    }
-                }
+                let (mut server, mut read) = (config.accept(), Read::default());
+                let first = recorded.first_flight.chunks(len);
+                deliver(&mut *server, first, &mut read, reads_at_once);
+                let second = recorded.second_flight(&server.take_output());
+                deliver(&mut *server, second.chunks(len), &mut read, reads_at_once);
                 assert!(!server.is_handshaking());
                 read.all(&mut *server);
-                assert_eq!(read.early, EARLY.concat(), "in pieces of {len}");
-                assert_eq!(read.later, LATER.concat(), "in pieces of {len}");
+                read.check(&format!("in pieces of {len}"));
             }
         }
     }
@@ -99,27 +107,18 @@ fn every_cut_of_the_second_flight() {
     let settings = settings(PROVIDERS[0]);
     let [buffered, unbuffered, _] = settings.servers();
     for config in [buffered, unbuffered] {
-        let mut cut = 0;
-        loop {
+        for cut in 0.. {
             let mut recorded = Recorded::new(&settings, &config);
-            let mut server = config.accept();
+            let (mut server, mut read) = (config.accept(), Read::default());
             server.receive(&recorded.first_flight).unwrap();
-            let answer = server.take_output();
-            let flight = recorded.second_flight(&answer);
+            let flight = recorded.second_flight(&server.take_output());
             if cut == flight.len() {
                 break;
             }
             let (first, second) = flight.split_at(cut);
-            let mut read = Read::default();
-            server.receive(first).unwrap();
-            if cut % 2 == 0 {
-                read.all(&mut *server);
-            }
-            server.receive(second).unwrap();
-            read.all(&mut *server);
-            assert_eq!(read.early, EARLY.concat(), "cut at {cut}");
-            assert_eq!(read.later, LATER.concat(), "cut at {cut}");
-            cut += 1;
+            deliver(&mut *server, [first], &mut read, cut % 2 == 0);
+            deliver(&mut *server, [second], &mut read, true);
+            read.check(&format!("cut at {cut}"));
         }
     }
 }

@@ -64,11 +64,13 @@ fn verifying(
     Arc::new(config)
 }
 
+/// Runs `test` with all settings and APIs. It prints them, because most messages do not.
 fn all(test: impl Fn(&Settings, bool)) {
     let versions = [Versions::Tls12, Versions::Tls13];
     for mut settings in Settings::all() {
         for (versions, unbuffered) in product(versions, [false, true]) {
             settings.versions = versions;
+            println!("{settings:?}, unbuffered: {unbuffered}");
             test(&settings, unbuffered);
         }
     }

@@ -7,58 +7,45 @@ use harness::peers::endpoints::ThisBuffered;
 use harness::providers::ffdhe;
 use harness::scripted::tls12::server::{Script, Step};
 use harness::scripted::{Identity, bytes};
-use harness::table;
 use harness::wire::client_hello::STATUS_REQUEST;
 use harness::wire::{message, u16_vec};
+use harness::{table, verifiers};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{CipherSuite, HandshakeType, NamedGroup, SignatureScheme};
 
 use super::{Client, changing, clients_with, end, forgetful, localhost, our_end, script};
 
-macro_rules! accepting {
-    ($module:ident, $tls:ident) => {
-        mod $module {
-            use harness::verifiers::$module::Verifier;
-            use $tls::SignatureScheme;
-
-            use super::*;
-
-            /// A verifier that accepts anything and records the OCSP responses.
-            pub(super) fn accepting(responses: &Responses) -> Arc<Verifier> {
-                let responses = responses.clone();
-                let schemes = [
-                    SignatureScheme::ECDSA_NISTP256_SHA256,
-                    SignatureScheme::RSA_PSS_SHA256,
-                ];
-                let verifier = Verifier::accepting(Versions::Tls12, &schemes);
-                Arc::new(verifier.with_certificates(move |it| {
-                    responses.lock().unwrap().push(it.ocsp_response.to_vec());
-                    Ok(())
-                }))
-            }
-        }
-    };
-}
-
-accepting!(this, rustls);
-accepting!(upstream, rustls_upstream);
-
 type Responses = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// A verifier that accepts anything and records the OCSP responses.
+macro_rules! accepting {
+    ($module:ident, $tls:ident, $responses:expr) => {{
+        let responses = Responses::clone($responses);
+        let schemes = [
+            $tls::SignatureScheme::ECDSA_NISTP256_SHA256,
+            $tls::SignatureScheme::RSA_PSS_SHA256,
+        ];
+        let verifier = verifiers::$module::Verifier::accepting(Versions::Tls12, &schemes);
+        Arc::new(verifier.with_certificates(move |it| {
+            responses.lock().unwrap().push(it.ocsp_response.to_vec());
+            Ok(())
+        }))
+    }};
+}
 
 /// Clients with such verifiers.
 fn accepting(provider: Provider, responses: &Responses) -> [Client; 3] {
-    macro_rules! accept {
-        ($module:ident, $config:ident) => {
-            $config
-                .dangerous()
-                .set_certificate_verifier($module::accepting(responses))
-        };
-    }
     clients_with(
         provider,
         Versions::Tls12,
-        |config| accept!(this, config),
-        |config| accept!(upstream, config),
+        |config| {
+            let verifier = accepting!(this, rustls, responses);
+            config.dangerous().set_certificate_verifier(verifier);
+        },
+        |config| {
+            let verifier = accepting!(upstream, rustls_upstream, responses);
+            config.dangerous().set_certificate_verifier(verifier);
+        },
     )
 }
 
@@ -123,7 +110,7 @@ fn finite_field_parameters() {
         .with_protocol_versions(&[&rustls::version::TLS12])
         .unwrap()
         .dangerous()
-        .with_custom_certificate_verifier(this::accepting(&Responses::default()))
+        .with_custom_certificate_verifier(accepting!(this, rustls, &Responses::default()))
         .with_no_client_auth();
     config.enable_sni = false;
     let config = Arc::new(config);

@@ -151,7 +151,7 @@ fn only_resumable_sessions_are_offered() {
             config.resumption = Resumption::default().tls12_resumption(mode);
         }) {
             client.first(&kind.script());
-            assert_eq!(client.offers(), offer, "{mode:?} {kind:?}");
+            assert_eq!(client.offers(), offer, "{} {mode:?} {kind:?}", client.name);
         }
     }
     // a configuration that accepts tickets stores both; another one gives up tickets later
@@ -165,7 +165,7 @@ fn only_resumable_sessions_are_offered() {
             let later = client.changed(|config| {
                 config.resumption = config.resumption.clone().tls12_resumption(mode);
             });
-            assert_eq!(later.offers(), offer, "{mode:?} later");
+            assert_eq!(later.offers(), offer, "{} {mode:?} later", client.name);
         }
     }
 }
@@ -186,8 +186,8 @@ fn sessions_do_not_cross_configurations() {
             config.client_auth_cert_resolver = fresh().client_auth_cert_resolver;
         });
         for (name, other) in [("verifier", other_verifier), ("resolver", other_resolver)] {
-            assert_eq!(other.offers(), NOTHING, "{name}");
-            assert_eq!(client.offers(), (true, false), "{name}");
+            assert_eq!(other.offers(), NOTHING, "{} {name}", client.name);
+            assert_eq!(client.offers(), (true, false), "{} {name}", client.name);
         }
         let mut other_name = client.end.connect_to("other".try_into().unwrap());
         let hello = plain_messages(&other_name.take_output());
@@ -250,7 +250,7 @@ fn the_extended_master_secret_does_not_vary() {
             for client in ours(provider, Versions::Tls12) {
                 let session = client.first(&change(kind.script(), extended));
                 let end = client.end(&change(kind.resuming(&session), then_extended));
-                let what = format!("{kind:?} {extended} {then_extended}");
+                let what = format!("{} {kind:?} {extended} {then_extended}", client.name);
                 if extended == then_extended {
                     assert_eq!(end.error, None, "{what}");
                 } else {
@@ -263,7 +263,7 @@ fn the_extended_master_secret_does_not_vary() {
         for client in ours(provider, Versions::Tls12) {
             client.first(&without(kind.script()));
             let demanding = client.changed(|config| config.require_ems = true);
-            assert_eq!(demanding.offers(), NOTHING, "{kind:?}");
+            assert_eq!(demanding.offers(), NOTHING, "{} {kind:?}", client.name);
         }
     }
 }
@@ -322,13 +322,13 @@ fn a_session_ends_with_a_connection_that_fails() {
             fails(kind.script(), kind.script().steps.len());
             for at in 0..=4 {
                 let session = client.first(&kind.script());
-                assert_ne!(client.offers(), NOTHING);
+                assert_ne!(client.offers(), NOTHING, "{}", client.name);
                 fails(kind.resuming(&session), at);
             }
             let session = client.first(&kind.script());
             let end = client.end(&with(kind.resuming(&session), 4, [1, 0]));
             assert_eq!(end.error, None);
-            assert_ne!(client.offers(), NOTHING, "{kind:?}");
+            assert_ne!(client.offers(), NOTHING, "{} {kind:?}", client.name);
         }
     }
 }
@@ -375,7 +375,7 @@ fn new_tickets_do_not_prolong_a_session_for_ever() {
             for hours in (20..=180).step_by(20) {
                 clock.advance(20 * HOUR as i64);
                 if hours > 7 * 24 {
-                    assert_eq!(client.offers(), NOTHING);
+                    assert_eq!(client.offers(), NOTHING, "{}", client.name);
                     break;
                 }
                 let outcome = client.run(&renewing(&session, of_a_day));
@@ -404,7 +404,7 @@ fn an_empty_ticket_or_one_that_does_not_fit_is_left_out() {
         ] {
             for client in ours(Provider::AwsLc, versions) {
                 client.first(&kind.script().edit(|script| script.ticket = vec![7; len]));
-                assert_eq!(client.offers(), offer, "{kind:?} {len}");
+                assert_eq!(client.offers(), offer, "{} {kind:?} {len}", client.name);
             }
         }
     }

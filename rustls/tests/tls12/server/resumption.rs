@@ -66,10 +66,11 @@ fn resumes(server: &Server, hello: &ClientHello, session: &Session) -> bool {
     resumed
 }
 
-/// Runs `test` with all providers, kinds of session, and servers.
+/// Runs `test` with all providers, kinds of session, and servers, and prints them.
 fn for_each_kind(test: impl Fn(&Settings, &Server)) {
     for settings in all_settings() {
         for server in settings.servers() {
+            println!("{} with {settings:?}", server.name());
             test(&settings, &server);
         }
     }
