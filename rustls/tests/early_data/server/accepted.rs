@@ -60,7 +60,8 @@ fn acceptance_has_conditions() {
     const AES: u16 = 0x1301;
     const CHACHA: u16 = 0x1303;
     // the suite, the protocol, the seconds until the offer, and a change to it
-    const CASES: [(&str, u16, &[u8], i64, Change, bool); 12] = table! {
+    type Case = (&'static str, u16, &'static [u8], i64, Change, bool);
+    const CASES: [Case; 12] = table! {
         "unchanged": AES, b"h2", 0, |_| {}, true;
         "another protocol": AES, b"http/1.1", 0, |_| {}, false;
         "no protocol": AES, b"", 0, |_| {}, false;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use harness::peers::callbacks;
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
+use harness::peers::configs::{KeyType, PROVIDERS, Versions, product, product3};
 use harness::peers::servers::{Server, Settings};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
