@@ -8,6 +8,8 @@
 //! writes `ca.pem` (for clients), `server.pem` and `server.key` (for servers) into `/tmp/demo`.
 //! They are for trying things out only: the authority's key is discarded.
 
+mod exit;
+
 use std::error::Error;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -30,22 +32,8 @@ struct Options {
     force: bool,
 }
 
-/// Permissions of a file on Unix.
-#[derive(Clone, Copy)]
-enum Mode {
-    Public = 0o644,
-    OwnerOnly = 0o600,
-}
-
 fn main() -> ExitCode {
-    let options = Options::parse();
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("certificate: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit::code(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
@@ -65,14 +53,22 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&options.folder)
         .map_err(|error| format!("cannot create {}: {error}", options.folder.display()))?;
     let files = [
-        ("ca.pem", authority.pem(), Mode::Public),
-        ("server.pem", server.pem(), Mode::Public),
-        ("server.key", server_key.serialize_pem(), Mode::OwnerOnly),
+        ("ca.pem", authority.pem(), 0o644),
+        ("server.pem", server.pem(), 0o644),
+        ("server.key", server_key.serialize_pem(), 0o600),
     ]
     .map(|(name, pem, mode)| (options.folder.join(name), pem, mode));
     // Check all files before writing the first: files of two runs do not belong together.
     for (path, ..) in &files {
-        make_way(path, options.force)?;
+        match path.symlink_metadata() {
+            Ok(_) if options.force => fs::remove_file(path)
+                .map_err(|error| format!("cannot replace {}: {error}", path.display()))?,
+            Ok(_) => {
+                let path = path.display();
+                return Err(format!("{path} exists; use --force to replace it").into());
+            }
+            Err(_) => {}
+        }
     }
     for (path, pem, mode) in &files {
         write_new(path, pem, *mode)
@@ -81,25 +77,13 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Removes a file. Returns an error if it exists and `force` is false.
-fn make_way(path: &Path, force: bool) -> Result<(), String> {
-    let shown = path.display();
-    match path.symlink_metadata() {
-        Ok(_) if force => {
-            fs::remove_file(path).map_err(|error| format!("cannot replace {shown}: {error}"))
-        }
-        Ok(_) => Err(format!("{shown} exists; use --force to replace it")),
-        Err(_) => Ok(()),
-    }
-}
-
-/// Creates a file. Overwriting one would leave its old permissions in place.
-fn write_new(path: &Path, pem: &str, mode: Mode) -> io::Result<()> {
+/// Creates a file with these permissions on Unix. Overwriting one would leave its old permissions
+/// in place.
+#[cfg_attr(not(unix), allow(unused_variables))]
+fn write_new(path: &Path, pem: &str, mode: u32) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    options.mode(mode as u32);
-    #[cfg(not(unix))]
-    let _ = mode;
+    options.mode(mode);
     options.open(path)?.write_all(pem.as_bytes())
 }

@@ -3,73 +3,44 @@
 //! With the example `server` running:
 //!
 //! ```text
-//! cargo run --example client -- localhost /tmp/demo/ca.pem /README.md
+//! cargo run --example client -- localhost /tmp/demo/ca.pem
 //! ```
 //!
 //! The page goes to standard output, notes about the connection to standard error. The exit status
 //! is 0 only if the server is authentic and the page is complete.
 
+mod exit;
 mod fetch;
+mod http;
 
 use std::error::Error;
-use std::io::{self, BufRead, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use fetch::{Options, Response};
+use fetch::Options;
 use rustls::{ClientConnection, Stream};
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("client: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit::code(run(&Options::parse()).map_err(fetch::explain))
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let mut conn = ClientConnection::new(options.config()?, options.server_name()?)?;
+    let mut conn = ClientConnection::new(options.config()?.into(), options.name()?)?;
     let mut sock = options.connect()?;
-
     while conn.is_handshaking() {
-        conn.complete_io(&mut sock)
-            .map_err(|error| format!("no TLS connection: {}", options.explain(&error)))?;
+        conn.complete_io(&mut sock)?;
     }
-    eprintln!(
-        "client: {:?}, {:?}",
-        conn.protocol_version().ok_or("no version was negotiated")?,
-        conn.negotiated_cipher_suite()
-            .ok_or("no cipher suite was negotiated")?
-            .suite(),
-    );
+    let (version, suite) = (conn.protocol_version(), conn.negotiated_cipher_suite());
+    eprintln!("client: {version:?}, {suite:?}");
 
     let mut tls = Stream::new(&mut conn, &mut sock);
     tls.write_all(&options.request())?;
     tls.flush()?;
-
-    let mut response = Response::new(io::stdout().lock());
-    let closed = loop {
-        if response.is_complete() {
-            break true;
-        }
-        // The chunk is the plaintext of a record in the receive buffer: it is not copied.
-        let chunk = match tls.fill_buf() {
-            Ok([]) => break true,
-            Ok(chunk) => chunk,
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break false,
-            Err(error) => return Err(options.explain(&error).into()),
-        };
-        response.receive(chunk)?;
-        let len = chunk.len();
-        tls.consume(len);
-    };
+    let received = options.receive(&mut tls);
     // RFC 9846 §6.1: send a close_notify before closing. An error does not matter: the server may
     // have closed already, and the page is complete.
     tls.conn.send_close_notify();
     let _ = tls.flush();
-    response.finish(closed)?;
-    Ok(())
+    received
 }

@@ -21,23 +21,23 @@
 //! A server that rejects the configuration can send others. The client then retries once with
 //! these.
 
+mod exit;
 mod fetch;
+mod http;
 
 use std::error::Error;
-use std::io::{self, BufRead, ErrorKind, Write};
+use std::io::{self, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Parser;
-use fetch::{Options, Response};
+use fetch::Options;
 use rustls::client::{EchConfig, EchConfigPayload, EchGreaseConfig, EchMode};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};
 use rustls::crypto::hpke::Hpke;
-use rustls::pki_types::EchConfigListBytes;
-use rustls::{ClientConfig, ClientConnection, PeerIncompatible, Stream};
+use rustls::{ClientConfig, ClientConnection, PeerIncompatible, StreamOwned};
 
 /// Fetch a page over TLS with an encrypted ClientHello and print it
 #[derive(Parser)]
@@ -51,18 +51,16 @@ struct EchOptions {
 }
 
 fn main() -> ExitCode {
-    match run(&EchOptions::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("ech_client: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit::code(run(&EchOptions::parse()).map_err(fetch::explain))
 }
 
 fn run(options: &EchOptions) -> Result<(), Box<dyn Error>> {
     let mode = match &options.ech {
-        Some(file) => EchMode::Enable(read_config(file)?),
+        Some(file) => {
+            let list = std::fs::read(file)
+                .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+            EchMode::Enable(EchConfig::new(list.into(), ALL_SUPPORTED_SUITES)?)
+        }
         None => {
             let suite = DH_KEM_X25519_HKDF_SHA256_AES_128;
             let (placeholder_key, _) = suite.generate_key_pair()?;
@@ -70,100 +68,55 @@ fn run(options: &EchOptions) -> Result<(), Box<dyn Error>> {
         }
     };
     let options = &options.fetch;
-    let (conn, sock) = match handshake(options, mode)? {
-        Attempt::Connected(conn, sock) => (conn, sock),
-        Attempt::Rejected(None) => {
-            return Err("the server does not support ECH; connect without --ech".into());
-        }
-        Attempt::Rejected(Some(retry_configs)) => {
-            eprintln!("ech_client: retrying with the configurations that the server sent");
-            let config = EchConfig::for_retry(&retry_configs, ALL_SUPPORTED_SUITES)?;
-            match handshake(options, EchMode::Enable(config))? {
-                Attempt::Connected(conn, sock) => (conn, sock),
+    let mut tls = match handshake(options, mode) {
+        Err(error) => match rejection(&*error) {
+            Some(Some(retry_configs)) => {
+                eprintln!("ech_client: retrying with the configurations that the server sent");
+                let config = EchConfig::for_retry(retry_configs, ALL_SUPPORTED_SUITES)?;
                 // RFC 9849 §6.1.6: a second rejection ends the attempts
-                Attempt::Rejected(_) => {
-                    return Err("the server rejects the configurations that it sent".into());
-                }
+                handshake(options, EchMode::Enable(config))?
             }
-        }
+            Some(None) => {
+                return Err("the server does not support ECH; connect without --ech".into());
+            }
+            None => return Err(error),
+        },
+        Ok(tls) => tls,
     };
-    fetch_page(options, *conn, sock)
+    tls.write_all(&options.request())?;
+    tls.flush()?;
+    let received = options.receive(&mut tls);
+    tls.conn.send_close_notify();
+    let _ = tls.flush();
+    received
 }
 
-fn read_config(file: &Path) -> Result<EchConfig, Box<dyn Error>> {
-    let list =
-        std::fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-    Ok(EchConfig::new(
-        EchConfigListBytes::from(list),
-        ALL_SUPPORTED_SUITES,
-    )?)
-}
+type Tls = StreamOwned<ClientConnection, TcpStream>;
 
-enum Attempt {
-    /// The handshake is complete.
-    Connected(Box<ClientConnection>, TcpStream),
-    /// The server rejected ECH, and sent its own configurations if it has any.
-    Rejected(Option<Vec<EchConfigPayload>>),
-}
-
-fn handshake(options: &Options, mode: EchMode) -> Result<Attempt, Box<dyn Error>> {
-    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+fn handshake(options: &Options, mode: EchMode) -> Result<Tls, Box<dyn Error>> {
+    let config = ClientConfig::builder_with_provider(default_provider().into())
         .with_ech(mode)?
         .with_root_certificates(options.roots()?)
         .with_no_client_auth();
-    let mut conn = ClientConnection::new(Arc::new(config), options.server_name()?)?;
-    let mut sock = options.connect()?;
-
-    while conn.is_handshaking() {
-        if let Err(error) = conn.complete_io(&mut sock) {
-            return match rejection(&error) {
-                Some(configs) => Ok(Attempt::Rejected(configs)),
-                None => Err(format!("no TLS connection: {}", options.explain(&error)).into()),
-            };
-        }
+    let conn = ClientConnection::new(config.into(), options.name()?)?;
+    let mut tls = StreamOwned::new(conn, options.connect()?);
+    while tls.conn.is_handshaking() {
+        tls.conn.complete_io(&mut tls.sock)?;
     }
-    eprintln!("ech_client: ECH {:?}", conn.ech_status());
-    Ok(Attempt::Connected(Box::new(conn), sock))
+    eprintln!("ech_client: ECH {:?}", tls.conn.ech_status());
+    Ok(tls)
 }
 
-/// Returns the configurations that the server sent if `error` means that it rejected ECH.
-fn rejection(error: &io::Error) -> Option<Option<Vec<EchConfigPayload>>> {
-    match error.get_ref()?.downcast_ref()? {
-        rustls::Error::PeerIncompatible(PeerIncompatible::ServerRejectedEncryptedClientHello(
-            configs,
-        )) => Some(configs.clone()),
+/// Returns the configurations that the server sent, if any, if `error` means that it rejected ECH.
+fn rejection<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Option<Vec<EchConfigPayload>>> {
+    use PeerIncompatible::ServerRejectedEncryptedClientHello as Rejected;
+
+    match error
+        .downcast_ref::<io::Error>()?
+        .get_ref()?
+        .downcast_ref()?
+    {
+        rustls::Error::PeerIncompatible(Rejected(configs)) => Some(configs),
         _ => None,
     }
-}
-
-fn fetch_page(
-    options: &Options,
-    mut conn: ClientConnection,
-    mut sock: TcpStream,
-) -> Result<(), Box<dyn Error>> {
-    let mut tls = Stream::new(&mut conn, &mut sock);
-    tls.write_all(&options.request())?;
-    tls.flush()?;
-
-    let mut response = Response::new(io::stdout().lock());
-    let mut closed = true;
-    while !response.is_complete() {
-        let len = match tls.fill_buf() {
-            Ok([]) => break,
-            Ok(chunk) => {
-                response.receive(chunk)?;
-                chunk.len()
-            }
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                closed = false;
-                break;
-            }
-            Err(error) => return Err(options.explain(&error).into()),
-        };
-        tls.consume(len);
-    }
-    tls.conn.send_close_notify();
-    let _ = tls.flush();
-    response.finish(closed)?;
-    Ok(())
 }

@@ -22,8 +22,11 @@
 //! The keeper signs only what TLS 1.3 servers sign. Whoever may write to its socket can pose as
 //! the server while the keeper runs, so choose the folder's permissions with care.
 
-#[cfg(unix)]
+#![cfg_attr(not(unix), allow(dead_code, reason = "it needs Unix sockets"))]
+
+mod exit;
 mod greet;
+mod listen;
 #[cfg(unix)]
 mod remote_key {
     pub(crate) mod keeper;
@@ -31,15 +34,14 @@ mod remote_key {
     #[cfg(test)]
     mod tests;
 }
-#[cfg(unix)]
 mod tokio_io;
 
 use std::error::Error;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use listen::Listen;
 
 /// Serve TLS with a private key in another process
 #[derive(Parser)]
@@ -55,32 +57,21 @@ enum Options {
 
     /// Greet clients over TLS
     Serve {
-        /// PEM file with the server's certificate chain, the server's own certificate first
-        cert_file: PathBuf,
+        #[command(flatten)]
+        listen: Listen,
 
         /// The Unix socket of the keeper
         socket: PathBuf,
-
-        /// Address and port to listen on; port 0 picks a free port
-        #[arg(long, default_value = "127.0.0.1:8443")]
-        address: SocketAddr,
     },
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Options::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("remote_key: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit::code(run(Options::parse()).await)
 }
 
 #[cfg(unix)]
 async fn run(options: Options) -> Result<(), Box<dyn Error>> {
-    use std::net::TcpListener;
     use std::sync::Arc;
 
     use remote_key::{keeper, key};
@@ -90,18 +81,13 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
             let key = keeper::load(&key_file)?;
             let listener = keeper::bind(&socket)?;
             println!("keeping the key behind {}", socket.display());
-            keeper::keep(key, listener).await;
-            Ok(())
+            keeper::keep(key, listener).await
         }
-        Options::Serve {
-            cert_file,
-            socket,
-            address,
-        } => {
-            let key = Arc::new(key::RemoteKey::connect(&socket, key::PATIENCE).await?);
-            let config = Arc::new(greet::config(&cert_file, key, &[&rustls::version::TLS13])?);
+        Options::Serve { listen, socket } => {
+            let key = key::RemoteKey::connect(&socket, key::PATIENCE).await?;
+            let config = Arc::new(listen.config(Arc::new(key), &[&rustls::version::TLS13])?);
             let serve = |socket| greet::greet(config.clone(), socket);
-            tokio_io::serve_all("remote_key", TcpListener::bind(address)?, serve).await
+            tokio_io::serve_all(listen.bind()?, serve).await
         }
     }
 }

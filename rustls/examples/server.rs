@@ -1,85 +1,65 @@
-//! Serves the files of a folder over TLS: GET and HEAD requests, one per connection.
+//! Serves a file over TLS: GET and HEAD requests for `/`, one per connection.
 //!
 //! ```text
 //! cargo run --example certificate -- /tmp/demo
-//! cargo run --example server -- /tmp/demo/server.pem /tmp/demo/server.key .
+//! cargo run --example server -- /tmp/demo/server.pem /tmp/demo/server.key README.md
 //! ```
 //!
-//! The files are listed once at startup. Requests are limited in length and time, and the number of
-//! connections served at the same time is fixed.
+//! Requests are limited in length and time, and the number of connections served at the same time
+//! is fixed.
 
+mod exit;
+mod http;
 mod listen;
 mod serve;
 
 use std::error::Error;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use http::Head;
 use rustls::{ServerConfig, ServerConnection, Stream};
-use serve::{Client, Files, Options, RequestHead, Response};
-
-/// The plaintext of a full record.
-const CHUNK_LEN: usize = 16 * 1024;
+use serve::{Client, Options, Response};
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("server: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit::code(Options::parse().run(2, serve))
 }
 
-fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let config = Arc::new(options.config()?);
-    let files = options.files()?;
-    options.serve(|| worker(&config, &files))
-}
-
-/// Returns a function that serves a client. All its clients share one buffer.
-fn worker(
+fn serve(
     config: &Arc<ServerConfig>,
-    files: &Files,
-) -> impl FnMut(Client) -> Result<(), Box<dyn Error>> {
-    let mut buffer = [0; CHUNK_LEN];
-    move |mut client| {
-        let mut conn = ServerConnection::new(config.clone())?;
-        let outcome = serve_one(&mut conn, files, &mut client, &mut buffer);
-        client.close();
-        outcome
-    }
-}
-
-fn serve_one(
-    conn: &mut ServerConnection,
-    files: &Files,
+    file: &Path,
     client: &mut Client,
-    buffer: &mut [u8],
 ) -> Result<(), Box<dyn Error>> {
+    let mut conn = ServerConnection::new(config.clone())?;
     while conn.is_handshaking() {
         conn.complete_io(client)?;
     }
 
-    let mut tls = Stream::new(conn, client);
-    let mut head = RequestHead::new();
-    while !head.is_complete() {
-        let len = tls.read(buffer).map_err(explain)?;
-        if len == 0 {
+    let mut tls = Stream::new(&mut conn, client);
+    // the plaintext of a full record
+    let mut buffer = [0; 16 * 1024];
+    let mut head = Head::new();
+    while !head.is_over() {
+        match tls.read(&mut buffer) {
             // A close_notify: the client sends nothing more.
-            break;
+            Ok(0) => break,
+            Ok(len) => _ = head.receive(&buffer[..len]),
+            // Without a close_notify, an attacker may have cut off the client's data.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err("the connection was cut off".into());
+            }
+            Err(error) => return Err(error.into()),
         }
-        head.receive(&buffer[..len]);
     }
 
     // A client that closes its side after the request still gets the response.
-    if head.is_complete() {
-        let mut response = Response::to(&mut head, files)?;
+    if head.is_over() {
+        let mut response = Response::to(&head, file)?;
         loop {
-            let len = response.fill(buffer)?;
+            let len = response.fill(&mut buffer)?;
             if len == 0 {
                 break;
             }
@@ -91,17 +71,8 @@ fn serve_one(
     // so it must not follow a partial response.
     tls.conn.send_close_notify();
     tls.flush()?;
-    if head.is_complete() {
-        Ok(())
-    } else {
-        Err("the client closed the connection without a request".into())
+    if !head.is_over() {
+        return Err("the client closed the connection without a request".into());
     }
-}
-
-/// Names the lack of a close_notify: an attacker may have cut off the client's data.
-fn explain(error: io::Error) -> Box<dyn Error> {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => "the connection was cut off".into(),
-        _ => error.into(),
-    }
+    Ok(())
 }

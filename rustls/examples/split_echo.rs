@@ -10,9 +10,12 @@
 //! between them limits how far a client can get ahead that does not read the echo:
 //!
 //! ```text
-//!   socket ─► Receiver ─► queue: data, output, the end ─► Sender ─► socket
+//!   socket ─► Receiver ─► queue of data ─► Sender ─► socket
 //! ```
 
+#[cfg(test)]
+mod echo_tests;
+mod exit;
 mod listen;
 
 use std::error::Error;
@@ -24,7 +27,7 @@ use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::thread;
 
 use clap::Parser;
-use listen::Listen;
+use listen::ListenWithKey;
 use rustls::server::ServerConnectionData;
 use rustls::split::{Receiver, Sender};
 use rustls::{ServerConfig, ServerConnection};
@@ -36,34 +39,21 @@ const QUEUE_LEN: usize = 16;
 #[derive(Parser)]
 struct Options {
     #[command(flatten)]
-    listen: Listen,
-}
-
-/// Work of the reading thread for the writing one. The end of the queue is the end of the data.
-enum Work {
-    Echo(Vec<u8>),
-    /// The sending half has output of its own: an alert or a KeyUpdate.
-    Flush,
+    server: ListenWithKey,
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse().listen) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("split_echo: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit::code(run(&Options::parse().server))
 }
 
-fn run(listen: &Listen) -> Result<(), Box<dyn Error>> {
-    let config = Arc::new(listen.config()?);
-    let listener = listen.bind()?;
+fn run(server: &ListenWithKey) -> Result<(), Box<dyn Error>> {
+    let config = Arc::new(server.config()?);
+    let listener = server.listen.bind()?;
     println!("listening on {}", listener.local_addr()?);
     for socket in listener.incoming() {
         let config = config.clone();
         thread::spawn(move || {
-            if let Err(error) = socket.map_err(Into::into).and_then(|s| echo(config, s)) {
+            if let Err(error) = socket.and_then(|socket| echo_one(config, socket)) {
                 eprintln!("split_echo: {error}");
             }
         });
@@ -72,29 +62,27 @@ fn run(listen: &Listen) -> Result<(), Box<dyn Error>> {
 }
 
 /// Serves one client until it closes its side.
-fn echo(
-    config: Arc<ServerConfig>,
-    mut socket: TcpStream,
-) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let mut conn = ServerConnection::new(config)?;
+fn echo_one(config: Arc<ServerConfig>, mut socket: TcpStream) -> io::Result<()> {
+    let mut conn = ServerConnection::new(config).map_err(io::Error::other)?;
     while conn.is_handshaking() {
         conn.complete_io(&mut socket)?;
     }
-    let (sender, receiver) = conn.into_split()?;
+    let (sender, receiver) = conn.into_split().map_err(io::Error::other)?;
 
-    let (to_writer, work) = sync_channel(QUEUE_LEN);
+    let (to_writer, queue) = sync_channel(QUEUE_LEN);
     let outgoing = socket.try_clone()?;
-    let writer = thread::spawn(move || write_all(sender, work, outgoing));
+    let writer = thread::spawn(move || write_all(sender, queue, outgoing));
     let received = read_all(receiver, &to_writer, socket);
     // This ends the writing thread, after it has sent the queued data or the alert.
     drop(to_writer);
-    let sent = writer.join().map_err(|_| "the writing thread panicked")?;
-    Ok(received.and(sent)?)
+    let panicked = |_| Err(io::Error::other("the writing thread panicked"));
+    let sent = writer.join().unwrap_or_else(panicked);
+    received.and(sent)
 }
 
 fn read_all(
     mut receiver: Receiver<ServerConnectionData>,
-    to_writer: &SyncSender<Work>,
+    to_writer: &SyncSender<Vec<u8>>,
     mut socket: TcpStream,
 ) -> io::Result<()> {
     loop {
@@ -107,7 +95,7 @@ fn read_all(
                 Ok(chunk) => {
                     let data = chunk.to_vec();
                     receiver.reader().consume(data.len());
-                    queue(to_writer, Work::Echo(data))?;
+                    queue(to_writer, data)?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 // The stream ended without a close_notify: an attacker may have cut it off.
@@ -116,30 +104,29 @@ fn read_all(
         }
         receiver.read_tls(&mut socket)?;
         let processed = receiver.process_new_packets();
-        // Check this before the error: the output may be its alert.
+        // The sending half has output of its own: a KeyUpdate, or the alert for an error. Without
+        // data, the writing thread sends only that.
         if receiver.sender_wants_write() {
-            queue(to_writer, Work::Flush)?;
+            queue(to_writer, Vec::new())?;
         }
         processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     }
 }
 
-fn queue(to_writer: &SyncSender<Work>, work: Work) -> io::Result<()> {
-    // The writing thread ends early only after an error, which `echo` returns as well.
+fn queue(to_writer: &SyncSender<Vec<u8>>, data: Vec<u8>) -> io::Result<()> {
+    // The writing thread ends early only after an error, which `echo_one` returns as well.
     to_writer
-        .send(work)
+        .send(data)
         .map_err(|_| io::ErrorKind::BrokenPipe.into())
 }
 
 fn write_all(
     mut sender: Sender,
-    work: mpsc::Receiver<Work>,
+    queue: mpsc::Receiver<Vec<u8>>,
     mut socket: TcpStream,
 ) -> io::Result<()> {
-    for work in work {
-        if let Work::Echo(data) = work {
-            sender.writer().write_all(&data)?;
-        }
+    for data in queue {
+        sender.writer().write_all(&data)?;
         flush(&mut sender, &mut socket)?;
     }
     sender.send_close_notify();
@@ -154,89 +141,6 @@ fn flush(sender: &mut Sender, socket: &mut TcpStream) -> io::Result<()> {
     Ok(())
 }
 
+/// The bytes that clients of tests send after a forged record.
 #[cfg(test)]
-mod tests {
-    use std::io::Read;
-    use std::net::TcpListener;
-
-    use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
-    use rustls::{ClientConnection, StreamOwned};
-
-    use super::*;
-
-    /// Connects a client to a server. Returns the client and the thread that serves it.
-    fn client() -> (
-        StreamOwned<ClientConnection, TcpStream>,
-        thread::JoinHandle<Result<(), String>>,
-    ) {
-        let (provider, key) = (Provider::AwsLc.this(), KeyType::EcdsaP256);
-        let server = configs::this::server(provider.clone(), key, ClientAuth::None);
-        let client = configs::this::client(provider, key, ClientAuth::None);
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (far, _) = listener.accept().unwrap();
-        let served =
-            thread::spawn(move || echo(Arc::new(server), far).map_err(|error| error.to_string()));
-        let conn = ClientConnection::new(Arc::new(client), server_name()).unwrap();
-        (StreamOwned::new(conn, near), served)
-    }
-
-    #[test]
-    fn data_is_echoed() {
-        let (mut client, served) = client();
-        for len in [1, 1000, 100_000] {
-            let data = vec![len as u8; len];
-            client.write_all(&data).unwrap();
-            client.conn.refresh_traffic_keys().unwrap();
-            let mut back = vec![0; len];
-            client.read_exact(&mut back).unwrap();
-            assert_eq!(back, data);
-        }
-        client.conn.send_close_notify();
-        client.flush().unwrap();
-        let mut rest = Vec::new();
-        client.read_to_end(&mut rest).unwrap();
-        assert!(rest.is_empty());
-        assert_eq!(served.join().unwrap(), Ok(()));
-    }
-
-    /// The server may read the data together with the end of the handshake.
-    #[test]
-    fn data_sent_with_the_finished_is_echoed() {
-        let (mut client, served) = client();
-        while client.conn.is_handshaking() {
-            while client.conn.wants_write() {
-                client.conn.write_tls(&mut client.sock).unwrap();
-            }
-            client.conn.read_tls(&mut client.sock).unwrap();
-            client.conn.process_new_packets().unwrap();
-        }
-        client.conn.writer().write_all(b"early bird").unwrap();
-        let mut output = Vec::new();
-        while client.conn.wants_write() {
-            client.conn.write_tls(&mut output).unwrap();
-        }
-        client.sock.write_all(&output).unwrap();
-        let mut echo = [0; 10];
-        client.read_exact(&mut echo).unwrap();
-        assert_eq!(&echo, b"early bird");
-        client.conn.send_close_notify();
-        client.flush().unwrap();
-        assert_eq!(served.join().unwrap(), Ok(()));
-    }
-
-    /// The alert is sent although the server has no data to write.
-    #[test]
-    fn forged_record_is_answered_with_an_alert() {
-        let (mut client, served) = client();
-        client.write_all(b"x").unwrap();
-        client.read_exact(&mut [0]).unwrap();
-        client
-            .sock
-            .write_all(b"\x17\x03\x03\x00\x11not what was sealed"[..22].as_ref())
-            .unwrap();
-        let error = client.read(&mut [0]).unwrap_err();
-        assert!(error.to_string().contains("BadRecordMac"), "{error}");
-        assert!(served.join().unwrap().is_err());
-    }
-}
+const UNREAD: u64 = 0;

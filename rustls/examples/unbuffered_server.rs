@@ -1,14 +1,14 @@
-//! Serves the files of a folder over TLS with the unbuffered API.
+//! Serves a file over TLS with the unbuffered API.
 //!
 //! ```text
 //! cargo run --example certificate -- /tmp/demo
-//! cargo run --example unbuffered_server -- /tmp/demo/server.pem /tmp/demo/server.key .
+//! cargo run --example unbuffered_server -- /tmp/demo/server.pem /tmp/demo/server.key README.md
 //! ```
 //!
-//! Each worker serves one connection after the other, with one receive buffer and one send buffer
-//! for all of them. Nothing is allocated after a handshake.
+//! Each connection has one receive buffer and one send buffer. Nothing is allocated after a
+//! handshake.
 //!
-//! A file is read to its place inside the record and encrypted there. It is never copied:
+//! The file is read to its place inside the record and encrypted there. It is never copied:
 //!
 //! ```text
 //!             ┌─ headroom ─┐┌─ payload ─────────────┐┌─ tailroom ─┐┌─ spare ──────────┐
@@ -17,21 +17,26 @@
 //!             └──────────────── record ──► socket ───────────────┘
 //! ```
 
+mod exit;
+mod heap;
+mod http;
 mod listen;
 mod serve;
 mod unbuffered;
 
 use std::error::Error;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use http::Head;
 use rustls::ServerConfig;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, InPlaceError, UnbufferedStatus, WriteTraffic};
-use serve::{Client, Files, Options, RequestHead, Response};
-use unbuffered::{Incoming, Next, heap};
+use serve::{Client, Options, Response};
+use unbuffered::{Incoming, Outgoing};
 
 /// Room for a full record, and the spare room after it.
 const OUTGOING_LEN: usize = 20 * 1024;
@@ -40,130 +45,61 @@ const OUTGOING_LEN: usize = 20 * 1024;
 const SPARE_LEN: usize = 1024;
 
 fn main() -> ExitCode {
-    let options = Options::parse();
-    match run(&options) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("unbuffered_server: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let mut config = options.config()?;
     // A client that stores a ticket allocates after the handshake.
-    config.send_tls13_tickets = 0;
-    let config = Arc::new(config);
-    let files = options.files()?;
-    options.serve(|| worker(&config, &files))
+    exit::code(Options::parse().run(0, serve))
 }
 
-/// Returns a function that serves a client. All its clients share the buffers.
-fn worker(
+fn serve(
     config: &Arc<ServerConfig>,
-    files: &Files,
-) -> impl FnMut(Client) -> Result<(), Box<dyn Error>> {
-    let mut worker = Worker {
-        config: config.clone(),
-        files,
-        incoming: Incoming::new(),
-        outgoing: vec![0; OUTGOING_LEN],
-    };
-    move |mut client| {
-        let outcome = worker.serve_one(&mut client);
-        client.close();
-        outcome
-    }
-}
-
-/// A worker and its two buffers.
-struct Worker<'f> {
-    config: Arc<ServerConfig>,
-    files: &'f Files,
-    incoming: Incoming,
-    outgoing: Vec<u8>,
-}
-
-impl Worker<'_> {
-    fn serve_one(&mut self, client: &mut Client) -> Result<(), Box<dyn Error>> {
-        let Self {
-            config,
-            files,
-            incoming,
-            outgoing,
-        } = self;
-        incoming.clear();
-        let mut conn = UnbufferedServerConnection::new(config.clone())?;
-        let mut head = RequestHead::new();
-        let mut encoded = 0;
-        let mut allocations = None;
-        let mut closed = false;
-        let mut failure: Option<rustls::Error> = None;
-
-        loop {
-            let UnbufferedStatus { discard, state } =
-                conn.process_tls_records(incoming.unprocessed());
-            let next = match state {
-                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
-                    if let Some(record) = traffic.next_record() {
-                        let record = record?;
-                        head.receive(record.payload);
-                    }
-                    Next::Process
+    file: &Path,
+    client: &mut Client,
+) -> Result<(), Box<dyn Error>> {
+    let mut conn = UnbufferedServerConnection::new(config.clone())?;
+    let mut incoming = Incoming::new();
+    let mut outgoing = Outgoing::new(OUTGOING_LEN);
+    let mut head = Head::new();
+    // the count at the end of the handshake
+    let mut allocations = None;
+    let mut closed = false;
+    loop {
+        let UnbufferedStatus { discard, state } = conn.process_tls_records(incoming.unprocessed());
+        let mut receive = false;
+        match outgoing.handle(state, client)? {
+            None => {}
+            Some(ConnectionState::ReadTraffic(mut traffic)) => {
+                if let Some(record) = traffic.next_record() {
+                    head.receive(record?.payload);
                 }
-                Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                    encoded += data.encode_to_vec(outgoing, encoded)?;
-                    Next::Process
-                }
-                Ok(ConnectionState::TransmitTlsData(data)) => {
-                    client.write_all(&outgoing[..encoded])?;
-                    encoded = 0;
-                    data.done();
-                    Next::Process
-                }
-                Ok(ConnectionState::WriteTraffic(mut traffic)) if head.is_complete() => {
-                    let before = allocations.unwrap_or_else(heap::allocations);
-                    let mut response = Response::to(&mut head, files)?;
-                    send(&mut traffic, &mut response, outgoing, client)?;
-                    close(&mut traffic, outgoing, client)?;
-                    let allocations = heap::allocations() - before;
-                    eprintln!("{allocations} allocations after the handshake, by all workers");
-                    return Ok(());
-                }
-                Ok(ConnectionState::WriteTraffic(mut traffic)) if closed => {
-                    close(&mut traffic, outgoing, client)?;
-                    return Err("the client closed the connection without a request".into());
-                }
-                Ok(ConnectionState::WriteTraffic(_)) => {
-                    allocations.get_or_insert_with(heap::allocations);
-                    Next::Receive
-                }
-                Ok(ConnectionState::BlockedHandshake) => Next::Receive,
-                // A close_notify: the client sends nothing more. An earlier request is still
-                // answered.
-                Ok(ConnectionState::PeerClosed) => {
-                    closed = true;
-                    Next::Process
-                }
-                Ok(state) => return Err(format!("unexpected state {state:?}").into()),
-                // Continue once: the next state returns the alert for the client.
-                Err(error) if failure.is_none() => {
-                    failure = Some(error);
-                    Next::Process
-                }
-                Err(error) => return Err(failure.unwrap_or(error).into()),
-            };
-            incoming.discard(discard);
-
-            match next {
-                Next::Process => {}
-                Next::Receive if incoming.receive(client)? == 0 => {
-                    // Without a close_notify, an attacker may have cut off the stream.
-                    return Err("the connection was cut off".into());
-                }
-                Next::Receive => {}
             }
+            Some(ConnectionState::WriteTraffic(mut traffic)) if head.is_over() => {
+                let before = allocations.unwrap_or_else(heap::allocations);
+                let mut response = Response::to(&head, file)?;
+                send(&mut traffic, &mut response, &mut outgoing.bytes, client)?;
+                // RFC 9846 §6.1: a close_notify confirms that the response is complete
+                let len = traffic.queue_close_notify(&mut outgoing.bytes)?;
+                client.write_all(&outgoing.bytes[..len])?;
+                let allocations = heap::allocations() - before;
+                eprintln!("{allocations} allocations after the handshake, by all workers");
+                return Ok(());
+            }
+            Some(ConnectionState::WriteTraffic(mut traffic)) if closed => {
+                let len = traffic.queue_close_notify(&mut outgoing.bytes)?;
+                client.write_all(&outgoing.bytes[..len])?;
+                return Err("the client closed the connection without a request".into());
+            }
+            Some(ConnectionState::WriteTraffic(_)) => {
+                allocations.get_or_insert_with(heap::allocations);
+                receive = true;
+            }
+            Some(ConnectionState::BlockedHandshake) => receive = true,
+            // A close_notify: the client sends nothing more. An earlier request is still answered.
+            Some(ConnectionState::PeerClosed) => closed = true,
+            Some(state) => return Err(format!("unexpected state {state:?}").into()),
+        }
+        incoming.discard(discard);
+        if receive && incoming.receive(client)? == 0 {
+            // Without a close_notify, an attacker may have cut off the stream.
+            return Err("the connection was cut off".into());
         }
     }
 }
@@ -182,7 +118,7 @@ fn send(
     loop {
         let len = response.fill(&mut outgoing[start..end])?;
         if len == 0 {
-            break;
+            return Ok(());
         }
         let record = match traffic.encrypt_in_place(outgoing, start..start + len) {
             Err(InPlaceError::OutputPending) => {
@@ -195,16 +131,4 @@ fn send(
         };
         client.write_all(&outgoing[record])?;
     }
-    Ok(())
-}
-
-/// Sends a close_notify (RFC 9846 §6.1), which confirms that the response is complete.
-fn close(
-    traffic: &mut WriteTraffic<'_, ServerConnectionData>,
-    outgoing: &mut [u8],
-    client: &mut Client,
-) -> Result<(), Box<dyn Error>> {
-    let len = traffic.queue_close_notify(outgoing)?;
-    client.write_all(&outgoing[..len])?;
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! A connection whose records the kernel encrypts and decrypts.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::fmt::Debug;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 
@@ -9,10 +10,11 @@ use nix::sys::socket::sockopt::{TcpTlsRx, TcpTlsTx, TcpUlp, TlsCryptoInfo};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SetSockOpt, TlsGetRecordType as RecordType, recvmsg, setsockopt,
 };
+use rustls::client::ClientConnectionData;
 use rustls::kernel::KernelConnection;
 use rustls::{
-    AlertDescription, ConnectionTrafficSecrets, ContentType, Error, ExtractedSecrets,
-    HandshakeType, ProtocolVersion,
+    AlertDescription, ConnectionTrafficSecrets as Secrets, ContentType, Error, ExtractedSecrets,
+    HandshakeType, InvalidMessage, ProtocolVersion,
 };
 
 /// The longest handshake message that is accepted.
@@ -23,134 +25,45 @@ const UPDATE_LIMIT: usize = 32;
 
 /// Enables TLS on a connected socket. It works as before until it gets keys.
 pub(crate) fn enable(socket: &TcpStream) -> io::Result<()> {
-    setsockopt(socket, TcpUlp::default(), b"tls").map_err(|error| match error {
-        Errno::ENOENT | Errno::ENOPROTOOPT => unsupported(
-            "this kernel has no TLS: run `modprobe tls`, or use a kernel with CONFIG_TLS".into(),
-        ),
-        error => error.into(),
+    setsockopt(socket, TcpUlp::default(), b"tls").map_err(|error| {
+        let advice = "run `modprobe tls`, or use a kernel with CONFIG_TLS";
+        io::Error::other(format!("this kernel has no TLS ({error}): {advice}"))
     })
 }
 
-/// True if the kernel can replace keys. Only such kernels have this counter.
-pub(crate) fn can_replace_keys() -> bool {
-    std::fs::read_to_string("/proc/net/tls_stat").is_ok_and(|stat| stat.contains("TlsTxRekeyOk"))
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+fn unexpected(what: impl Debug) -> BoxError {
+    Error::General(format!("the peer sent an unexpected {what:?}")).into()
 }
 
-fn unsupported(message: String) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, message)
-}
-
-/// An error, and the alert that ends the connection.
-type Failure = (AlertDescription, io::Error);
-
-fn failure(
-    alert: AlertDescription,
-    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> Failure {
-    (alert, io::Error::new(io::ErrorKind::InvalidData, error))
-}
-
-fn unexpected(what: String) -> Failure {
-    failure(
-        AlertDescription::UnexpectedMessage,
-        format!("the peer sent {what}"),
-    )
-}
-
-/// Handles the body of a NewSessionTicket. A server rejects it.
-type TakeTicket<Data> = fn(&mut KernelConnection<Data>, &[u8]) -> Result<(), Error>;
-
-/// A connection of a client or a server.
-pub(crate) struct KernelStream<Data> {
-    socket: TcpStream,
-    conn: KernelConnection<Data>,
-    take_ticket: TakeTicket<Data>,
+/// The connection of a client.
+pub(crate) struct KernelStream {
+    /// The socket, for everything that sends data: `write`, `sendfile`.
+    pub(crate) socket: TcpStream,
+    conn: KernelConnection<ClientConnectionData>,
     /// The beginning of a handshake message whose rest has not arrived.
     message: Vec<u8>,
     /// The number of KeyUpdates since the last data.
     updates: usize,
 }
 
-impl<Data> KernelStream<Data> {
+impl KernelStream {
     /// Passes the keys to the kernel. `socket` must be [enabled](enable), and its unread bytes must
     /// start with a record.
     pub(crate) fn new(
         socket: TcpStream,
-        secrets: ExtractedSecrets,
-        conn: KernelConnection<Data>,
-        take_ticket: TakeTicket<Data>,
+        (secrets, conn): (ExtractedSecrets, KernelConnection<ClientConnectionData>),
     ) -> io::Result<Self> {
         let stream = Self {
             socket,
             conn,
-            take_ticket,
             message: Vec::new(),
             updates: 0,
         };
-        let suite = stream.conn.negotiated_cipher_suite().suite();
-        stream
-            .set_key(TcpTlsTx, secrets.tx)
-            .and_then(|()| stream.set_key(TcpTlsRx, secrets.rx))
-            .map_err(|error| unsupported(format!("this kernel refuses {suite:?}: {error}")))?;
+        stream.set_key(TcpTlsTx, secrets.tx)?;
+        stream.set_key(TcpTlsRx, secrets.rx)?;
         Ok(stream)
-    }
-
-    /// The socket, for everything that sends data: `write`, `sendfile`.
-    pub(crate) fn socket(&self) -> &TcpStream {
-        &self.socket
-    }
-
-    /// Receives data. Returns 0 after a close_notify.
-    ///
-    /// Also handles other records. `buffer` needs at least two bytes for them.
-    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let (typ, len) = match self.receive_record(buffer) {
-                // The stream ended without a close_notify, so an attacker may have cut it off.
-                Ok((None, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok((Some(typ), len)) => (typ, len),
-                Err(error) => {
-                    let alert = match error {
-                        Errno::EBADMSG => AlertDescription::BadRecordMac,
-                        Errno::EMSGSIZE => AlertDescription::RecordOverflow,
-                        error => return Err(error.into()),
-                    };
-                    return self.fail(failure(alert, error));
-                }
-            };
-            let content = &buffer[..len];
-            let handled = match typ {
-                RecordType::ApplicationData if self.message.is_empty() => match len {
-                    0 => Ok(()),
-                    len => {
-                        self.updates = 0;
-                        return Ok(len);
-                    }
-                },
-                RecordType::Handshake => self.read_handshake(content),
-                RecordType::Alert => match *content {
-                    [_, 0] => return Ok(0),
-                    [_, alert] => return Err(io::Error::other(Error::AlertReceived(alert.into()))),
-                    _ => Err(failure(AlertDescription::DecodeError, "no alert")),
-                },
-                _ => Err(unexpected(format!("a record of type {typ:?}"))),
-            };
-            if let Err(failure) = handled {
-                return self.fail(failure);
-            }
-        }
-    }
-
-    /// Replaces the key of this side, and requests the same from the peer.
-    ///
-    /// Do this before a key has protected as many records as its suite allows.
-    #[allow(dead_code, reason = "the client sends one request")]
-    pub(crate) fn replace_keys(&mut self) -> io::Result<()> {
-        if !can_replace_keys() {
-            let message = "this kernel cannot replace keys; Linux 6.14 and later can";
-            return Err(unsupported(message.into()));
-        }
-        self.replace_sending_key(true).map_err(|(_, error)| error)
     }
 
     /// Sends a close_notify, and nothing after it.
@@ -159,83 +72,97 @@ impl<Data> KernelStream<Data> {
         self.socket.shutdown(Shutdown::Write)
     }
 
-    fn fail(&self, (alert, error): Failure) -> io::Result<usize> {
+    /// Sends the alert for an error, and nothing after it.
+    fn fail(&self, error: BoxError) -> io::Error {
+        let alert = match error.downcast_ref() {
+            Some(Error::AlertReceived(_)) => return io::Error::other(error),
+            Some(Error::DecryptError) => AlertDescription::BadRecordMac,
+            Some(Error::PeerSentOversizedRecord) => AlertDescription::RecordOverflow,
+            Some(Error::InvalidMessage(cause)) => (*cause).into(),
+            Some(Error::PeerMisbehaved(_)) => AlertDescription::IllegalParameter,
+            Some(_) => AlertDescription::UnexpectedMessage,
+            None => AlertDescription::InternalError,
+        };
         // A failed decryption leaves an error on the socket, because of which sending would fail.
         let _ = self.socket.take_error();
         let _ = self.send_record(ContentType::Alert, &[2, alert.into()]);
         let _ = self.socket.shutdown(Shutdown::Write);
-        Err(error)
+        io::Error::new(ErrorKind::InvalidData, error)
+    }
+
+    /// Handles a record. Returns the length of its data, or 0 if it is a close_notify.
+    fn handle(&mut self, typ: RecordType, content: &[u8]) -> Result<Option<usize>, BoxError> {
+        match (typ, content) {
+            (RecordType::ApplicationData, []) if self.message.is_empty() => Ok(None),
+            (RecordType::ApplicationData, data) if self.message.is_empty() => {
+                self.updates = 0;
+                Ok(Some(data.len()))
+            }
+            (RecordType::Handshake, messages) => self.read_handshake(messages).map(|()| None),
+            (RecordType::Alert, [_, 0]) => Ok(Some(0)),
+            (RecordType::Alert, &[_, alert]) => Err(Error::AlertReceived(alert.into()).into()),
+            (RecordType::Alert, _) => Err(Error::from(InvalidMessage::MessageTooShort).into()),
+            (typ, _) => Err(unexpected(typ)),
+        }
     }
 
     /// Handles a record with handshake messages. The first and the last may be incomplete.
-    fn read_handshake(&mut self, content: &[u8]) -> Result<(), Failure> {
+    fn read_handshake(&mut self, content: &[u8]) -> Result<(), BoxError> {
         self.message.extend_from_slice(content);
         while let Some((&[typ, a, b, c], rest)) = self.message.split_first_chunk() {
             let len = u32::from_be_bytes([0, a, b, c]) as usize;
             if len > MESSAGE_LIMIT {
-                return Err(failure(AlertDescription::DecodeError, "too long a message"));
+                return Err(Error::from(InvalidMessage::MessageTooLarge).into());
             }
-            if rest.len() < len {
+            let Some((body, rest)) = rest.split_at_checked(len) else {
                 break;
-            }
-            let (body, rest) = rest.split_at(len);
+            };
             match (HandshakeType::from(typ), body) {
-                (HandshakeType::NewSessionTicket, ticket) => {
-                    (self.take_ticket)(&mut self.conn, ticket)
-                        .map_err(|error| failure(AlertDescription::IllegalParameter, error))?;
+                (HandshakeType::NewSessionTicket, _) => {
+                    self.conn.handle_new_session_ticket(body)?
                 }
                 // RFC 9846 §5.1: nothing else may follow in its record
                 (HandshakeType::KeyUpdate, &[requested @ 0..=1]) if rest.is_empty() => {
-                    self.replace_receiving_key()?;
+                    self.updates += 1;
+                    if self.updates > UPDATE_LIMIT {
+                        return Err(unexpected("KeyUpdate: there are too many without data"));
+                    }
+                    let key = self.conn.update_rx_secret()?;
+                    self.set_key(TcpTlsRx, key)?;
                     if requested == 1 {
                         self.replace_sending_key(false)?;
                     }
                 }
-                (typ, _) => return Err(unexpected(format!("{typ:?}"))),
+                (typ, _) => return Err(unexpected(typ)),
             }
             self.message.drain(..4 + len);
         }
         Ok(())
     }
 
-    fn replace_receiving_key(&mut self) -> Result<(), Failure> {
-        self.updates += 1;
-        if self.updates > UPDATE_LIMIT {
-            return Err(unexpected("too many KeyUpdates".into()));
-        }
-        let key = self.conn.update_rx_secret();
-        let key = key.map_err(|error| failure(AlertDescription::UnexpectedMessage, error))?;
-        self.set_key(TcpTlsRx, key).map_err(|error| {
-            let error = match error.raw_os_error() {
-                Some(libc::EBUSY) => unsupported(
-                    "the peer has replaced its key; this kernel cannot do so, Linux 6.14 and \
-                     later can"
-                        .into(),
-                ),
-                _ => error,
-            };
-            (AlertDescription::InternalError, error)
-        })
-    }
-
-    /// Sends a KeyUpdate under the old key (RFC 9846 §4.7.3).
-    fn replace_sending_key(&mut self, request: bool) -> Result<(), Failure> {
-        let internal = |error| (AlertDescription::InternalError, error);
-        let key = self.conn.update_tx_secret();
-        let key = key.map_err(|error| failure(AlertDescription::InternalError, error))?;
+    /// Sends a KeyUpdate under the old key (RFC 9846 §4.7.3). It may request one from the peer.
+    ///
+    /// Do this before a key has protected as many records as its suite allows, if the kernel can
+    /// replace keys: `/proc/net/tls_stat` then has a line `TlsTxRekeyOk`.
+    pub(crate) fn replace_sending_key(&mut self, request: bool) -> io::Result<()> {
+        let key = self.conn.update_tx_secret().map_err(io::Error::other)?;
         let message = [HandshakeType::KeyUpdate.into(), 0, 0, 1, request.into()];
-        self.send_record(ContentType::Handshake, &message)
-            .map_err(internal)?;
-        self.set_key(TcpTlsTx, key).map_err(internal)
+        self.send_record(ContentType::Handshake, &message)?;
+        self.set_key(TcpTlsTx, key)
     }
 
-    fn set_key(
+    fn set_key<Direction: SetSockOpt<Val = TlsCryptoInfo>>(
         &self,
-        direction: impl SetSockOpt<Val = TlsCryptoInfo>,
-        key: (u64, ConnectionTrafficSecrets),
+        direction: Direction,
+        (sequence, secrets): (u64, Secrets),
     ) -> io::Result<()> {
-        let info = crypto_info(self.conn.protocol_version(), key)?;
-        Ok(setsockopt(&self.socket, direction, &info)?)
+        let info = crypto_info(self.conn.protocol_version(), sequence, &secrets);
+        setsockopt(&self.socket, direction, &info.ok_or(Errno::EINVAL)?).map_err(|error| {
+            let suite = self.conn.negotiated_cipher_suite().suite();
+            let reason = "it lacks this suite, or cannot replace keys, as Linux 6.14 can";
+            let problem = format!("this kernel refuses a key of {suite:?} ({error}): {reason}");
+            io::Error::other(problem)
+        })
     }
 
     /// Sends one record that is not data.
@@ -247,69 +174,71 @@ impl<Data> KernelStream<Data> {
         control.push(typ.into());
         control.resize(control.len().next_multiple_of(size_of::<usize>()), 0);
         let parts = [IoSlice::new(content)];
-        let message = socket2::MsgHdr::new()
-            .with_buffers(&parts)
-            .with_control(&control);
+        let message = socket2::MsgHdr::new().with_buffers(&parts);
+        let message = message.with_control(&control);
         socket2::SockRef::from(&self.socket).sendmsg(&message, libc::MSG_NOSIGNAL)?;
         Ok(())
     }
+}
 
-    /// Receives the data of one or several records, or one other record. `None` is the end.
-    fn receive_record(&self, buffer: &mut [u8]) -> Result<(Option<RecordType>, usize), Errno> {
-        let mut control = nix::cmsg_space!(u8);
-        let mut parts = [IoSliceMut::new(buffer)];
-        let (fd, flags) = (self.socket.as_raw_fd(), MsgFlags::empty());
-        let received = recvmsg::<()>(fd, &mut parts, Some(&mut control), flags)?;
-        let typ = received.cmsgs()?.find_map(|message| match message {
-            ControlMessageOwned::TlsGetRecordType(typ) => Some(typ),
-            _ => None,
-        });
-        Ok((typ, received.bytes))
+impl Read for KernelStream {
+    /// Receives data, and handles other records. Returns 0 after a close_notify.
+    ///
+    /// `buffer` needs at least two bytes for other records.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let mut control = nix::cmsg_space!(u8);
+            let mut parts = [IoSliceMut::new(buffer)];
+            let (fd, flags) = (self.socket.as_raw_fd(), MsgFlags::empty());
+            let received = match recvmsg::<()>(fd, &mut parts, Some(&mut control), flags) {
+                Err(Errno::EBADMSG) => return Err(self.fail(Error::DecryptError.into())),
+                Err(Errno::EMSGSIZE) => {
+                    return Err(self.fail(Error::PeerSentOversizedRecord.into()));
+                }
+                received => received?,
+            };
+            let typ = received.cmsgs()?.find_map(|message| match message {
+                ControlMessageOwned::TlsGetRecordType(typ) => Some(typ),
+                _ => None,
+            });
+            // The stream ended without a close_notify, so an attacker may have cut it off.
+            let typ = typ.ok_or(ErrorKind::UnexpectedEof)?;
+            let len = received.bytes;
+            let handled = self.handle(typ, &buffer[..len]);
+            if let Some(len) = handled.map_err(|error| self.fail(error))? {
+                return Ok(len);
+            }
+        }
     }
 }
 
 /// Converts a key. The kernel takes the first four bytes of an AES-GCM nonce separately.
-fn crypto_info(
-    version: ProtocolVersion,
-    (sequence, secrets): (u64, ConnectionTrafficSecrets),
-) -> io::Result<TlsCryptoInfo> {
-    let info = |cipher_type| libc::tls_crypto_info {
-        version: version.into(),
-        cipher_type,
-    };
-    let rec_seq = sequence.to_be_bytes();
-    Ok(match secrets {
-        ConnectionTrafficSecrets::Aes128Gcm { key, iv } => {
-            TlsCryptoInfo::Aes128Gcm(libc::tls12_crypto_info_aes_gcm_128 {
-                info: info(libc::TLS_CIPHER_AES_GCM_128),
-                iv: array(&iv.as_ref()[4..])?,
-                key: array(key.as_ref())?,
-                salt: array(&iv.as_ref()[..4])?,
-                rec_seq,
+fn crypto_info(version: ProtocolVersion, seq: u64, secrets: &Secrets) -> Option<TlsCryptoInfo> {
+    macro_rules! info {
+        ($suite:ident, $info:ident, $cipher_type:ident, $key:ident, $iv:ident) => {
+            TlsCryptoInfo::$suite(libc::$info {
+                info: libc::tls_crypto_info {
+                    version: version.into(),
+                    cipher_type: libc::$cipher_type,
+                },
+                iv: *$iv.as_ref().last_chunk()?,
+                key: *$key.as_ref().first_chunk()?,
+                salt: *$iv.as_ref().first_chunk()?,
+                rec_seq: seq.to_be_bytes(),
             })
+        };
+    }
+    Some(match secrets {
+        Secrets::Aes128Gcm { key, iv } => {
+            info! { Aes128Gcm, tls12_crypto_info_aes_gcm_128, TLS_CIPHER_AES_GCM_128, key, iv }
         }
-        ConnectionTrafficSecrets::Aes256Gcm { key, iv } => {
-            TlsCryptoInfo::Aes256Gcm(libc::tls12_crypto_info_aes_gcm_256 {
-                info: info(libc::TLS_CIPHER_AES_GCM_256),
-                iv: array(&iv.as_ref()[4..])?,
-                key: array(key.as_ref())?,
-                salt: array(&iv.as_ref()[..4])?,
-                rec_seq,
-            })
+        Secrets::Aes256Gcm { key, iv } => {
+            info! { Aes256Gcm, tls12_crypto_info_aes_gcm_256, TLS_CIPHER_AES_GCM_256, key, iv }
         }
-        ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv } => {
-            TlsCryptoInfo::Chacha20Poly1305(libc::tls12_crypto_info_chacha20_poly1305 {
-                info: info(libc::TLS_CIPHER_CHACHA20_POLY1305),
-                iv: array(iv.as_ref())?,
-                key: array(key.as_ref())?,
-                salt: [],
-                rec_seq,
-            })
-        }
-        _ => return Err(unsupported("the kernel has no name for this cipher".into())),
+        Secrets::Chacha20Poly1305 { key, iv } => info! {
+            Chacha20Poly1305,
+            tls12_crypto_info_chacha20_poly1305, TLS_CIPHER_CHACHA20_POLY1305, key, iv
+        },
+        _ => return None,
     })
-}
-
-fn array<const N: usize>(bytes: &[u8]) -> io::Result<[u8; N]> {
-    bytes.try_into().map_err(io::Error::other)
 }

@@ -1,4 +1,4 @@
-//! The command line that all server examples share, and the TLS configuration that it describes.
+//! The command line that the servers share, and the TLS configuration that it describes.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpListener};
@@ -6,65 +6,80 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use rustls::ServerConfig;
-use rustls::pki_types::pem::{self, PemObject};
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
+use rustls::{InconsistentKeys, ServerConfig, SupportedProtocolVersion};
 
-/// The server's certificate, its key and the address to listen on.
+/// The server's certificate, and the address to listen on.
 #[derive(Args)]
 pub(crate) struct Listen {
     /// PEM file with the server's certificate chain, the server's own certificate first
     pub(crate) cert_file: PathBuf,
 
-    /// PEM file with the private key of the server's certificate
-    pub(crate) key_file: PathBuf,
-
     /// Address and port to listen on; port 0 picks a free port
     #[arg(long, default_value = "127.0.0.1:8443")]
-    pub(crate) address: SocketAddr,
+    address: SocketAddr,
 }
 
 impl Listen {
-    /// Creates a configuration with the certificate and the key, without client authentication.
-    pub(crate) fn config(&self) -> Result<ServerConfig, Box<dyn Error>> {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(self.chain()?, self.key()?)
-            .map_err(|error| {
-                let [cert_file, key_file] = [&self.cert_file, &self.key_file].map(|f| f.display());
-                format!(
-                    "cannot use the certificate in {cert_file} with the key in {key_file}: {error}"
-                )
-                .into()
-            })
-    }
-
-    fn chain(&self) -> Result<Vec<CertificateDer<'static>>, String> {
+    /// Creates a configuration with the certificates and `key`, without client authentication.
+    pub(crate) fn config(
+        &self,
+        key: Arc<dyn SigningKey>,
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> Result<ServerConfig, Box<dyn Error>> {
         let file = self.cert_file.display();
         let chain: Vec<_> = CertificateDer::pem_file_iter(&self.cert_file)
             .and_then(Iterator::collect)
             .map_err(|error| format!("cannot read {file}: {error}"))?;
         if chain.is_empty() {
-            return Err(format!("no certificate in {file}"));
+            return Err(format!("no certificate in {file}").into());
         }
-        Ok(chain)
-    }
-
-    fn key(&self) -> Result<PrivateKeyDer<'static>, String> {
-        let file = self.key_file.display();
-        PrivateKeyDer::from_pem_file(&self.key_file).map_err(|error| match error {
-            // rustls-pki-types skips encrypted keys
-            pem::Error::NoItemsFound => {
-                format!("no private key in {file} (an encrypted key cannot be used)")
+        let certified = CertifiedKey::new(chain, key);
+        match certified.keys_match() {
+            // A key need not know its public key.
+            Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
+            Err(error) => {
+                let problem = format!("cannot use the certificate in {file} with the key: {error}");
+                return Err(problem.into());
             }
-            error => format!("cannot read {file}: {error}"),
-        })
+        }
+        Ok(
+            ServerConfig::builder_with_provider(default_provider().into())
+                .with_protocol_versions(versions)?
+                .with_no_client_auth()
+                .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified))),
+        )
     }
 
     pub(crate) fn bind(&self) -> Result<TcpListener, String> {
         TcpListener::bind(self.address)
             .map_err(|error| format!("cannot listen on {}: {error}", self.address))
+    }
+}
+
+/// [`Listen`], with the server's key in a file.
+#[allow(dead_code, reason = "two servers have their key elsewhere")]
+#[derive(Args)]
+pub(crate) struct ListenWithKey {
+    #[command(flatten)]
+    pub(crate) listen: Listen,
+
+    /// PEM file with the private key of the server's certificate
+    key_file: PathBuf,
+}
+
+#[allow(dead_code, reason = "two servers have their key elsewhere")]
+impl ListenWithKey {
+    /// Creates a configuration, without client authentication.
+    pub(crate) fn config(&self) -> Result<ServerConfig, Box<dyn Error>> {
+        let file = self.key_file.display();
+        // rustls-pki-types skips encrypted keys
+        let key = PrivateKeyDer::from_pem_file(&self.key_file)
+            .map_err(|error| format!("no private key in {file}: {error}"))?;
+        let key = default_provider().key_provider.load_private_key(key)?;
+        self.listen.config(key, rustls::DEFAULT_VERSIONS)
     }
 }

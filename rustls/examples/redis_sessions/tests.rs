@@ -1,18 +1,19 @@
 //! Sessions in a real Redis where one is installed, and in servers that misbehave.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Versions};
+use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, this};
+use harness::peers::programs::Program;
+use rustls::ClientConfig;
 use rustls::server::{ServerSessionValue, StoresServerSessions};
-use tokio::task::spawn_blocking;
 
 use super::store::RedisSessions;
 use crate::PATIENCE;
+use crate::greet::testing::{self, FULL, greeting};
 
 const SECRET: [u8; 32] = [7; 32];
 
@@ -21,54 +22,27 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// A Redis server that stops when dropped.
 struct Redis {
-    process: Child,
+    _program: Program,
     address: SocketAddr,
 }
 
 impl Redis {
     /// Starts Redis. Returns `None` and prints a message if it is not installed.
     fn start() -> Option<Self> {
-        // Retry if another process has taken the port that was free.
-        for _ in 0..10 {
-            let address = free_address();
-            let process = Command::new("redis-server")
-                .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
-                .args(["--port", &address.port().to_string()])
-                .stdout(Stdio::piped())
-                .spawn();
-            let Ok(mut process) = process else {
-                println!("skipped: there is no redis-server here");
-                return None;
-            };
-            let log = BufReader::new(process.stdout.take().unwrap());
-            let mut lines = log.lines().map_while(Result::ok);
-            let ready = lines.any(|line| line.contains("Ready to accept connections"));
-            let redis = Self { process, address };
-            if ready {
-                // Keep reading, so that Redis does not block on a full pipe.
-                thread::spawn(move || lines.for_each(drop));
-                return Some(redis);
-            }
-        }
-        panic!("redis-server does not start");
+        let (program, port, _) = Program::serve("redis-server", |port| {
+            let arguments = format!("--bind 127.0.0.1 --port {port} --appendonly no --save");
+            let arguments = arguments.split(' ').chain([""]);
+            arguments.map(str::to_owned).collect()
+        })?;
+        Some(Self {
+            _program: program,
+            address: (Ipv4Addr::LOCALHOST, port).into(),
+        })
     }
 
     fn sessions(&self) -> RedisSessions {
         RedisSessions::new(self.address, &SECRET, LONG).unwrap()
     }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Returns a loopback address on which nothing listens.
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap()
 }
 
 async fn put(sessions: &RedisSessions, key: &[u8], value: &[u8]) -> bool {
@@ -77,13 +51,12 @@ async fn put(sessions: &RedisSessions, key: &[u8], value: &[u8]) -> bool {
 }
 
 async fn get(sessions: &RedisSessions, key: &[u8]) -> Option<Vec<u8>> {
-    let value = sessions.get_async(key).unwrap().await;
-    value.map(ServerSessionValue::into_vec)
+    let found = sessions.get_async(key).unwrap().await;
+    found.map(ServerSessionValue::into_vec)
 }
 
-async fn take(sessions: &RedisSessions, key: &[u8]) -> Option<Vec<u8>> {
-    let value = sessions.take_async(key).unwrap().await;
-    value.map(ServerSessionValue::into_vec)
+async fn take(sessions: &RedisSessions, key: &[u8]) -> Option<ServerSessionValue> {
+    sessions.take_async(key).unwrap().await
 }
 
 #[tokio::test]
@@ -152,38 +125,36 @@ async fn closed_idle_connection_is_replaced() {
 
 #[tokio::test]
 async fn handshakes_over_bad_servers_are_full_ones() {
-    let answering = |bytes: &'static [u8]| {
-        start(move |mut stream| {
+    let answers: [(&str, &'static [u8]); 6] = [
+        ("silent", b""),
+        ("refusing", b"-NOAUTH Authentication required.\r\n"),
+        ("endless", b"$9223372036854775807\r\n"),
+        ("deep", &[b'*'; 4096]),
+        ("cut", b"$10\r\nabc"),
+        ("forging", b"$3\r\nabc\r\n"),
+    ];
+    let answering = answers.map(|(what, bytes)| {
+        let address = start(move |mut stream| {
             let _ = stream.read(&mut [0; 1000]);
             let _ = stream.write_all(bytes);
             let _ = stream.read_to_end(&mut Vec::new());
-        })
-    };
-    let bad_servers = [
-        ("down", free_address()),
-        ("silent", answering(b"")),
+        });
+        (what, address)
+    });
+    let flooding = start(|mut stream| while stream.write_all(&[b'1'; 65_536]).is_ok() {});
+    let others = [
+        ("down", (Ipv4Addr::LOCALHOST, 1).into()),
         ("closing", start(drop)),
-        (
-            "flooding",
-            start(|mut stream| while stream.write_all(&[b'1'; 65_536]).is_ok() {}),
-        ),
-        (
-            "refusing",
-            answering(b"-NOAUTH Authentication required.\r\n"),
-        ),
-        ("endless", answering(b"$9223372036854775807\r\n")),
-        ("deep", answering(&[b'*'; 4096])),
-        ("cut", answering(b"$10\r\nabc")),
-        ("forging", answering(b"$3\r\nabc\r\n")),
+        ("flooding", flooding),
     ];
-    for (what, address) in bad_servers {
+    for (what, address) in answering.into_iter().chain(others) {
         let sessions = RedisSessions::new(address, &SECRET, PATIENCE).unwrap();
         assert!(!put(&sessions, b"key", b"value").await, "{what}");
-        assert_eq!(take(&sessions, b"key").await, None, "{what}");
+        assert!(take(&sessions, b"key").await.is_none(), "{what}");
         let client = client(Versions::Both);
         for _ in 0..2 {
             let kind = greeted(sessions.clone(), Versions::Both, &client).await;
-            assert_eq!(kind, "Full\n", "{what}");
+            assert_eq!(kind, FULL, "{what}");
         }
     }
 }
@@ -194,42 +165,27 @@ async fn sessions_are_resumed_on_another_server() {
     let Some(redis) = Redis::start() else { return };
     for versions in [Versions::Tls12, Versions::Tls13] {
         let client = client(versions);
-        for kind in ["Full\n", "Resumed\n"] {
-            assert_eq!(greeted(redis.sessions(), versions, &client).await, kind);
+        for kind in ["Full", "Resumed"] {
+            let greeting = greeted(redis.sessions(), versions, &client).await;
+            assert!(greeting.contains(kind), "{greeting}");
         }
     }
 }
 
-/// Serves a client. Returns the kind of handshake that the server reports.
+/// Starts a server and greets a client. Returns the greeting.
 async fn greeted(
     sessions: RedisSessions,
     versions: Versions,
-    client: &Arc<rustls_upstream::ClientConfig>,
+    client: &Arc<ClientConfig>,
 ) -> String {
-    let provider = rustls::crypto::aws_lc_rs::default_provider();
-    let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    let mut config = configs::this::server_of(versions, provider, key_type, auth);
+    let (provider, key_type) = (Provider::AwsLc.this(), KeyType::EcdsaP256);
+    let mut config = this::server_of(versions, provider, key_type, ClientAuth::None);
     config.session_storage = Arc::new(sessions);
-    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-    let listener = listener.unwrap();
-    let address = listener.local_addr().unwrap();
-    let client = client.clone();
-    let client = spawn_blocking(move || {
-        let name = configs::server_name();
-        let conn = rustls_upstream::ClientConnection::new(client, name).unwrap();
-        let socket = TcpStream::connect(address).unwrap();
-        let mut greeting = String::new();
-        let mut stream = rustls_upstream::StreamOwned::new(conn, socket);
-        stream.read_to_string(&mut greeting).unwrap();
-        greeting
-    });
-    let (socket, _) = listener.accept().await.unwrap();
-    crate::serve(Arc::new(config), socket).await.unwrap();
-    client.await.unwrap()
+    let greeting = greeting(client, testing::serve(config)).await;
+    greeting.unwrap().unwrap()
 }
 
-fn client(versions: Versions) -> Arc<rustls_upstream::ClientConfig> {
-    let provider = rustls_upstream::crypto::aws_lc_rs::default_provider();
-    let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-    configs::upstream::client_of(versions, provider, key_type, auth).into()
+fn client(versions: Versions) -> Arc<ClientConfig> {
+    let (provider, key_type) = (Provider::AwsLc.this(), KeyType::EcdsaP256);
+    this::client_of(versions, provider, key_type, ClientAuth::None).into()
 }

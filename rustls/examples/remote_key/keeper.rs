@@ -23,7 +23,9 @@ use rustls::sign::SigningKey;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
+
+use crate::tokio_io::accept_all;
 
 /// Longer than any message of a CertificateVerify.
 const MAX_REQUEST: u64 = 1024;
@@ -43,33 +45,18 @@ pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 /// Signs for all servers that connect.
-pub(crate) async fn keep(key: Arc<dyn SigningKey>, listener: UnixListener) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let key = key.clone();
-                tokio::spawn(async move {
-                    let served = timeout(Duration::from_secs(10), sign_for(key, stream)).await;
-                    if let Err(error) = served.unwrap_or_else(|late| Err(late.into())) {
-                        eprintln!("remote_key: {error}");
-                    }
-                });
-            }
-            Err(error) => {
-                eprintln!("remote_key: cannot accept a connection: {error}");
-                // Probably out of file descriptors: an immediate retry would fail too.
-                sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
+pub(crate) async fn keep(key: Arc<dyn SigningKey>, listener: UnixListener) -> ! {
+    let serve = |stream| {
+        let signed = timeout(Duration::from_secs(10), sign_for(key.clone(), stream));
+        async { signed.await? }
+    };
+    accept_all(|task| listener.poll_accept(task), serve).await
 }
 
 async fn sign_for(key: Arc<dyn SigningKey>, mut stream: UnixStream) -> io::Result<()> {
     let mut request = Vec::new();
-    (&mut stream)
-        .take(MAX_REQUEST)
-        .read_to_end(&mut request)
-        .await?;
+    let mut limited = (&mut stream).take(MAX_REQUEST);
+    limited.read_to_end(&mut request).await?;
     // RSA takes a while.
     let answer = spawn_blocking(move || answer(&*key, &request)).await?;
     stream.write_all(&answer).await
@@ -79,8 +66,10 @@ async fn sign_for(key: Arc<dyn SigningKey>, mut stream: UnixStream) -> io::Resul
 pub(crate) fn answer(key: &dyn SigningKey, request: &[u8]) -> Vec<u8> {
     let result = match request {
         [0, 0] => Ok(describe(key)),
-        [a, b, message @ ..] => sign(key, u16::from_be_bytes([*a, *b]).into(), message),
-        _ => Err("not a request".into()),
+        [a, b, message @ ..] if is_certificate_verify(message) => {
+            sign(key, u16::from_be_bytes([*a, *b]).into(), message)
+        }
+        _ => Err("not the message of a server's CertificateVerify".into()),
     };
     match result {
         Ok(body) => [&[0], &body[..]].concat(),
@@ -89,9 +78,6 @@ pub(crate) fn answer(key: &dyn SigningKey, request: &[u8]) -> Vec<u8> {
 }
 
 fn sign(key: &dyn SigningKey, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, String> {
-    if !is_certificate_verify(message) {
-        return Err("not the message of a server's CertificateVerify".into());
-    }
     let signer = key.choose_scheme(&[scheme]);
     let signer = signer.ok_or_else(|| format!("the key does not sign with {scheme:?}"))?;
     signer.sign(message).map_err(|error| error.to_string())
@@ -115,8 +101,6 @@ fn describe(key: &dyn SigningKey) -> Vec<u8> {
         offered.retain(|scheme| *scheme != signer.scheme());
     }
     description.extend([0, 0]);
-    if let Some(public_key) = key.public_key() {
-        description.extend_from_slice(&public_key);
-    }
+    description.extend(key.public_key().iter().flat_map(|key| key.iter()));
     description
 }

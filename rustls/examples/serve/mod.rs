@@ -1,84 +1,75 @@
-//! The parts that the file servers share: the command line, the worker threads, HTTP and the files.
-//! Each example drives the TLS connection itself.
+//! The parts that the file servers share: the command line, the worker threads and HTTP. Each
+//! example drives the TLS connection itself.
 
-mod files;
-mod request;
 mod response;
-mod status;
 #[cfg(test)]
 mod tests;
 
 use std::error::Error;
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::net::{Shutdown, TcpStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-pub(crate) use files::Files;
-pub(crate) use request::RequestHead;
 pub(crate) use response::Response;
 use rustls::ServerConfig;
 
-use crate::listen::Listen;
+use crate::listen::ListenWithKey;
 
 /// The time that a client has to send its request, and to receive each piece of the response.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Serve the files of a folder over TLS
+/// Serve a file over TLS
 #[derive(Parser)]
 pub(crate) struct Options {
     #[command(flatten)]
-    listen: Listen,
+    server: ListenWithKey,
 
-    /// Folder to serve, without symbolic links and names that start with a dot; listed once at
-    /// startup
-    folder: PathBuf,
+    /// The file to serve
+    file: PathBuf,
 
     /// Number of connections to serve at the same time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..))]
     workers: u8,
 }
 
+/// Serves one client.
+pub(crate) type Serve = fn(&Arc<ServerConfig>, &Path, &mut Client) -> Result<(), Box<dyn Error>>;
+
 impl Options {
-    pub(crate) fn config(&self) -> Result<ServerConfig, Box<dyn Error>> {
-        self.listen.config()
-    }
-
-    pub(crate) fn files(&self) -> Result<Files, Box<dyn Error>> {
-        Files::list(&self.folder)
-            .map_err(|error| format!("cannot list {}: {error}", self.folder.display()).into())
-    }
-
-    /// Runs the workers forever. Each serves one connection after the other.
-    ///
-    /// `worker` is called once per thread. The function that it returns serves a connection, and
-    /// owns the buffers that the connections of a thread share.
-    pub(crate) fn serve<W>(&self, worker: impl Fn() -> W + Sync) -> Result<(), Box<dyn Error>>
-    where
-        W: FnMut(Client) -> Result<(), Box<dyn Error>>,
-    {
-        let listener = self.listen.bind()?;
+    /// Runs the workers forever. Each serves one connection after the other, and sends each client
+    /// this number of `tickets`.
+    pub(crate) fn run(&self, tickets: usize, serve: Serve) -> Result<(), Box<dyn Error>> {
+        let mut config = self.server.config()?;
+        config.send_tls13_tickets = tickets;
+        let config = Arc::new(config);
+        File::open(&self.file)
+            .map_err(|error| format!("cannot read {}: {error}", self.file.display()))?;
+        let listener = self.server.listen.bind()?;
         println!("serving https://{}/", listener.local_addr()?);
+        let work = || {
+            loop {
+                match listener.accept().and_then(|(sock, _)| Client::new(sock)) {
+                    Ok(mut client) => {
+                        serve(&config, &self.file, &mut client)
+                            .unwrap_or_else(|error| eprintln!("{error}"));
+                        client.close();
+                    }
+                    Err(error) => {
+                        eprintln!("cannot accept a connection: {error}");
+                        // Probably out of file descriptors: an immediate retry would fail too.
+                        thread::sleep(PATIENCE / 100);
+                    }
+                }
+            }
+        };
         thread::scope(|scope| {
             for _ in 0..self.workers {
-                scope.spawn(|| {
-                    let mut serve = worker();
-                    loop {
-                        match Client::accept(&listener) {
-                            Ok(client) => {
-                                serve(client).unwrap_or_else(|error| eprintln!("{error}"))
-                            }
-                            Err(error) => {
-                                eprintln!("cannot accept a connection: {error}");
-                                // Probably out of file descriptors: an immediate retry would fail
-                                // too.
-                                thread::sleep(PATIENCE / 100);
-                            }
-                        }
-                    }
-                });
+                scope.spawn(work);
             }
         });
         Ok(())
@@ -95,34 +86,25 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    fn accept(listener: &TcpListener) -> io::Result<Self> {
-        let (sock, _) = listener.accept()?;
+    fn new(sock: TcpStream) -> io::Result<Self> {
         sock.set_nodelay(true)?;
         sock.set_read_timeout(Some(PATIENCE))?;
         sock.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self {
-            sock,
-            deadline: Instant::now() + PATIENCE,
-        })
+        let deadline = Instant::now() + PATIENCE;
+        Ok(Self { sock, deadline })
     }
 
     /// Closes this side, then waits briefly for the client to close its side.
     ///
     /// Closing a socket with unread input resets the connection. The client could lose data that it
     /// has not read yet. It is no error if the client has closed already.
-    pub(crate) fn close(mut self) {
-        let closing = self
-            .sock
-            .shutdown(Shutdown::Write)
-            .and_then(|()| self.sock.set_read_timeout(Some(PATIENCE / 10)));
-        if closing.is_err() {
-            return;
-        }
+    fn close(mut self) {
+        let _ = self.sock.shutdown(Shutdown::Write);
+        let _ = self.sock.set_read_timeout(Some(PATIENCE / 10));
         let mut unread = [0; 1024];
         for _ in 0..16 {
-            match self.sock.read(&mut unread) {
-                Ok(0) | Err(_) => return,
-                Ok(_) => {}
+            if let Ok(0) | Err(_) = self.sock.read(&mut unread) {
+                return;
             }
         }
     }

@@ -1,99 +1,55 @@
 //! Clients that end a connection in every possible way, or request new keys, against each file
-//! server. `crate::worker` is the server under test.
+//! server; and requests that are wrong. `crate::serve` is the server under test.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use rcgen::CertifiedKey;
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use harness::peers::configs::{KeyType, Provider, Versions};
+use harness::peers::endpoints::Transfer;
+use harness::peers::os::loopback;
+use harness::peers::roles::Role;
+use harness::peers::roles::this::Config;
 
 use super::*;
+use crate::http::{HEAD_LIMIT, Head};
 
-const PAGE: &[u8] = b"<h1>It works</h1>";
+/// The file that is served.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+
 const REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 
-/// The result of one connection.
-struct Seen {
-    received: Vec<u8>,
-    /// True if the server sent a close_notify.
-    closed: bool,
-    /// The result that the server returned.
-    outcome: Result<(), String>,
-}
+/// The received bytes, true if the server sent a close_notify, and the result that it returned.
+type Seen = (Vec<u8>, bool, Result<(), String>);
 
-impl Seen {
-    fn assert_page(&self) {
-        assert_eq!(self.outcome, Ok(()));
-        assert!(self.received.starts_with(b"HTTP/1.1 200 OK\r\n"));
-        assert!(self.received.ends_with(PAGE));
-        assert!(self.closed);
-    }
-}
-
-/// A folder with one page, removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        // Both file servers run these tests, possibly at the same time.
-        let name = format!("{}-{test}", env!("CARGO_CRATE_NAME"));
-        let folder = Self(std::env::temp_dir().join(format!("{name}-{}", std::process::id())));
-        std::fs::create_dir_all(&folder.0).unwrap();
-        std::fs::write(folder.0.join("index.html"), PAGE).unwrap();
-        folder
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn assert_page((received, closed, outcome): Seen) {
+    assert_eq!(outcome, Ok(()));
+    assert!(received.starts_with(b"HTTP/1.1 200 OK\r\n"));
+    assert!(received.ends_with(include_bytes!("../../Cargo.toml")));
+    assert!(closed);
 }
 
 /// Serves one client. After the handshake the client sends the output of `send` in one write, so
 /// that it arrives together. It then closes its side of the socket and reads to the end.
-fn seen_after(test: &str, send: impl FnOnce(&mut ClientConnection)) -> Seen {
-    let folder = Folder::new(test);
-    let files = Files::list(&folder.0).unwrap();
-    let CertifiedKey { cert, signing_key } =
-        rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let key = PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
-    let server_config = ServerConfig::builder_with_provider(provider.clone())
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key)
-        .unwrap();
-    let mut roots = RootCertStore::empty();
-    roots.add(cert.der().clone()).unwrap();
-    let client_config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut sock = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let server_config = Arc::new(server_config);
+fn seen_after(send: impl FnOnce(&mut rustls::Connection)) -> Seen {
+    let config = |role| {
+        Config::new(
+            role,
+            Versions::Both,
+            Provider::AwsLc.this(),
+            KeyType::EcdsaP256,
+        )
+    };
+    let (mut sock, far) = loopback().unwrap();
     thread::scope(|scope| {
         let server = scope.spawn(|| {
-            let mut serve = crate::worker(&server_config, &files);
-            serve(Client::accept(&listener).unwrap()).map_err(|error| error.to_string())
+            let mut client = Client::new(far).unwrap();
+            let outcome = crate::serve(&config(Role::Server).server(), FILE.as_ref(), &mut client);
+            client.close();
+            outcome.map_err(|error| error.to_string())
         });
-
-        let name = "localhost".try_into().unwrap();
-        let mut conn = ClientConnection::new(Arc::new(client_config), name).unwrap();
+        let mut conn = config(Role::Client).connection();
         while conn.is_handshaking() {
             conn.complete_io(&mut sock).unwrap();
         }
         send(&mut conn);
-        let mut out = Vec::new();
-        while conn.wants_write() {
-            conn.write_tls(&mut out).unwrap();
-        }
-        sock.write_all(&out).unwrap();
+        sock.write_all(&conn.output()).unwrap();
         sock.shutdown(Shutdown::Write).unwrap();
 
         let mut received = Vec::new();
@@ -105,66 +61,93 @@ fn seen_after(test: &str, send: impl FnOnce(&mut ClientConnection)) -> Seen {
                 _ => {}
             }
         }
-        Seen {
-            received,
-            closed,
-            outcome: server.join().unwrap(),
-        }
+        (received, closed, server.join().unwrap())
     })
-}
-
-#[test]
-fn request_is_answered() {
-    seen_after("request", |conn| conn.writer().write_all(REQUEST).unwrap()).assert_page();
 }
 
 /// RFC 9846 §6.1: a close_notify ends one direction only.
 #[test]
 fn request_that_arrives_with_a_close_notify_is_answered() {
-    let seen = seen_after("request-close", |conn| {
+    let seen = seen_after(|conn| {
         conn.writer().write_all(REQUEST).unwrap();
         conn.send_close_notify();
     });
-    seen.assert_page();
+    assert_page(seen);
 }
 
 #[test]
-fn close_notify_alone_is_answered_with_one() {
-    let seen = seen_after("close", |conn| conn.send_close_notify());
-    assert!(seen.closed && seen.received.is_empty());
-    assert!(seen.outcome.unwrap_err().contains("without a request"));
-}
-
-#[test]
-fn half_a_request_is_not_answered() {
-    let seen = seen_after("half", |conn| {
-        conn.writer().write_all(&REQUEST[..10]).unwrap();
-        conn.send_close_notify();
-    });
-    assert!(seen.closed && seen.received.is_empty());
-    assert!(seen.outcome.unwrap_err().contains("without a request"));
+fn close_notify_without_a_request_is_answered_with_one() {
+    for len in [0, 10] {
+        let (received, closed, outcome) = seen_after(|conn| {
+            conn.writer().write_all(&REQUEST[..len]).unwrap();
+            conn.send_close_notify();
+        });
+        assert!(closed && received.is_empty());
+        assert!(outcome.unwrap_err().contains("without a request"));
+    }
 }
 
 /// A stream that ends without a close_notify may have been cut off by an attacker.
 #[test]
 fn truncation_is_reported() {
     for len in [0, 10] {
-        let seen = seen_after("cut", |conn| {
+        let (received, _, outcome) = seen_after(|conn| {
             conn.writer().write_all(&REQUEST[..len]).unwrap();
         });
-        assert!(seen.received.is_empty());
-        assert_eq!(seen.outcome.unwrap_err(), "the connection was cut off");
+        assert!(received.is_empty());
+        assert_eq!(outcome.unwrap_err(), "the connection was cut off");
     }
 }
 
 #[test]
 fn key_updates_before_and_within_a_request_are_answered() {
-    let seen = seen_after("key-update", |conn| {
-        conn.refresh_traffic_keys().unwrap();
-        conn.writer().write_all(&REQUEST[..10]).unwrap();
-        conn.refresh_traffic_keys().unwrap();
-        conn.writer().write_all(&REQUEST[10..]).unwrap();
-        conn.refresh_traffic_keys().unwrap();
+    let seen = seen_after(|conn| {
+        for part in [&b""[..], &REQUEST[..10], &REQUEST[10..]] {
+            conn.writer().write_all(part).unwrap();
+            conn.refresh_traffic_keys().unwrap();
+        }
     });
-    seen.assert_page();
+    assert_page(seen);
+}
+
+/// Returns the length and the beginning of the response to a request that arrives in pieces.
+fn response_to(request: &str, piece_len: usize) -> Option<(usize, String)> {
+    let mut head = Head::new();
+    for piece in request.as_bytes().chunks(piece_len) {
+        head.receive(piece);
+    }
+    let mut out = [0; 20_000];
+    let mut response = head
+        .is_over()
+        .then(|| Response::to(&head, FILE.as_ref()).unwrap())?;
+    let len = response.fill(&mut out).unwrap();
+    Some((len, String::from_utf8_lossy(&out[..12]).into_owned()))
+}
+
+#[test]
+fn request_is_collected_from_pieces_of_any_length() {
+    let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\nand more";
+    for piece_len in 1..request.len() {
+        let (len, response) = response_to(request, piece_len).unwrap();
+        assert!(response == "HTTP/1.1 200" && len > 1000);
+    }
+    assert_eq!(response_to(&request[..20], 1), None);
+}
+
+#[test]
+fn only_the_file_is_served() {
+    let (len, response) = response_to("HEAD / HTTP/1.1\r\n\r\n", 1).unwrap();
+    assert!(response == "HTTP/1.1 200" && len < 100, "{len}");
+    let long = format!("GET / {}", "x".repeat(HEAD_LIMIT));
+    assert_eq!(response_to(&long[..HEAD_LIMIT - 1], HEAD_LIMIT), None);
+    for request in [
+        "GET /.. HTTP/1.1",
+        "GET /Cargo.toml HTTP/1.1",
+        "POST / ",
+        "",
+        &long,
+    ] {
+        let (len, response) = response_to(&format!("{request}\r\n\r\n"), 1).unwrap();
+        assert!(response == "HTTP/1.1 404" && len < 100, "{request}: {len}");
+    }
 }

@@ -14,8 +14,9 @@
 //! ```
 
 use std::error::Error;
+use std::fmt::Debug;
 use std::future::poll_fn;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpListener as StdListener;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -34,10 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The connections that are served at the same time. Others wait in the queue of the listener.
 const MAX_CONNECTIONS: usize = 1000;
 
-/// Accepts connections, and calls `serve` for each in a task of its own. Prints errors after the
-/// `name` of the program.
+/// Serves the connections of a TCP listener, as [`accept_all`] does.
 pub(crate) async fn serve_all<F>(
-    name: &'static str,
     listener: StdListener,
     serve: impl Fn(TcpStream) -> F,
 ) -> Result<(), Box<dyn Error>>
@@ -47,21 +46,33 @@ where
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
     println!("listening on {}", listener.local_addr()?);
+    accept_all(|task| listener.poll_accept(task), serve).await
+}
+
+/// Accepts connections, and calls `serve` for each in a task of its own. Prints errors.
+pub(crate) async fn accept_all<S, A, F>(
+    mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<(S, A)>>,
+    serve: impl Fn(S) -> F,
+) -> !
+where
+    A: Debug + Send + 'static,
+    F: Future<Output = io::Result<()>> + Send + 'static,
+{
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let permit = permits.clone().acquire_owned().await?;
-        match listener.accept().await {
+        let permit = permits.clone().acquire_owned().await;
+        match poll_fn(|task| accept(task)).await {
             Ok((socket, peer)) => {
                 let served = serve(socket);
                 tokio::spawn(async move {
                     if let Err(error) = served.await {
-                        eprintln!("{name}: {peer}: {error}");
+                        eprintln!("{}: {peer:?}: {error}", env!("CARGO_CRATE_NAME"));
                     }
                     drop(permit);
                 });
             }
             Err(error) => {
-                eprintln!("{name}: cannot accept a connection: {error}");
+                eprintln!("cannot accept a connection: {error}");
                 // Probably out of file descriptors: an immediate retry would fail too.
                 sleep(Duration::from_millis(100)).await;
             }
@@ -186,10 +197,6 @@ impl Read for Nonblocking<'_> {
 impl Write for Nonblocking<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.try_write(bytes)
-    }
-
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(slices)
     }
 
     fn flush(&mut self) -> io::Result<()> {

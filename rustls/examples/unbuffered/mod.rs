@@ -1,16 +1,9 @@
-//! The receive buffer that the unbuffered examples share.
+//! The buffers that the unbuffered examples share.
 
-pub(crate) mod heap;
+use std::error::Error;
+use std::io::{self, Read, Write};
 
-use std::io::{self, Read};
-
-/// The next step, taken once the connection's state no longer borrows the buffers.
-pub(crate) enum Next {
-    /// Process the received bytes again.
-    Process,
-    /// Receive more.
-    Receive,
-}
+use rustls::unbuffered::ConnectionState;
 
 /// The longest record on the wire: header, 2^14 bytes of plaintext and the protection's overhead
 /// (RFC 9846 §5.2).
@@ -47,13 +40,8 @@ impl Incoming {
     pub(crate) fn discard(&mut self, len: usize) {
         self.start += len;
         if self.start == self.end {
-            self.clear();
+            (self.start, self.end) = (0, 0);
         }
-    }
-
-    /// Empties the buffer for the next connection.
-    pub(crate) fn clear(&mut self) {
-        (self.start, self.end) = (0, 0);
     }
 
     /// Receives more bytes. Returns their number, 0 at the end of the stream.
@@ -66,5 +54,48 @@ impl Incoming {
         let len = sock.read(&mut self.bytes[self.end..])?;
         self.end += len;
         Ok(len)
+    }
+}
+
+/// The send buffer, and the output of the connection in it.
+pub(crate) struct Outgoing {
+    pub(crate) bytes: Vec<u8>,
+    len: usize,
+    failure: Option<rustls::Error>,
+}
+
+impl Outgoing {
+    /// Creates a buffer of this length. A server's longest flight is its certificates.
+    pub(crate) fn new(len: usize) -> Self {
+        Self {
+            bytes: vec![0; len],
+            len: 0,
+            failure: None,
+        }
+    }
+
+    /// Handles the states in which the connection has output, and returns the others.
+    ///
+    /// After an error of the connection, it continues once: the next state returns the alert for
+    /// the peer.
+    pub(crate) fn handle<'c, 'i, Data>(
+        &mut self,
+        state: Result<ConnectionState<'c, 'i, Data>, rustls::Error>,
+        sock: &mut impl Write,
+    ) -> Result<Option<ConnectionState<'c, 'i, Data>>, Box<dyn Error>> {
+        match state {
+            Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                self.len += data.encode_to_vec(&mut self.bytes, self.len)?;
+            }
+            Ok(ConnectionState::TransmitTlsData(data)) => {
+                sock.write_all(&self.bytes[..self.len])?;
+                self.len = 0;
+                data.done();
+            }
+            Ok(state) => return Ok(Some(state)),
+            Err(error) if self.failure.is_none() => self.failure = Some(error),
+            Err(error) => return Err(self.failure.take().unwrap_or(error).into()),
+        }
+        Ok(None)
     }
 }

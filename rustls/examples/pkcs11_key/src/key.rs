@@ -61,21 +61,21 @@ impl ModuleKey {
     pub(crate) fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), Failure> {
         const MESSAGE: &[u8] = b"a test of the private key";
         let certificate = EndEntityCert::try_from(certificate)?;
-        let signature = self.sign(MESSAGE)?;
-        let algorithms = default_provider().signature_verification_algorithms;
-        let mut mapping = algorithms.mapping.iter();
-        let found = mapping.find(|(scheme, _)| *scheme == self.0.scheme);
-        let verified = found.into_iter().flat_map(|(_, algorithms)| *algorithms);
-        let mut verified =
-            verified.map(|algorithm| certificate.verify_signature(*algorithm, MESSAGE, &signature));
-        match verified.any(|verified| verified.is_ok()) {
+        let signature = self.make_signature(MESSAGE)?;
+        let mapping = default_provider().signature_verification_algorithms.mapping;
+        let algorithms = mapping
+            .iter()
+            .filter(|(scheme, _)| *scheme == self.0.scheme);
+        let mut algorithms = algorithms.flat_map(|(_, algorithms)| *algorithms);
+        let verify = |algorithm| certificate.verify_signature(algorithm, MESSAGE, &signature);
+        match algorithms.any(|algorithm| verify(*algorithm).is_ok()) {
             true => Ok(()),
             false => Err(format!("the certificate does not fit the key {}", self.0.label).into()),
         }
     }
 
     /// Signs, with a second session if an idle one fails.
-    pub(crate) fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn make_signature(&self, message: &[u8]) -> Result<Vec<u8>, Failure> {
         let idle = self.idle().pop();
         if let Some(session) = idle {
             match session.sign(self.0.scheme, message) {
@@ -102,7 +102,7 @@ impl ModuleKey {
 impl SigningKey for ModuleKey {
     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
         let is_offered = offered.contains(&self.0.scheme);
-        is_offered.then(|| Box::new(ModuleSigner(self.clone())) as Box<dyn Signer>)
+        is_offered.then(|| Box::new(self.clone()) as Box<dyn Signer>)
     }
 
     fn algorithm(&self) -> SignatureAlgorithm {
@@ -110,19 +110,15 @@ impl SigningKey for ModuleKey {
     }
 }
 
-/// The signer of a [`ModuleKey`].
-#[derive(Debug)]
-struct ModuleSigner(ModuleKey);
-
-impl Signer for ModuleSigner {
+impl Signer for ModuleKey {
     /// Blocks the thread until the module has signed.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
-        let signature = self.0.sign(message);
+        let signature = self.make_signature(message);
         signature.map_err(|error| Error::Other(OtherError(error.into())))
     }
 
     fn scheme(&self) -> SignatureScheme {
-        self.0.0.scheme
+        self.0.scheme
     }
 }
 

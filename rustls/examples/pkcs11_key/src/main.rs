@@ -31,9 +31,13 @@
 //! A module that must be initialised again after a failure needs a restart of the server. Keys that
 //! demand the PIN for each signature (`CKA_ALWAYS_AUTHENTICATE`) are not supported.
 
+#[path = "../../exit/mod.rs"]
+mod exit;
 #[path = "../../greet/mod.rs"]
 mod greet;
 mod key;
+#[path = "../../listen/mod.rs"]
+mod listen;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -41,7 +45,6 @@ mod token;
 mod tokio_io;
 
 use std::error::Error;
-use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -50,11 +53,12 @@ use std::{env, fs};
 use clap::Parser;
 use cryptoki::types::AuthPin;
 use key::ModuleKey;
+use listen::Listen;
 use rustls::operation::{Job, Offload, Spawn};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use token::{Failure, Token};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
@@ -71,8 +75,8 @@ const PIN_VARIABLE: &str = "PKCS11_PIN";
 /// visible to other users.
 #[derive(Parser)]
 struct Options {
-    /// PEM file with the server's certificate chain, the server's own certificate first
-    cert_file: PathBuf,
+    #[command(flatten)]
+    listen: Listen,
 
     /// The module, a shared library
     module: PathBuf,
@@ -92,36 +96,23 @@ struct Options {
     /// The number of signatures that the module makes at the same time
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
-
-    /// Address and port to listen on; port 0 picks a free port
-    #[arg(long, default_value = "127.0.0.1:8443")]
-    address: SocketAddr,
 }
 
 fn main() -> ExitCode {
-    let options = Options::parse();
+    exit::code(run(&Options::parse()))
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let key = find_key(options).map_err(|error| -> Box<dyn Error> { error })?;
+    let key = Arc::new(Offload::new(key, blocking_threads()));
+    let config = Arc::new(options.listen.config(key, rustls::DEFAULT_VERSIONS)?);
+    let serve = |socket| greet::greet(config.clone(), socket);
     // The threads that block are those that call the module.
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(options.threads.into())
-        .build();
-    let run = |runtime: Runtime| runtime.block_on(run(options));
-    match runtime.map_err(Into::into).and_then(run) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("pkcs11_key: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn run(options: Options) -> Result<(), Box<dyn Error>> {
-    let key = find_key(&options).map_err(|error| -> Box<dyn Error> { error })?;
-    let key = Arc::new(Offload::new(key, blocking_threads()));
-    let config = greet::config(&options.cert_file, key, rustls::DEFAULT_VERSIONS)?;
-    let config = Arc::new(config);
-    let serve = |socket| greet::greet(config.clone(), socket);
-    tokio_io::serve_all("pkcs11_key", TcpListener::bind(options.address)?, serve).await
+        .build()?;
+    runtime.block_on(tokio_io::serve_all(options.listen.bind()?, serve))
 }
 
 /// Returns a function that runs signatures on the blocking threads of the runtime. If the queue is
@@ -140,8 +131,9 @@ fn blocking_threads() -> impl Spawn + 'static {
 
 /// Finds the key, and checks that it fits the certificate.
 fn find_key(options: &Options) -> Result<ModuleKey, Failure> {
-    let certificate = CertificateDer::from_pem_file(&options.cert_file)
-        .map_err(|error| format!("cannot read {}: {error}", options.cert_file.display()))?;
+    let file = &options.listen.cert_file;
+    let certificate = CertificateDer::from_pem_file(file)
+        .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
     let pin = pin(options.pin_file.as_deref())?;
     let token = Token::new(&options.module, options.token.clone(), pin)?;
     let key = ModuleKey::find(token, options.label.clone())?;

@@ -3,8 +3,6 @@
 //! A process loads a module once, and SoftHSM2 finds its tokens by an environment variable. So each
 //! test with it runs in a process of its own.
 
-use std::io::{self, Read};
-use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -15,20 +13,21 @@ use cryptoki::object::{Attribute, ObjectClass};
 use cryptoki::session::{Session, UserType};
 use cryptoki::slot::Slot;
 use cryptoki::types::AuthPin;
-use rcgen::{CertificateParams, KeyPair, SignatureAlgorithm as KeyKind};
+use rcgen::{
+    CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256,
+    SignatureAlgorithm as KeyKind,
+};
 use rustls::client::Resumption;
 use rustls::operation::Offload;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
 use rustls::{
-    ClientConfig, ClientConnection, RootCertStore, ServerConfig, SignatureScheme, StreamOwned,
+    ALL_VERSIONS, ClientConfig, RootCertStore, ServerConfig, SignatureScheme,
     SupportedProtocolVersion,
 };
-use secrecy::ExposeSecret;
 use tokio::runtime::Runtime;
-use tokio::task::spawn_blocking;
 
-use crate::greet::greet_all;
+use crate::greet::testing::{self, FULL, greeting};
 use crate::key::{ModuleKey, der};
 use crate::token::Token;
 
@@ -42,15 +41,6 @@ const PIN: &str = "1234";
 /// The environment variable with the folder of a test, in its own process.
 const FOLDER: &str = "PKCS11_KEY_TEST_FOLDER";
 
-/// The kinds of keys, and the schemes that they sign with.
-const KINDS: [(&KeyKind, SignatureScheme); 2] = [
-    (
-        &rcgen::PKCS_ECDSA_P256_SHA256,
-        SignatureScheme::ECDSA_NISTP256_SHA256,
-    ),
-    (&rcgen::PKCS_RSA_SHA256, SignatureScheme::RSA_PSS_SHA256),
-];
-
 /// SoftHSM2 with one token, `demo`, in the process of one test.
 struct SoftHsm {
     path: &'static Path,
@@ -61,11 +51,8 @@ impl SoftHsm {
     /// Runs `test`, the body of the test `name`, in a process of its own. Only prints a message if
     /// SoftHSM2 is not installed.
     fn run(name: &str, test: impl FnOnce(&Self)) {
-        let path = MODULES
-            .map(Path::new)
-            .into_iter()
-            .find(|path| path.exists());
-        let Some(path) = path else {
+        let mut paths = MODULES.iter().map(Path::new);
+        let Some(path) = paths.find(|path| path.exists()) else {
             println!("skipped: there is no SoftHSM2 here");
             return;
         };
@@ -95,37 +82,32 @@ impl SoftHsm {
         assert!(printed.contains("1 passed"), "{printed}");
     }
 
-    fn util(&self, arguments: &[&str]) {
-        let status = Command::new("softhsm2-util").args(arguments).status();
-        assert!(status.unwrap().success(), "{arguments:?}");
+    fn util(&self, arguments: &str) {
+        let mut util = Command::new("softhsm2-util");
+        let status = util.args(arguments.split(' ')).status().unwrap();
+        assert!(status.success(), "{arguments}");
     }
 
-    fn create_token(&self, label: &str) {
-        let pins = ["--so-pin", PIN, "--pin", PIN];
-        self.util(&[&["--init-token", "--free", "--label", label], &pins[..]].concat());
-    }
-
-    fn import(&self, key: &KeyPair, label: &str) {
+    fn import(&self, key: &KeyPair) {
         let file = self.folder.join("key.pem");
         fs::write(&file, key.serialize_pem()).unwrap();
-        let (file, id) = (file.to_str().unwrap(), format!("{:02x}", label.len()));
-        let place = [
-            "--token", "demo", "--pin", PIN, "--label", label, "--id", &id,
-        ];
-        self.util(&[&["--import", file], &place[..]].concat());
+        let file = file.display();
+        self.util(&format!(
+            "--import {file} --token demo --pin {PIN} --label key --id 01"
+        ));
     }
 
-    /// Creates the token with a key. Returns the key and its certificate.
-    fn with_key(&self, kind: &'static KeyKind) -> (ModuleKey, CertificateDer<'static>) {
+    /// Creates the token with a key. Returns the key in a file and in the token, and its
+    /// certificate.
+    fn with_key(&self, kind: &'static KeyKind) -> (KeyPair, ModuleKey, CertificateDer<'static>) {
         let (key, certificate) = generate(kind);
-        self.create_token("demo");
-        self.import(&key, "key");
-        (self.find("key"), certificate)
-    }
-
-    fn find(&self, label: &str) -> ModuleKey {
+        self.util(&format!(
+            "--init-token --free --label demo --so-pin {PIN} --pin {PIN}"
+        ));
+        self.import(&key);
         let token = Token::new(self.path, "demo".into(), PIN.into()).unwrap();
-        ModuleKey::find(token, label.into()).unwrap()
+        let found = ModuleKey::find(token, "key".into()).unwrap();
+        (key, found, certificate)
     }
 
     /// Returns the module, which the key has loaded before, and the slot of the token.
@@ -142,111 +124,86 @@ impl SoftHsm {
     }
 }
 
-/// Generates a key and its certificate for `localhost`.
+/// Generates a key and its certificate.
 fn generate(kind: &'static KeyKind) -> (KeyPair, CertificateDer<'static>) {
     let key = KeyPair::generate_for(kind).unwrap();
-    let params = CertificateParams::new(vec!["localhost".into()]).unwrap();
+    let params = CertificateParams::new([testing::NAME.to_owned()]).unwrap();
     let certificate = params.self_signed(&key).unwrap();
     (key, certificate.der().clone())
 }
 
-/// Starts a server. Returns its address.
-async fn serve(certificate: &CertificateDer<'static>, key: ModuleKey) -> SocketAddr {
+fn server(certificate: &CertificateDer<'static>, key: ModuleKey) -> ServerConfig {
     let key = Arc::new(Offload::new(key, crate::blocking_threads()));
     let certified = CertifiedKey::new(vec![certificate.clone()], key);
-    let config = ServerConfig::builder()
+    ServerConfig::builder()
         .with_no_client_auth()
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
-    greet_all(config).await
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)))
 }
 
-/// Connects a client, which trusts only `certificate`. Returns the greeting, or the error.
-async fn greeting(
+/// Creates a client that trusts only `certificate`.
+fn client(
     certificate: &CertificateDer<'static>,
     version: &'static SupportedProtocolVersion,
-    address: SocketAddr,
-) -> io::Result<String> {
+) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone()).unwrap();
     let mut config = ClientConfig::builder_with_protocol_versions(&[version])
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.resumption = Resumption::disabled();
-    let client = spawn_blocking(move || {
-        let name = "localhost".try_into().unwrap();
-        let conn = ClientConnection::new(Arc::new(config), name).unwrap();
-        let mut greeting = String::new();
-        let mut stream = StreamOwned::new(conn, TcpStream::connect(address)?);
-        stream.read_to_string(&mut greeting)?;
-        Ok(greeting)
-    });
-    client.await.unwrap()
+    config.into()
 }
 
 #[test]
 fn clients_are_greeted_with_an_ecdsa_key() {
     SoftHsm::run("clients_are_greeted_with_an_ecdsa_key", |hsm| {
-        clients_are_greeted(hsm, KINDS[0]);
+        let scheme = SignatureScheme::ECDSA_NISTP256_SHA256;
+        clients_are_greeted(hsm, &PKCS_ECDSA_P256_SHA256, scheme);
     });
 }
 
 #[test]
 fn clients_are_greeted_with_an_rsa_key() {
     SoftHsm::run("clients_are_greeted_with_an_rsa_key", |hsm| {
-        clients_are_greeted(hsm, KINDS[1]);
+        clients_are_greeted(hsm, &PKCS_RSA_SHA256, SignatureScheme::RSA_PSS_SHA256);
     });
 }
 
-fn clients_are_greeted(hsm: &SoftHsm, (kind, scheme): (&'static KeyKind, SignatureScheme)) {
-    let (key, certificate) = hsm.with_key(kind);
+fn clients_are_greeted(hsm: &SoftHsm, kind: &'static KeyKind, scheme: SignatureScheme) {
+    let (_, key, certificate) = hsm.with_key(kind);
     key.check(&certificate).unwrap();
+    let error = key.check(&generate(kind).1).unwrap_err().to_string();
+    assert!(error.contains("does not fit the key"), "{error}");
+    let shown = format!("{key:?}");
+    assert!(shown.contains("demo") && !shown.contains(PIN), "{shown}");
     assert_eq!(key.choose_scheme(&[scheme]).unwrap().scheme(), scheme);
     assert!(key.choose_scheme(&[SignatureScheme::ED25519]).is_none());
     Runtime::new().unwrap().block_on(async {
-        let address = serve(&certificate, key).await;
-        for version in rustls::ALL_VERSIONS {
-            let greeting = greeting(&certificate, version, address).await;
-            assert_eq!(greeting.unwrap(), "Hello\n", "{scheme:?}");
+        let address = testing::serve(server(&certificate, key));
+        for version in ALL_VERSIONS {
+            let greeting = greeting(&client(&certificate, version), address).await;
+            assert_eq!(greeting.unwrap().unwrap(), FULL, "{scheme:?}");
         }
     });
 }
 
+/// The user is logged out, or all sessions end, as if the token was removed.
 #[test]
-fn unusable_keys_are_rejected_at_the_start() {
-    SoftHsm::run("unusable_keys_are_rejected_at_the_start", |hsm| {
-        let (key, certificate) = hsm.with_key(&rcgen::PKCS_ECDSA_P256_SHA256);
-        key.check(&certificate).unwrap();
-        let (_, other) = generate(&rcgen::PKCS_ECDSA_P256_SHA256);
-        let error = key.check(&other).unwrap_err().to_string();
-        assert!(error.contains("does not fit the key"), "{error}");
-    });
-}
-
-#[test]
-fn lost_login_is_repeated() {
-    SoftHsm::run("lost_login_is_repeated", |hsm| {
-        let (key, _) = hsm.with_key(&rcgen::PKCS_RSA_SHA256);
-        key.sign(b"message").unwrap();
+fn lost_logins_and_sessions_are_replaced() {
+    SoftHsm::run("lost_logins_and_sessions_are_replaced", |hsm| {
+        let (_, key, _) = hsm.with_key(&PKCS_RSA_SHA256);
+        key.make_signature(b"message").unwrap();
         for _ in 0..3 {
             hsm.session().logout().unwrap();
-            key.sign(b"message").unwrap();
-        }
-    });
-}
+            key.make_signature(b"message").unwrap();
 
-/// All sessions end, as if the token was removed.
-#[test]
-fn lost_sessions_are_replaced() {
-    SoftHsm::run("lost_sessions_are_replaced", |hsm| {
-        let (key, _) = hsm.with_key(&rcgen::PKCS_RSA_SHA256);
-        for _ in 0..3 {
             hsm.module().0.finalize().unwrap();
-            let error = key.sign(b"message").unwrap_err().to_string();
+            let error = key.make_signature(b"message").unwrap_err().to_string();
             assert!(error.contains("initialized"), "{error}");
             let (module, arguments) = (Pkcs11::new(hsm.path), CInitializeFlags::OS_LOCKING_OK);
             let arguments = CInitializeArgs::new(arguments);
             module.unwrap().initialize(arguments).unwrap();
-            key.sign(b"message").unwrap();
+            key.make_signature(b"message").unwrap();
         }
     });
 }
@@ -255,29 +212,20 @@ fn lost_sessions_are_replaced() {
 #[test]
 fn wrong_pin_is_tried_once() {
     SoftHsm::run("wrong_pin_is_tried_once", |hsm| {
-        let (key, _) = hsm.with_key(&rcgen::PKCS_ECDSA_P256_SHA256);
+        let (_, key, _) = hsm.with_key(&PKCS_ECDSA_P256_SHA256);
         let [old, new] = [PIN, "5678"].map(AuthPin::from);
         let session = hsm.session();
         session.set_pin(&old, &new).unwrap();
         session.logout().unwrap();
-        let error = key.sign(b"message").unwrap_err().to_string();
+        let error = key.make_signature(b"message").unwrap_err().to_string();
         assert!(error.contains("does not accept the PIN"), "{error}");
 
         // The PIN is right again, but is not tried.
         session.login(UserType::User, Some(&new)).unwrap();
         session.set_pin(&new, &old).unwrap();
         session.logout().unwrap();
-        let error = key.sign(b"message").unwrap_err().to_string();
+        let error = key.make_signature(b"message").unwrap_err().to_string();
         assert!(error.contains("restart the server"), "{error}");
-    });
-}
-
-#[test]
-fn secrets_are_not_shown() {
-    SoftHsm::run("secrets_are_not_shown", |hsm| {
-        let (key, _) = hsm.with_key(&rcgen::PKCS_ECDSA_P256_SHA256);
-        let shown = format!("{key:?}");
-        assert!(shown.contains("demo") && !shown.contains(PIN), "{shown}");
     });
 }
 
@@ -285,14 +233,13 @@ fn secrets_are_not_shown() {
 #[test]
 fn removed_key_fails_only_handshakes() {
     SoftHsm::run("removed_key_fails_only_handshakes", |hsm| {
-        let (key, certificate) = generate(&rcgen::PKCS_ECDSA_P256_SHA256);
-        hsm.create_token("demo");
+        let (file, key, certificate) = hsm.with_key(&PKCS_ECDSA_P256_SHA256);
         Runtime::new().unwrap().block_on(async {
-            hsm.import(&key, "key");
-            let address = serve(&certificate, hsm.find("key")).await;
-            for version in rustls::ALL_VERSIONS {
-                let greeted = greeting(&certificate, version, address).await;
-                assert_eq!(greeted.unwrap(), "Hello\n");
+            let address = testing::serve(server(&certificate, key));
+            for version in ALL_VERSIONS {
+                let client = client(&certificate, version);
+                let greeted = greeting(&client, address).await.unwrap();
+                assert_eq!(greeted.unwrap(), FULL);
 
                 let session = hsm.session();
                 let private = [Attribute::Class(ObjectClass::PRIVATE_KEY)];
@@ -300,26 +247,13 @@ fn removed_key_fails_only_handshakes() {
                     session.destroy_object(object).unwrap();
                 }
                 for _ in 0..2 {
-                    let error = greeting(&certificate, version, address).await.unwrap_err();
+                    let error = greeting(&client, address).await.unwrap().unwrap_err();
                     assert!(error.to_string().contains("InternalError"), "{error}");
                 }
-                hsm.import(&key, "key");
+                hsm.import(&file);
             }
         });
     });
-}
-
-#[test]
-fn pin_is_read_from_a_file() {
-    let file = env::temp_dir().join(format!("pkcs11-key-{}.pin", process::id()));
-    for content in ["12 34", "12 34\n", "12 34\r\n"] {
-        fs::write(&file, content).unwrap();
-        let pin = super::pin(Some(&file)).unwrap();
-        assert_eq!(pin.expose_secret(), "12 34");
-    }
-    fs::remove_file(&file).unwrap();
-    let error = super::pin(Some(&file)).unwrap_err();
-    assert!(error.contains("cannot read"), "{error}");
 }
 
 #[test]

@@ -11,7 +11,7 @@
 use std::error::Error;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
 use cryptoki::error::{Error as ModuleError, RvError};
@@ -57,7 +57,7 @@ impl Token {
     /// Opens a session with the user logged in. Logs in if that is not the case any more, for
     /// example because the token was removed and came back.
     pub(crate) fn session(&self) -> Result<Session, Failure> {
-        let mut login = self.login();
+        let mut login = self.login.lock().unwrap_or_else(PoisonError::into_inner);
         match &*login {
             Login::In { slot, session } if is_logged_in(session) => {
                 return Ok(self.module.open_ro_session(*slot)?);
@@ -74,7 +74,16 @@ impl Token {
         let session = self.module.open_ro_session(slot)?;
         match session.login(UserType::User, Some(&self.pin)) {
             Ok(()) | Err(ModuleError::Pkcs11(RvError::UserAlreadyLoggedIn, _)) => {}
-            Err(ModuleError::Pkcs11(error, _)) if is_about_the_pin(&error) => {
+            // The token may have counted an attempt.
+            Err(ModuleError::Pkcs11(
+                error @ (RvError::PinIncorrect
+                | RvError::PinInvalid
+                | RvError::PinLenRange
+                | RvError::PinExpired
+                | RvError::PinLocked
+                | RvError::UserPinNotInitialized),
+                _,
+            )) => {
                 let message = format!("the token {} does not accept the PIN: {error}", self.label);
                 *login = Login::Refused(error);
                 return Err(message.into());
@@ -101,10 +110,6 @@ impl Token {
             (None, _) => Err(format!("the module has no token {}", self.label).into()),
         }
     }
-
-    fn login(&self) -> MutexGuard<'_, Login> {
-        self.login.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl fmt::Debug for Token {
@@ -116,17 +121,4 @@ impl fmt::Debug for Token {
 fn is_logged_in(session: &Session) -> bool {
     let info = session.get_session_info();
     info.is_ok_and(|info| info.session_state() == SessionState::RoUser)
-}
-
-/// Errors after which the token may have counted an attempt.
-fn is_about_the_pin(error: &RvError) -> bool {
-    matches!(
-        error,
-        RvError::PinIncorrect
-            | RvError::PinInvalid
-            | RvError::PinLenRange
-            | RvError::PinExpired
-            | RvError::PinLocked
-            | RvError::UserPinNotInitialized
-    )
 }
