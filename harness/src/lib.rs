@@ -64,6 +64,17 @@ macro_rules! table {
     };
 }
 
+/// Evaluates a body for the connection of either side.
+#[macro_export]
+macro_rules! either {
+    ($tls:ident: $conn:expr, $it:pat => $body:expr) => {
+        match $conn {
+            $tls::Connection::Client($it) => $body,
+            $tls::Connection::Server($it) => $body,
+        }
+    };
+}
+
 pub mod manual;
 pub mod operations;
 pub mod peers;

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod bulk_data;
+mod cases;
 mod extraction;
 mod protected_records;
 mod receive_limits;

@@ -7,6 +7,7 @@ use pki_types::CertificateDer;
 use super::tls;
 use super::tls::crypto::CryptoProvider;
 use super::tls::server::WebPkiClientVerifier;
+use super::tls::server::danger::ClientCertVerifier;
 use super::tls::version::{TLS12, TLS13};
 use crate::peers::configs::{ClientAuth, KeyType, Provider, Versions};
 use crate::wire::client_hello::{P256, X25519};
@@ -95,15 +96,25 @@ pub fn server_of(
     key_type: KeyType,
     auth: ClientAuth,
 ) -> tls::ServerConfig {
-    let provider = Arc::new(provider);
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots(key_type), provider.clone());
+    let roots = roots(key_type);
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone().into());
     let verifier = match auth {
         ClientAuth::None => WebPkiClientVerifier::no_client_auth(),
         ClientAuth::Required => verifier.build().unwrap(),
         _ => verifier.allow_unauthenticated().build().unwrap(),
     };
+    server_verifying(versions, provider, key_type, verifier)
+}
+
+/// A server that verifies clients by `verifier`.
+pub fn server_verifying(
+    versions: Versions,
+    provider: CryptoProvider,
+    key_type: KeyType,
+    verifier: Arc<dyn ClientCertVerifier>,
+) -> tls::ServerConfig {
     let identity = &key_type.identities().server;
-    let mut config = tls::ServerConfig::builder_with_provider(provider)
+    let mut config = tls::ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
         .unwrap()
         .with_client_cert_verifier(super::prepare_verifier(verifier))

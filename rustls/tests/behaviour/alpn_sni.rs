@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::peers::roles::ROLES;
 use harness::wire::client_hello::{ClientHello, SERVER_NAME};
 use harness::wire::plain_messages;
 use rustls::pki_types::ServerName;
 
-use crate::behaviour::compared::{for_all, outcome};
-use crate::behaviour::connected::{self, KEY_TYPE, Role};
+use crate::behaviour::compared::outcome;
+use crate::behaviour::connected;
+use crate::cases::{Case, KEY_TYPE, Role, tls13_cases};
 
 fn protocols(names: &[&str]) -> Vec<Vec<u8>> {
     names.iter().map(|name| name.as_bytes().to_vec()).collect()
@@ -24,13 +26,11 @@ macro_rules! scripts {
             use $tls::sign::CertifiedKey;
 
             use super::*;
-            use crate::behaviour::connected::$module::{
-                client_config, config, server, server_config,
-            };
+            use crate::behaviour::connected::$module::{client_config, config, server_config};
 
-            pub fn alpn(provider: Provider, role: Role, ours: &[&str], theirs: &[&str]) -> String {
+            pub fn alpn(case: Case, ours: &[&str], theirs: &[&str]) -> String {
                 let (ours, theirs) = (protocols(ours), protocols(theirs));
-                let mut conn = config(provider, role)
+                let mut conn = config(case)
                     .edit(
                         |client| {
                             client.alpn_protocols = ours.clone();
@@ -39,13 +39,13 @@ macro_rules! scripts {
                         |server| server.alpn_protocols = ours.clone(),
                     )
                     .buffered();
-                let mut peer = connected::upstream::config(provider, role.other())
+                let mut peer = connected::upstream::config(case.other())
                     .edit(
                         |client| client.alpn_protocols = theirs.clone(),
                         |server| server.alpn_protocols = theirs.clone(),
                     )
                     .buffered();
-                outcome(&mut conn, &mut peer, role)
+                outcome(&mut conn, &mut peer, case.role)
             }
 
             /// Returns the client's hello as this crate's resolver sees it, and how the handshake
@@ -74,8 +74,7 @@ macro_rules! scripts {
                     ));
                     None
                 });
-                let mut conn = $endpoint::new(server(config));
-                let end = outcome(&mut conn, &mut peer, Role::Server);
+                let end = outcome(&mut $endpoint::server(config), &mut peer, Role::Server);
                 let seen = seen.lock().unwrap().join("; ");
                 (seen, end)
             }
@@ -96,12 +95,8 @@ macro_rules! scripts {
                 let added = resolver.add(known, CertifiedKey::new(identity.chain.clone(), key));
                 let mut config = server_config(provider);
                 config.cert_resolver = Arc::new(resolver);
-                let mut conn = $endpoint::new(server(config));
-                format!(
-                    "{} {}",
-                    added.is_ok(),
-                    outcome(&mut conn, &mut peer, Role::Server)
-                )
+                let end = outcome(&mut $endpoint::server(config), &mut peer, Role::Server);
+                format!("{} {end}", added.is_ok())
             }
 
             /// The server name that upstream's server receives.
@@ -112,10 +107,9 @@ macro_rules! scripts {
             ) -> Option<String> {
                 let mut config = client_config(provider);
                 config.enable_sni = enable;
-                let conn = $tls::ClientConnection::new(Arc::new(config), name).unwrap();
-                let mut conn = $endpoint::new(conn);
-                let hello = conn.take_output();
-                let mut server = connected::fresh_peer(provider, Role::Client);
+                let hello = $endpoint::client_of(name, config).take_output();
+                let config = connected::upstream::server_config(provider);
+                let mut server = UpstreamBuffered::server(config);
                 server.receive(&hello).unwrap();
                 // upstream's server does not report an address that a client sends as a name
                 let sent = ClientHello::read(&plain_messages(&hello));
@@ -177,27 +171,26 @@ fn the_server_s_first_common_protocol_is_chosen() {
         (&["a", "aa"], &["aa", "aaa"]),
         (&[long; 3], &["h2", "h3"]),
     ];
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for (ours, theirs) in cases {
             assert_eq!(
-                this::alpn(provider, role, ours, theirs),
-                upstream::alpn(provider, role, ours, theirs),
-                "{provider:?} {role:?} {ours:?} {theirs:?}"
+                this::alpn(case, ours, theirs),
+                upstream::alpn(case, ours, theirs),
+                "{case:?} {ours:?} {theirs:?}"
             );
         }
-    });
+    }
     let (of_server, of_client) = (&["a", "b", "c"], &["c", "b"]);
+    let [client, server] = ROLES.map(|role| Case::tls13(PROVIDERS[0], role));
     for agreed in [
-        this::alpn(PROVIDERS[0], Role::Server, of_server, of_client),
-        this::alpn(PROVIDERS[0], Role::Client, of_client, of_server),
+        this::alpn(server, of_server, of_client),
+        this::alpn(client, of_client, of_server),
     ] {
         assert!(agreed.contains("Some([98])"), "{agreed}");
     }
-    let failed = this::alpn(PROVIDERS[0], Role::Server, &["a"], &["b"]);
-    assert!(
-        failed.contains("AlertReceived(NoApplicationProtocol)"),
-        "{failed}"
-    );
+    let failed = this::alpn(server, &["a"], &["b"]);
+    let alert = "AlertReceived(NoApplicationProtocol)";
+    assert!(failed.contains(alert), "{failed}");
 }
 
 fn names() -> Vec<ServerName<'static>> {

@@ -3,11 +3,11 @@
 
 use std::io::{self, BufRead, IoSlice, Read, Write};
 
-use harness::peers::configs::Provider;
-use harness::peers::endpoints::Endpoint;
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::behaviour::compared::{assert_same, describe, for_all, same};
-use crate::behaviour::connected::{self, Role};
+use crate::behaviour::compared::{assert_same, describe, same};
+use crate::behaviour::connected::this::connected;
+use crate::cases::{Case, Role, tls13_cases};
 
 const LIMITS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(100), Some(16384), Some(65536)];
 
@@ -18,7 +18,6 @@ macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::behaviour::connected::fresh_peer;
             use crate::behaviour::connected::$module::{
                 connected, exchange_all, fresh, input, output,
             };
@@ -33,19 +32,15 @@ macro_rules! scripts {
             }
 
             /// The bytes that each write accepts with a limit set before the handshake.
-            pub fn limit_set_before_the_handshake(
-                provider: Provider,
-                role: Role,
-                limit: Option<usize>,
-            ) -> Vec<String> {
-                let mut conn = fresh(provider, role);
+            pub fn limit_set_before_the_handshake(case: Case, limit: Option<usize>) -> Vec<String> {
+                let mut conn = fresh(case);
                 conn.set_buffer_limit(limit);
                 let mut log = Vec::new();
                 for len in WRITES {
                     log.push(describe(conn.writer().write(&vec![7; len])));
                     log.push(wants(&conn));
                 }
-                let mut peer = fresh_peer(provider, role);
+                let mut peer = case.peer();
                 exchange_reading(&mut conn, &mut peer, &mut log);
                 log.extend(writes(&mut conn));
                 exchange_reading(&mut conn, &mut peer, &mut log);
@@ -54,7 +49,7 @@ macro_rules! scripts {
 
             fn exchange_reading(
                 conn: &mut $tls::Connection,
-                peer: &mut harness::peers::endpoints::UpstreamBuffered,
+                peer: &mut UpstreamBuffered,
                 log: &mut Vec<String>,
             ) {
                 loop {
@@ -72,8 +67,8 @@ macro_rules! scripts {
 
             /// Sends ten records of `len` bytes and gives each chunk to one call of `read_tls`,
             /// ignoring how much that call took. True if the application still receives everything.
-            pub fn in_chunks(provider: Provider, role: Role, len: usize, chunk: usize) -> bool {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn in_chunks(case: Case, len: usize, chunk: usize) -> bool {
+                let (mut conn, mut peer) = connected(case);
                 for _ in 0..10 {
                     peer.send(&vec![7; len]);
                 }
@@ -89,12 +84,8 @@ macro_rules! scripts {
             }
 
             /// The bytes that each write accepts with a limit set after the handshake.
-            pub fn limit_set_after_the_handshake(
-                provider: Provider,
-                role: Role,
-                limit: Option<usize>,
-            ) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn limit_set_after_the_handshake(case: Case, limit: Option<usize>) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 conn.set_buffer_limit(limit);
                 let mut log = writes(&mut conn);
                 exchange_reading(&mut conn, &mut peer, &mut log);
@@ -120,12 +111,8 @@ macro_rules! scripts {
             }
 
             /// Writes slices of various lengths in one call and logs the bytes accepted.
-            pub fn vectored_writes(
-                provider: Provider,
-                role: Role,
-                limit: Option<usize>,
-            ) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn vectored_writes(case: Case, limit: Option<usize>) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 conn.set_buffer_limit(limit);
                 let mut log = Vec::new();
                 let large = &[7; 9000][..];
@@ -151,9 +138,9 @@ macro_rules! scripts {
             }
 
             /// The states of a handshake, by message and by record.
-            pub fn handshake(provider: Provider, role: Role) -> Vec<String> {
-                let mut conn = fresh(provider, role);
-                let mut peer = fresh_peer(provider, role);
+            pub fn handshake(case: Case) -> Vec<String> {
+                let mut conn = fresh(case);
+                let mut peer = case.peer();
                 let mut log = vec![wants(&conn)];
                 loop {
                     let to_peer = output(&mut conn);
@@ -186,8 +173,8 @@ macro_rules! scripts {
 
             /// Logs when `read_tls` is refused because plaintext is unread, and how reading
             /// resolves it.
-            pub fn unread_plaintext(provider: Provider, role: Role, record: usize) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn unread_plaintext(case: Case, record: usize) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 let mut wire = Vec::new();
                 for _ in 0..120_000 / record {
                     peer.send(&vec![7; record]);
@@ -228,8 +215,8 @@ macro_rules! scripts {
             }
 
             /// Every way to read plaintext that spans several records.
-            pub fn every_way_to_read(provider: Provider, role: Role) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn every_way_to_read(case: Case) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 let mut log = vec![describe(conn.reader().read(&mut []))];
                 log.push(describe(conn.reader().read(&mut [0])));
                 log.push(describe(conn.reader().fill_buf()));
@@ -296,42 +283,42 @@ same!(
 
 #[test]
 fn states_during_the_handshake() {
-    for_all(|provider, role| {
-        let mut ours = this::handshake(provider, role);
-        let mut theirs = upstream::handshake(provider, role);
-        if role == Role::Client {
+    for case in tls13_cases() {
+        let mut ours = this::handshake(case);
+        let mut theirs = upstream::handshake(case);
+        if case.role == Role::Client {
             // upstream's client answers the ServerHello at once with a change_cipher_spec; ours
             // sends it with the rest of the flight
             for log in [&mut ours, &mut theirs] {
                 log.retain(|line| !line.ends_with("true"));
             }
         }
-        assert_same(&format!("{provider:?} {role:?}"), &ours, &theirs);
-    });
+        assert_same(&format!("{case:?}"), &ours, &theirs);
+    }
 }
 
 /// Programs that ignore the return value of `read_tls` lose no data that upstream would have kept.
 /// Every call has room for 4 KiB while at most 18 KiB are buffered.
 #[test]
 fn chunks_are_accepted_whole_where_upstream_accepts_them() {
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for len in [60, 1000, 1500, 3000, 5000, 9000, 12_000, 14_000, 16_384] {
             for chunk in [100, 512, 1000, 1024, 1400, 1460, 2000, 2048, 3000, 4096] {
-                let ours = this::in_chunks(provider, role, len, chunk);
-                let theirs = upstream::in_chunks(provider, role, len, chunk);
+                let ours = this::in_chunks(case, len, chunk);
+                let theirs = upstream::in_chunks(case, len, chunk);
                 println!("{len} {chunk}: {ours} {theirs}");
-                assert!(ours || !theirs, "{provider:?} {role:?}: {chunk} of {len}");
+                assert!(ours || !theirs, "{case:?}: {chunk} of {len}");
             }
         }
-    });
+    }
 }
 
 /// Tests of programs count reads until `read_tls` refuses more.
 #[test]
 fn a_few_bytes_behind_a_long_record_take_no_read_of_their_own() {
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for (sent, close) in [(16_384, true), (16_384 + 1, false), (16_384 + 2, false)] {
-            let (mut conn, mut peer) = connected::this::connected(provider, role);
+            let (mut conn, mut peer) = connected(case);
             assert_eq!(peer.send(&vec![7; sent]), sent);
             if close {
                 peer.close();
@@ -339,7 +326,7 @@ fn a_few_bytes_behind_a_long_record_take_no_read_of_their_own() {
             let wire = peer.take_output();
             let mut rest = &wire[..];
             let reads = [(); 2].map(|()| conn.read_tls(&mut rest).unwrap());
-            assert_eq!(reads, [4096, wire.len() - 4096], "{provider:?} {role:?}");
+            assert_eq!(reads, [4096, wire.len() - 4096], "{case:?}");
             let state = conn.process_new_packets().unwrap();
             assert_eq!(state.plaintext_bytes_to_read(), sent);
             assert_eq!(state.peer_has_closed(), close);
@@ -348,5 +335,5 @@ fn a_few_bytes_behind_a_long_record_take_no_read_of_their_own() {
                 assert_eq!(refused.to_string(), "received plaintext buffer full");
             }
         }
-    });
+    }
 }

@@ -6,20 +6,13 @@ use std::sync::Arc;
 use harness::peers::callbacks::Clock;
 use harness::peers::callbacks::this::ClientKey;
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3,
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3,
 };
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 
-use crate::behaviour::compared::{assert_same, for_all, outcome};
-use crate::behaviour::connected::{self, KEY_TYPE, Role};
-
-/// The server's policy on client certificates.
-#[derive(Clone, Copy, Debug)]
-enum Asks {
-    Nothing,
-    Optional,
-    Required,
-}
+use crate::behaviour::compared::{assert_same, outcome};
+use crate::behaviour::connected::this::client_config;
+use crate::cases::{KEY_TYPE, Role, tls13_cases};
 
 /// The client's certificate.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +25,12 @@ enum Has {
     Servers,
 }
 
-const ASKS: [Asks; 3] = [Asks::Nothing, Asks::Optional, Asks::Required];
+/// The server's policies on client certificates.
+const ASKS: [ClientAuth; 3] = [
+    ClientAuth::None,
+    ClientAuth::OptionalAbsent,
+    ClientAuth::Required,
+];
 const HAS: [Has; 4] = [Has::Nothing, Has::Good, Has::Unknown, Has::Servers];
 
 /// A time at which every test certificate has expired.
@@ -42,99 +40,69 @@ macro_rules! scripts {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
             use harness::peers::callbacks::$module::ClientKey;
-            use harness::peers::configs::$module::roots;
+            use harness::peers::configs::$module::{self as configs, server_verifying};
             use harness::verifiers::$module::Verifier;
-            use $tls::server::WebPkiClientVerifier;
-            use $tls::version::TLS13;
+            use $tls::sign::{CertifiedKey, SingleCertAndKey};
             use $tls::{CertificateError, Error};
 
             use super::*;
-            use crate::behaviour::connected::$module as connections;
+            use crate::behaviour::connected::$module::client_config;
 
             pub fn client(provider: Provider, has: Has) -> $endpoint {
-                let builder =
-                    $tls::ClientConfig::builder_with_provider(Arc::new(provider.$module()))
-                        .with_protocol_versions(&[&TLS13])
-                        .unwrap()
-                        .with_root_certificates(roots(KEY_TYPE));
+                let mut config = client_config(provider);
                 let identity = match has {
-                    Has::Nothing => None,
-                    Has::Good => Some(&KEY_TYPE.identities().client),
-                    Has::Unknown => Some(&KeyType::EcdsaP256.identities().client),
-                    Has::Servers => Some(&KEY_TYPE.identities().server),
+                    Has::Nothing => return $endpoint::client(config),
+                    Has::Good => &KEY_TYPE.identities().client,
+                    Has::Unknown => &KeyType::EcdsaP256.identities().client,
+                    Has::Servers => &KEY_TYPE.identities().server,
                 };
-                $endpoint::new(connections::client(match identity {
-                    None => builder.with_no_client_auth(),
-                    Some(identity) => builder
-                        .with_client_auth_cert(identity.chain.clone(), identity.key())
-                        .unwrap(),
-                }))
+                let (chain, key) = (identity.chain.clone(), identity.key());
+                let key = CertifiedKey::from_der(chain, key, &provider.$module()).unwrap();
+                config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(key));
+                $endpoint::client(config)
             }
 
-            pub fn server(provider: Provider, asks: Asks, late: bool) -> $endpoint {
-                let crypto = Arc::new(provider.$module());
-                let verifier =
-                    WebPkiClientVerifier::builder_with_provider(roots(KEY_TYPE), crypto.clone());
-                let verifier = match asks {
-                    Asks::Nothing => WebPkiClientVerifier::no_client_auth(),
-                    Asks::Optional => verifier.allow_unauthenticated().build().unwrap(),
-                    Asks::Required => verifier.build().unwrap(),
-                };
-                let identity = &KEY_TYPE.identities().server;
-                let mut config = $tls::ServerConfig::builder_with_provider(crypto)
-                    .with_protocol_versions(&[&TLS13])
-                    .unwrap()
-                    .with_client_cert_verifier(verifier)
-                    .with_single_cert(identity.chain.clone(), identity.key())
-                    .unwrap();
+            pub fn server(provider: Provider, asks: ClientAuth, late: bool) -> $endpoint {
+                let mut config = configs::server(provider.$module(), KEY_TYPE, asks);
                 if late {
                     config.time_provider = Clock::at(FAR_FUTURE);
                 }
-                $endpoint::new(connections::server(config))
+                $endpoint::server(config)
             }
 
             /// Handshake outcomes with an application's own verifiers.
             pub fn verifiers(provider: Provider) -> Vec<String> {
-                let mut log = Vec::new();
-                for certificate in [true, false] {
-                    for error in [
-                        Error::InvalidCertificate(CertificateError::Revoked),
-                        Error::InvalidCertificate(CertificateError::BadSignature),
-                        Error::General("no".into()),
-                        Error::DecryptError,
-                    ] {
-                        let crypto = Arc::new(provider.$module());
-                        let schemes = crypto.signature_verification_algorithms.supported_schemes();
-                        let of_signature = error.clone();
-                        let verifier = Verifier::accepting(Versions::Tls13, &schemes)
-                            .with_certificates(move |_| match certificate {
-                                true => Err(error.clone()),
-                                false => Ok(()),
-                            })
-                            .with_signatures(move |_| Err(of_signature.clone()));
-                        let identity = &KEY_TYPE.identities().server;
-                        let config = $tls::ServerConfig::builder_with_provider(crypto)
-                            .with_protocol_versions(&[&TLS13])
-                            .unwrap()
-                            .with_client_cert_verifier(Arc::new(verifier))
-                            .with_single_cert(identity.chain.clone(), identity.key())
-                            .unwrap();
-                        let mut conn = $endpoint::new(connections::server(config));
-                        let mut peer = super::upstream::client(provider, Has::Good);
-                        log.push(outcome(&mut conn, &mut peer, Role::Server));
-                    }
-                }
-                log
+                let errors = [
+                    Error::InvalidCertificate(CertificateError::Revoked),
+                    Error::InvalidCertificate(CertificateError::BadSignature),
+                    Error::General("no".into()),
+                    Error::DecryptError,
+                ];
+                let outcomes = product([true, false], errors).map(|(certificate, error)| {
+                    let crypto = provider.$module();
+                    let schemes = crypto.signature_verification_algorithms.supported_schemes();
+                    let of_signature = error.clone();
+                    let verifier = Verifier::accepting(Versions::Tls13, &schemes)
+                        .with_certificates(move |_| match certificate {
+                            true => Err(error.clone()),
+                            false => Ok(()),
+                        })
+                        .with_signatures(move |_| Err(of_signature.clone()));
+                    let (versions, verifier) = (Versions::Tls13, Arc::new(verifier));
+                    let config = server_verifying(versions, crypto, KEY_TYPE, verifier);
+                    let mut peer = super::upstream::client(provider, Has::Good);
+                    outcome(&mut $endpoint::server(config), &mut peer, Role::Server)
+                });
+                outcomes.collect()
             }
 
             /// Returns the hints, and how the handshake ends without a certificate.
-            pub fn resolver_sees(provider: Provider, asks: Asks) -> Vec<String> {
+            pub fn resolver_sees(provider: Provider, asks: ClientAuth) -> Vec<String> {
                 let resolver = ClientKey::new(None);
-                let mut config = connections::client_config(provider);
+                let mut config = client_config(provider);
                 config.client_auth_cert_resolver = resolver.clone();
-                let mut conn = $endpoint::new(connections::client(config));
                 let mut peer = super::upstream::server(provider, asks, false);
-                let end = outcome(&mut conn, &mut peer, Role::Client);
+                let end = outcome(&mut $endpoint::client(config), &mut peer, Role::Client);
                 let asked = resolver.asked().into_iter();
                 let mut log: Vec<_> = asked.map(|asked| format!("{asked:02x?}")).collect();
                 log.push(end);
@@ -149,8 +117,9 @@ scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
 fn every_certificate_for_every_demand() {
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for (asks, has, late) in product3(ASKS, HAS, [false, true]) {
+            let provider = case.provider;
             let their_client = || upstream::client(provider, has);
             let their_server = || upstream::server(provider, asks, late);
             // how it ends, and the certificates that the server then has
@@ -158,18 +127,18 @@ fn every_certificate_for_every_demand() {
                 let outcome = outcome(&mut *client, &mut *server, Role::Client);
                 (outcome, server.peer_certificates())
             };
-            let (ours, seen_by_server) = match role {
+            let (ours, seen_by_server) = match case.role {
                 Role::Client => end(&mut this::client(provider, has), &mut their_server()),
                 Role::Server => end(&mut their_client(), &mut this::server(provider, asks, late)),
             };
             let (theirs, _) = end(&mut their_client(), &mut their_server());
-            let what = format!("{provider:?} {role:?} {asks:?} {has:?} {late}");
+            let what = format!("{case:?} {asks:?} {has:?} {late}");
             assert_eq!(ours, theirs, "{what}");
             // no certificate is sent without a request
-            let is_sent = !matches!((asks, has), (Asks::Nothing, _) | (_, Has::Nothing));
+            let is_sent = !matches!((asks, has), (ClientAuth::None, _) | (_, Has::Nothing));
             assert!(seen_by_server.is_empty() || is_sent, "{what}");
         }
-    });
+    }
 }
 
 /// Checks that the outcomes compared above name the expected errors.
@@ -192,9 +161,9 @@ fn refusals_name_their_reason() {
         ),
     ];
     for (provider, (has, late, error, alert)) in product(PROVIDERS, cases) {
-        let alert = format!("AlertReceived({alert})");
-        let mut server = this::server(provider, Asks::Required, late);
-        let mut their_server = upstream::server(provider, Asks::Required, late);
+        let (alert, asks) = (format!("AlertReceived({alert})"), ClientAuth::Required);
+        let mut server = this::server(provider, asks, late);
+        let mut their_server = upstream::server(provider, asks, late);
         let mut client = this::client(provider, has);
         let mut their_client = upstream::client(provider, has);
         for end in [
@@ -219,11 +188,8 @@ fn hints_for_the_resolver() {
 fn verifiers_of_the_application() {
     for provider in PROVIDERS {
         let ours = this::verifiers(provider);
-        assert_same(
-            &format!("{provider:?}"),
-            &ours,
-            &upstream::verifiers(provider),
-        );
+        let theirs = upstream::verifiers(provider);
+        assert_same(&format!("{provider:?}"), &ours, &theirs);
         assert!(ours.iter().all(|end| end.contains("then")), "{ours:#?}");
     }
 }
@@ -236,14 +202,10 @@ fn a_key_without_a_certificate_signs_nothing() {
         let key = KEY_TYPE.identities().client.key();
         let key = provider.this().key_provider.load_private_key(key).unwrap();
         let key = Arc::new(rustls::sign::CertifiedKey::new(Vec::new(), key));
-        let mut client = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
+        let mut client = client_config(provider);
         client.client_auth_cert_resolver = ClientKey::new(Some(key));
-        let server =
-            configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::OptionalAbsent);
-
-        let mut client = ThisBuffered::new(connected::this::client(client));
-        let mut server = UpstreamBuffered::new(connected::upstream::server(server));
-        exchange(&mut client, &mut server).unwrap();
+        let mut server = upstream::server(provider, ClientAuth::OptionalAbsent, false);
+        exchange(&mut ThisBuffered::client(client), &mut server).unwrap();
         assert!(!server.is_handshaking());
         assert!(server.peer_certificates().is_empty());
     }

@@ -3,11 +3,12 @@
 
 use std::io::{Read, Write};
 
-use harness::peers::configs::{PROVIDERS, Provider, product};
+use harness::peers::configs::product;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 
-use crate::behaviour::compared::{describe, for_all, same};
-use crate::behaviour::connected::{self, Role};
+use crate::behaviour::compared::{describe, same};
+use crate::behaviour::connected::this::{config, connected, input, output};
+use crate::cases::{Case, Role, tls13_cases, tls13_cases_of};
 
 macro_rules! scripts {
     ($module:ident, $tls:ident) => {
@@ -33,8 +34,8 @@ macro_rules! scripts {
             }
 
             /// This end closes first; the peer goes on and closes later.
-            pub fn close_first(provider: Provider, role: Role) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn close_first(case: Case) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
                 conn.writer().write_all(b"before").unwrap();
                 conn.send_close_notify();
@@ -63,8 +64,8 @@ macro_rules! scripts {
             }
 
             /// The peer closes first; anything it sends afterwards is ignored.
-            pub fn close_second(provider: Provider, role: Role) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn close_second(case: Case) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
                 peer.send(b"before");
                 peer.close();
@@ -89,8 +90,8 @@ macro_rules! scripts {
 
             /// A record that cannot be opened follows data. The data is readable, one alert is
             /// sent, and the error repeats.
-            pub fn bad_record(provider: Provider, role: Role) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn bad_record(case: Case) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
                 peer.send(b"before");
                 let mut wire = peer.take_output();
@@ -119,8 +120,8 @@ macro_rules! scripts {
             }
 
             /// The peer sends a fatal alert, and calls follow it.
-            pub fn alert_received(provider: Provider, role: Role) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn alert_received(case: Case) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
                 peer.send(b"before");
                 let before = peer.take_output();
@@ -139,10 +140,10 @@ macro_rules! scripts {
             }
 
             /// Every alert at either level, in the clear, during the handshake.
-            pub fn alerts_in_the_clear(provider: Provider, role: Role) -> Vec<String> {
+            pub fn alerts_in_the_clear(case: Case) -> Vec<String> {
                 let mut log = Vec::new();
                 for (level, description) in product([1, 2, 3], 1..=u8::MAX) {
-                    let mut conn = fresh(provider, role);
+                    let mut conn = fresh(case);
                     output(&mut conn);
                     let alert = [0x15, 3, 3, 0, 2, level, description];
                     feed(&mut conn, &alert, &mut log);
@@ -154,10 +155,10 @@ macro_rules! scripts {
             }
 
             /// Repeats one warning.
-            pub fn warnings_in_a_row(provider: Provider, role: Role) -> Vec<String> {
+            pub fn warnings_in_a_row(case: Case) -> Vec<String> {
                 let mut log = Vec::new();
                 for description in [90, 100, 112] {
-                    let mut conn = fresh(provider, role);
+                    let mut conn = fresh(case);
                     output(&mut conn);
                     for _ in 0..8 {
                         feed(&mut conn, &[0x15, 3, 3, 0, 2, 1, description], &mut log);
@@ -168,8 +169,8 @@ macro_rules! scripts {
             }
 
             /// Closes before the handshake, with nothing else to send.
-            pub fn close_before_the_handshake(provider: Provider, role: Role) -> Vec<String> {
-                let mut conn = fresh(provider, role);
+            pub fn close_before_the_handshake(case: Case) -> Vec<String> {
+                let mut conn = fresh(case);
                 let mut log = Vec::new();
                 output(&mut conn);
                 conn.send_close_notify();
@@ -181,12 +182,9 @@ macro_rules! scripts {
 
             /// Closes before the handshake while the peer goes on. A client ignores this; a TLS 1.3
             /// server ends the handshake.
-            pub fn a_handshake_behind_a_close_notify(
-                provider: Provider,
-                role: Role,
-            ) -> Vec<String> {
-                let mut conn = fresh(provider, role);
-                let mut peer = connected::fresh_peer(provider, role);
+            pub fn a_handshake_behind_a_close_notify(case: Case) -> Vec<String> {
+                let mut conn = fresh(case);
+                let mut peer = case.peer();
                 conn.send_close_notify();
                 let mut log = Vec::new();
                 for _ in 0..3 {
@@ -224,51 +222,51 @@ same!(
 /// sends it.
 #[test]
 fn data_written_after_close_notify_is_dropped() {
-    for_all(|provider, role| {
-        let (mut conn, mut peer) = connected::this::connected(provider, role);
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = connected(case);
         conn.send_close_notify();
         conn.writer().write_all(b"too late").unwrap();
         let pieces = [b"much ", b"later"].map(|piece| std::io::IoSlice::new(piece));
         assert_eq!(conn.writer().write_vectored(&pieces).unwrap(), 10);
-        assert_eq!(peer.read_from(&connected::this::output(&mut conn)), b"");
+        assert_eq!(peer.read_from(&output(&mut conn)), b"");
         assert!(peer.peer_has_closed());
-    });
+    }
 }
 
 /// RFC 9846 §6.1: not even tickets may follow, if a server closes before the handshake completes.
 #[test]
 fn no_tickets_follow_a_close_notify() {
-    for (provider, sends_half_rtt_data) in product(PROVIDERS, [false, true]) {
-        let mut config = connected::this::server_config(provider);
-        config.send_half_rtt_data = sends_half_rtt_data;
-        let mut conn = connected::this::server(config);
-        let mut peer = connected::fresh_peer(provider, Role::Server);
+    for (case, sends_half_rtt_data) in product(tls13_cases_of(Role::Server), [false, true]) {
+        let config = config(case).edit(
+            |_| {},
+            |server| server.send_half_rtt_data = sends_half_rtt_data,
+        );
+        let (mut conn, mut peer) = (config.connection(), case.peer());
         if sends_half_rtt_data {
             conn.writer().write_all(b"half").unwrap();
             conn.send_close_notify();
         }
-        connected::this::input(&mut conn, &peer.take_output()).unwrap();
-        peer.receive(&connected::this::output(&mut conn)).unwrap();
+        input(&mut conn, &peer.take_output()).unwrap();
+        peer.receive(&output(&mut conn)).unwrap();
         conn.send_close_notify();
-        peer.receive(&connected::this::output(&mut conn)).unwrap();
+        peer.receive(&output(&mut conn)).unwrap();
         assert!(peer.peer_has_closed() && conn.is_handshaking());
-
-        connected::this::input(&mut conn, &peer.take_output()).unwrap();
+        input(&mut conn, &peer.take_output()).unwrap();
         assert!(!conn.is_handshaking() && !conn.wants_write());
         // the peer may still send
         peer.send(b"answer");
-        connected::this::input(&mut conn, &peer.take_output()).unwrap();
-        let mut received = [0; 6];
-        conn.reader().read_exact(&mut received).unwrap();
-        assert_eq!(&received, b"answer");
+        assert_eq!(
+            ThisBuffered::new(conn).read_from(&peer.take_output()),
+            b"answer"
+        );
     }
 }
 
 /// Each end receives the data sent before the other's close_notify and sees a clean end.
 #[test]
 fn both_close_at_once() {
-    for_all(|provider, role| {
-        let (conn, mut peer) = connected::this::connected(provider, role);
+    for case in tls13_cases() {
+        let (conn, mut peer) = connected(case);
         let mut conn = ThisBuffered::new(conn);
         conn.send(b"last");
         peer.send(b"last");
@@ -277,5 +275,5 @@ fn both_close_at_once() {
         exchange(&mut conn, &mut peer).unwrap();
         assert!(conn.peer_has_closed() && peer.peer_has_closed());
         assert_eq!([conn.read_all(), peer.read_all()], [b"last"; 2]);
-    });
+    }
 }

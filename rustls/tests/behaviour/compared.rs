@@ -4,12 +4,12 @@ use std::borrow::Borrow;
 use std::fmt::Debug;
 use std::io;
 
-use harness::peers::configs::{PROVIDERS, Provider, product, product3};
+use harness::peers::configs::product;
 use harness::peers::endpoints::{Endpoint, exchange};
 use proptest::prelude::{Strategy, TestCaseError};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::behaviour::connected::{ROLES, Role};
+use crate::cases::{Case, Role, tls13_cases};
 
 /// Describes a result for comparison: the value, or the error's kind and text.
 pub fn describe<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
@@ -41,46 +41,39 @@ fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
     ))
 }
 
-/// Runs a test with every provider in every role.
-pub fn for_all(test: impl Fn(Provider, Role)) {
-    for (provider, role) in product(PROVIDERS, ROLES) {
-        test(provider, role);
-    }
-}
-
 /// Makes a test of each script of the modules `this` and `upstream`: it logs the same in both
-/// crates with every provider and role, and with each case behind `in`.
+/// crates with every provider and role, and with each input behind `in`.
 macro_rules! same {
-    ($($script:ident $(in $cases:expr)?),* $(,)?) => {$(
+    ($($script:ident $(in $inputs:expr)?),* $(,)?) => {$(
         #[test]
         fn $script() {
-            $crate::behaviour::compared::same!(@run $script $($cases)?);
+            $crate::behaviour::compared::same!(@run $script $($inputs)?);
         }
     )*};
     (@run $script:ident) => {
         $crate::behaviour::compared::same_for_all(
             [""],
-            |provider, role, _| this::$script(provider, role),
-            |provider, role, _| upstream::$script(provider, role),
+            |case, _| this::$script(case),
+            |case, _| upstream::$script(case),
         )
     };
-    (@run $script:ident $cases:expr) => {
-        $crate::behaviour::compared::same_for_all($cases, this::$script, upstream::$script)
+    (@run $script:ident $inputs:expr) => {
+        $crate::behaviour::compared::same_for_all($inputs, this::$script, upstream::$script)
     };
 }
 
 pub(crate) use same;
 
 /// Compares the logs of both crates with every provider, role and case.
-pub fn same_for_all<C: Clone + Debug>(
-    cases: impl IntoIterator<Item = C, IntoIter: Clone>,
-    ours: impl Fn(Provider, Role, C) -> Vec<String>,
-    theirs: impl Fn(Provider, Role, C) -> Vec<String>,
+pub fn same_for_all<I: Clone + Debug>(
+    inputs: impl IntoIterator<Item = I, IntoIter: Clone>,
+    ours: impl Fn(Case, I) -> Vec<String>,
+    theirs: impl Fn(Case, I) -> Vec<String>,
 ) {
-    for (provider, role, case) in product3(PROVIDERS, ROLES, cases) {
-        let what = format!("{provider:?} {role:?} {case:?}");
-        let ours = ours(provider, role, case.clone());
-        assert_same(&what, &ours, &theirs(provider, role, case));
+    for (case, input) in product(tls13_cases(), inputs) {
+        let what = format!("{case:?} {input:?}");
+        let ours = ours(case, input.clone());
+        assert_same(&what, &ours, &theirs(case, input));
     }
 }
 

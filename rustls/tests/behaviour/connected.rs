@@ -1,15 +1,12 @@
-//! A buffered connection of either crate and its peer. The peer is always upstream's, so any
-//! difference comes from the connection under test.
+//! A buffered connection of either crate, and its peer after the handshake.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
+use harness::either;
+use harness::peers::configs::{self, ClientAuth, Provider};
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
-pub use harness::peers::roles::{ROLES, Role};
 
-/// ECDSA signatures vary in length, and so would the flights.
-pub const KEY_TYPE: KeyType = KeyType::Ed25519;
+use crate::cases::{Case, KEY_TYPE};
 
 macro_rules! connected {
     ($module:ident, $tls:ident) => {
@@ -18,37 +15,23 @@ macro_rules! connected {
 
             use super::*;
 
+            pub fn config(case: Case) -> Config {
+                Config::new(case.role, case.versions, case.provider.$module(), KEY_TYPE)
+            }
+
             /// A configuration with only TLS 1.3.
-            pub fn config(provider: Provider, role: Role) -> Config {
-                config_of(provider.$module(), role)
-            }
-
-            pub fn config_of(provider: $tls::crypto::CryptoProvider, role: Role) -> Config {
-                Config::new(role, Versions::Tls13, provider, KEY_TYPE)
-            }
-
             pub fn client_config(provider: Provider) -> $tls::ClientConfig {
                 configs::$module::client(provider.$module(), KEY_TYPE, ClientAuth::None)
             }
 
+            /// A configuration with only TLS 1.3.
             pub fn server_config(provider: Provider) -> $tls::ServerConfig {
                 configs::$module::server(provider.$module(), KEY_TYPE, ClientAuth::None)
             }
 
-            pub fn client(config: $tls::ClientConfig) -> $tls::Connection {
-                let conn = $tls::ClientConnection::new(Arc::new(config), server_name());
-                conn.unwrap().into()
-            }
-
-            pub fn server(config: $tls::ServerConfig) -> $tls::Connection {
-                $tls::ServerConnection::new(Arc::new(config))
-                    .unwrap()
-                    .into()
-            }
-
             /// A connection before its handshake.
-            pub fn fresh(provider: Provider, role: Role) -> $tls::Connection {
-                config(provider, role).connection()
+            pub fn fresh(case: Case) -> $tls::Connection {
+                config(case).connection()
             }
 
             /// Everything that the connection has to send.
@@ -65,26 +48,27 @@ macro_rules! connected {
                 Ok(())
             }
 
-            /// Moves bytes between both ends until neither has any to send.
-            pub fn exchange_all(conn: &mut $tls::Connection, peer: &mut UpstreamBuffered) {
+            /// Moves bytes between both ends until neither has any to send. Returns the plaintext
+            /// that the peer received.
+            pub fn exchange_all(
+                conn: &mut $tls::Connection,
+                peer: &mut UpstreamBuffered,
+            ) -> Vec<u8> {
+                let mut received = Vec::new();
                 loop {
                     let to_peer = output(conn);
-                    peer.receive(&to_peer).unwrap();
+                    received.extend(peer.read_from(&to_peer));
                     let from_peer = peer.take_output();
                     input(conn, &from_peer).unwrap();
                     if to_peer.is_empty() && from_peer.is_empty() {
-                        break;
+                        return received;
                     }
                 }
             }
 
             /// A connection and its peer after the handshake, with nothing in transit.
-            pub fn connected(
-                provider: Provider,
-                role: Role,
-            ) -> ($tls::Connection, UpstreamBuffered) {
-                let mut conn = fresh(provider, role);
-                let mut peer = fresh_peer(provider, role);
+            pub fn connected(case: Case) -> ($tls::Connection, UpstreamBuffered) {
+                let (mut conn, mut peer) = (fresh(case), case.peer());
                 exchange_all(&mut conn, &mut peer);
                 assert!(!conn.is_handshaking() && !peer.is_handshaking());
                 (conn, peer)
@@ -92,28 +76,13 @@ macro_rules! connected {
         }
     };
 }
-
 connected!(this, rustls);
 connected!(upstream, rustls_upstream);
-
-/// The peer of a connection in `role`, before its handshake.
-pub fn fresh_peer(provider: Provider, role: Role) -> UpstreamBuffered {
-    upstream::config(provider, role.other()).buffered()
-}
-
-/// The same, of other versions.
-pub fn fresh_peer_of(versions: Versions, provider: Provider, role: Role) -> UpstreamBuffered {
-    let provider = provider.upstream();
-    upstream::Config::new(role.other(), versions, provider, KEY_TYPE).buffered()
-}
 
 pub fn encrypt_in_place(
     conn: &mut rustls::Connection,
     buf: &mut [u8],
     payload: Range<usize>,
 ) -> Result<Range<usize>, rustls::InPlaceError> {
-    match conn {
-        rustls::Connection::Client(conn) => conn.encrypt_in_place(buf, payload),
-        rustls::Connection::Server(conn) => conn.encrypt_in_place(buf, payload),
-    }
+    either!(rustls: conn, conn => conn.encrypt_in_place(buf, payload))
 }

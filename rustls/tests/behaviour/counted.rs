@@ -7,19 +7,30 @@ use std::sync::Mutex;
 use harness::peers::configs::{
     ClientAuth, PROVIDERS, Provider, Versions, server_name, this as this_configs,
 };
-use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::peers::endpoints::Endpoint;
 use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use rustls::HandshakeKind;
 
 use crate::behaviour::compared::same;
-use crate::behaviour::connected::{KEY_TYPE, Role, fresh_peer};
+use crate::cases::{Case, KEY_TYPE};
 
-/// Accepts at most `most` bytes per call and records the lengths of the slices.
-struct Slices {
+/// A transport for `write_vectored` alone. It accepts at most `most` bytes per call, and records
+/// the lengths of the slices.
+pub struct Slices {
     most: usize,
-    bytes: Vec<u8>,
-    lengths: Vec<Vec<usize>>,
+    pub bytes: Vec<u8>,
+    pub lengths: Vec<Vec<usize>>,
+}
+
+impl Slices {
+    pub fn new(most: usize) -> Self {
+        Self {
+            most,
+            bytes: Vec::new(),
+            lengths: Vec::new(),
+        }
+    }
 }
 
 impl Write for Slices {
@@ -81,9 +92,9 @@ macro_rules! scripts {
 
             /// Logs the slices of a handshake, of data written before and after it, and of the
             /// close_notify.
-            pub fn slices_of_a_writer(provider: Provider, role: Role, most: usize) -> Vec<String> {
-                let mut conn = fresh(provider, role);
-                let mut peer: UpstreamBuffered = fresh_peer(provider, role);
+            pub fn slices_of_a_writer(case: Case, most: usize) -> Vec<String> {
+                let mut conn = fresh(case);
+                let mut peer = case.peer();
                 conn.set_buffer_limit(None);
                 let mut log = Vec::new();
                 conn.writer().write_all(&[1; 20]).unwrap();
@@ -99,11 +110,7 @@ macro_rules! scripts {
                         }
                         conn.send_close_notify();
                     }
-                    let mut out = Slices {
-                        most,
-                        bytes: Vec::new(),
-                        lengths: Vec::new(),
-                    };
+                    let mut out = Slices::new(most);
                     while conn.wants_write() {
                         conn.write_tls(&mut out).unwrap();
                     }

@@ -3,38 +3,37 @@
 
 use std::io::{ErrorKind, Read, Write};
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS};
-use harness::peers::endpoints::{Endpoint, ThisUnbuffered, exchange};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, exchange};
 use harness::providers::provider_that_refuses;
 use rustls::unbuffered::ConnectionState;
 use rustls::{AlertDescription, Connection, ContentType, Error, InPlaceError, ProtocolVersion};
 
-use crate::behaviour::compared::for_all;
-use crate::behaviour::connected::this::{config_of, connected, exchange_all, fresh, input, output};
-use crate::behaviour::connected::{KEY_TYPE, Role, encrypt_in_place, fresh_peer};
+use crate::behaviour::connected::encrypt_in_place;
+use crate::behaviour::connected::this::{connected, exchange_all, fresh, input, output};
+use crate::cases::{Role, tls13_cases, tls13_cases_of};
 
 const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
 
 /// Anybody can send it before the version is known, so it counts as a warning.
 #[test]
 fn a_handshake_completes_after_an_early_close_notify() {
-    for_all(|provider, role| {
-        let mut conn = fresh(provider, role);
-        let mut peer = fresh_peer(provider, role);
+    for case in tls13_cases() {
+        let mut conn = fresh(case);
+        let mut peer = case.peer();
         let hello = output(&mut conn);
         input(&mut conn, &CLOSE_NOTIFY).unwrap();
         peer.receive(&hello).unwrap();
         exchange_all(&mut conn, &mut peer);
         assert!(!conn.is_handshaking() && !peer.is_handshaking());
-    });
+    }
 }
 
 /// Once TLS 1.3 is negotiated, it means that the peer refuses to continue.
 #[test]
 fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
-    for_all(|provider, role| {
-        let mut conn = fresh(provider, role);
-        let mut peer = fresh_peer(provider, role);
+    for case in tls13_cases() {
+        let mut conn = fresh(case);
+        let mut peer = case.peer();
         peer.receive(&output(&mut conn)).unwrap();
         let hello = peer.take_output();
         let first_record = 5 + usize::from(u16::from_be_bytes([hello[3], hello[4]]));
@@ -45,7 +44,7 @@ fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
         assert_eq!(error, Error::AlertReceived(AlertDescription::CloseNotify));
         let read = conn.reader().read(&mut [0]).unwrap_err();
         assert_eq!(read.kind(), ErrorKind::WouldBlock);
-    });
+    }
 }
 
 /// Tries every way to send after a failure.
@@ -68,21 +67,19 @@ fn assert_sends_nothing(conn: &mut Connection, expected: &Error) {
 }
 
 #[test]
-fn nothing_is_sent_after_receiving_a_fatal_alert() {
-    for_all(|provider, role| {
-        let (mut conn, mut peer) = connected(provider, role);
+fn nothing_is_sent_after_a_failure() {
+    for case in tls13_cases() {
+        println!("{case:?}");
+        // a fatal alert
+        let (mut conn, mut peer) = connected(case);
         peer.receive(b"\x17\x03\x03\x00\x20 thirty-two bytes of no one's key")
             .unwrap_err();
         let error = input(&mut conn, &peer.take_output()).unwrap_err();
         assert_eq!(error, Error::AlertReceived(AlertDescription::BadRecordMac));
         assert_sends_nothing(&mut conn, &error);
-    });
-}
 
-#[test]
-fn nothing_is_sent_after_too_many_key_updates() {
-    for_all(|provider, role| {
-        let (mut conn, mut peer) = connected(provider, role);
+        // too many KeyUpdates
+        let (mut conn, mut peer) = connected(case);
         let error = loop {
             peer.refresh_traffic_keys();
             if let Err(error) = input(&mut conn, &peer.take_output()) {
@@ -92,42 +89,32 @@ fn nothing_is_sent_after_too_many_key_updates() {
             output(&mut conn);
         };
         assert_sends_nothing(&mut conn, &error);
-    });
-}
 
-/// The alert is sealed before the keys are dropped, and nothing follows it.
-#[test]
-fn nothing_is_sent_after_the_alert() {
-    for_all(|provider, role| {
-        let (mut conn, mut peer) = connected(provider, role);
+        // a forged record: the alert is sealed before the keys are dropped, and nothing follows it
+        let (mut conn, mut peer) = connected(case);
         let error = input(&mut conn, b"\x17\x03\x03\x00\x11 seventeen of them").unwrap_err();
         assert_eq!(error, Error::DecryptError);
         let alert_error = peer.receive(&output(&mut conn)).unwrap_err();
         assert_eq!(alert_error, "AlertReceived(BadRecordMac)");
         assert_sends_nothing(&mut conn, &error);
-    });
-}
 
-/// Plaintext buffered for the end of the handshake is never sent.
-#[test]
-fn nothing_is_sent_after_a_failed_handshake() {
-    for_all(|provider, role| {
-        let mut conn = fresh(provider, role);
+        // a failed handshake: plaintext buffered for its end is never sent
+        let mut conn = fresh(case);
         output(&mut conn);
         conn.writer().write_all(b"waits").unwrap();
         let error = input(&mut conn, b"\x16\x03\x03\x00\x04\x14\x00\x00\x00").unwrap_err();
         // unexpected_message, in the clear
         assert_eq!(output(&mut conn), b"\x15\x03\x03\x00\x02\x02\x0a");
         assert_sends_nothing(&mut conn, &error);
-    });
+    }
 }
 
 /// RFC 9846 §6.1: data written before a close_notify is sent before it.
 #[test]
 fn a_close_notify_follows_written_data() {
-    for_all(|provider, role| {
-        let mut conn = fresh(provider, role);
-        let mut peer = fresh_peer(provider, role);
+    for case in tls13_cases() {
+        let mut conn = fresh(case);
+        let mut peer = case.peer();
         let hello = output(&mut conn);
         conn.writer().write_all(b"before").unwrap();
         conn.send_close_notify();
@@ -135,27 +122,25 @@ fn a_close_notify_follows_written_data() {
         assert!(!conn.wants_write(), "nothing is sent in the clear");
         assert_eq!(conn.writer().write(b"behind").unwrap(), 6, "dropped");
         peer.receive(&hello).unwrap();
-        exchange_all(&mut conn, &mut peer);
+        assert_eq!(exchange_all(&mut conn, &mut peer), b"before");
         assert!(peer.peer_has_closed());
-        let received = peer.read_all();
-        assert_eq!(received, b"before");
         // the peer may still send
         peer.send(b"answer");
-        input(&mut conn, &peer.take_output()).unwrap();
-        let mut received = [0; 6];
-        conn.reader().read_exact(&mut received).unwrap();
-        assert_eq!(&received, b"answer");
-    });
+        assert_eq!(
+            ThisBuffered::new(conn).read_from(&peer.take_output()),
+            b"answer"
+        );
+    }
 }
 
 /// A flight that cannot be sealed ends the connection in both APIs.
 #[test]
 fn a_flight_that_cannot_be_sealed_is_an_error() {
-    for_all(|provider, role| {
-        let ours = provider_that_refuses(provider, &[ContentType::Handshake, ContentType::Alert]);
-        let config = config_of(ours, role);
+    for case in tls13_cases() {
+        let refused = &[ContentType::Handshake, ContentType::Alert];
+        let config = case.config_over(provider_that_refuses(case.provider, refused));
         let (mut conn, mut unbuffered) = (config.connection(), config.unbuffered());
-        let mut peer = fresh_peer(provider, role);
+        let mut peer = case.peer();
         let error = loop {
             peer.receive(&output(&mut conn)).unwrap();
             if let Err(error) = input(&mut conn, &peer.take_output()) {
@@ -165,21 +150,20 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
         assert_eq!(error, Error::EncryptError);
         assert!(conn.is_handshaking());
 
-        let mut peer = fresh_peer(provider, role);
-        let (client, server) = role.client_and_server(&mut *unbuffered, &mut peer);
+        let mut peer = case.peer();
+        let (client, server) = case.role.client_and_server(&mut *unbuffered, &mut peer);
         let error = exchange(client, server).unwrap_err();
         assert!(error.ends_with(": EncryptError"), "{error}");
-    });
+    }
 }
 
 /// Data left unread is still handed out after the connection has failed.
 #[test]
 fn unread_data_outlives_a_failure() {
-    for provider in PROVIDERS {
-        let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
-        let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-        let mut conn = ThisUnbuffered::client(config);
-        let mut peer = fresh_peer(provider, Role::Client);
+    for case in tls13_cases_of(Role::Client) {
+        let ours = provider_that_refuses(case.provider, &[ContentType::ApplicationData]);
+        let mut conn = ThisUnbuffered::client(case.config_over(ours).client());
+        let mut peer = case.peer();
         exchange(&mut conn, &mut peer).unwrap();
         let mut conn = conn.conn;
         peer.send(b"read later");
@@ -218,12 +202,11 @@ fn unread_data_outlives_a_failure() {
 /// The failed seal uses up a sequence number and may leave a partial record.
 #[test]
 fn data_that_cannot_be_sealed_ends_the_connection() {
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for in_place in [false, true] {
-            let ours = provider_that_refuses(provider, &[ContentType::ApplicationData]);
-            let mut conn = config_of(ours, role).connection();
-            let mut peer = fresh_peer(provider, role);
-            exchange_all(&mut conn, &mut peer);
+            let ours = provider_that_refuses(case.provider, &[ContentType::ApplicationData]);
+            let mut conn = case.config_over(ours).connection();
+            exchange_all(&mut conn, &mut case.peer());
             if in_place {
                 let error = encrypt_in_place(&mut conn, &mut [0; 100], 20..40).unwrap_err();
                 assert_eq!(error, InPlaceError::CipherFailed);
@@ -233,5 +216,5 @@ fn data_that_cannot_be_sealed_ends_the_connection() {
             }
             assert_sends_nothing(&mut conn, &Error::EncryptError);
         }
-    });
+    }
 }

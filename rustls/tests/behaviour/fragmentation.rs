@@ -1,12 +1,11 @@
 //! `max_fragment_size`: no record exceeds it, during handshakes or after, and the data arrives
 //! intact.
 
-use harness::peers::configs::Provider;
 use harness::peers::endpoints::Endpoint;
 use harness::wire;
 
 use crate::behaviour::compared::same;
-use crate::behaviour::connected::{Role, fresh_peer};
+use crate::cases::Case;
 
 /// The bytes of a record besides its plaintext: header, content type and tag.
 const OVERHEAD: usize = 5 + 1 + 16;
@@ -21,8 +20,8 @@ macro_rules! scripts {
             use super::*;
             use crate::behaviour::connected::$module::{Config, config, input, output};
 
-            fn with_size(provider: Provider, role: Role, size: Option<usize>) -> Config {
-                config(provider, role).edit(
+            fn with_size(case: Case, size: Option<usize>) -> Config {
+                config(case).edit(
                     |client| client.max_fragment_size = size,
                     |server| server.max_fragment_size = size,
                 )
@@ -30,14 +29,9 @@ macro_rules! scripts {
 
             /// The lengths of a connection's records while it sends much data. Those of the
             /// handshake are included if both crates agree on them.
-            pub fn every_record_keeps_to_the_limit(
-                provider: Provider,
-                role: Role,
-                size: Option<usize>,
-            ) -> Vec<String> {
-                let mut conn = with_size(provider, role, size).connection();
-                let mut peer = fresh_peer(provider, role);
-                let mut received = Vec::new();
+            pub fn every_record_keeps_to_the_limit(case: Case, size: Option<usize>) -> Vec<String> {
+                let mut conn = with_size(case, size).connection();
+                let mut peer = case.peer();
                 let limit = size.unwrap_or(16389);
                 loop {
                     let out = output(&mut conn);
@@ -45,7 +39,7 @@ macro_rules! scripts {
                         // the limit covers the header and the plaintext
                         assert!(len <= limit - 5 + OVERHEAD, "{len} bytes at {limit}");
                     }
-                    received.extend(peer.read_from(&out));
+                    peer.receive(&out).unwrap();
                     let back = peer.take_output();
                     input(&mut conn, &back).unwrap();
                     if out.is_empty() && back.is_empty() {
@@ -55,15 +49,8 @@ macro_rules! scripts {
                 assert!(!conn.is_handshaking() && !peer.is_handshaking());
                 let mut log = Vec::new();
                 let fragment = limit - 5;
-                for len in [
-                    1,
-                    fragment - 1,
-                    fragment,
-                    fragment + 1,
-                    3 * fragment,
-                    16384,
-                    40_000,
-                ] {
+                let around = [1, fragment - 1, fragment, fragment + 1, 3 * fragment];
+                for len in around.into_iter().chain([16384, 40_000]) {
                     let plaintext: Vec<u8> = (0..len).map(|at| at as u8).collect();
                     std::io::Write::write_all(&mut conn.writer(), &plaintext).unwrap();
                     let out = output(&mut conn);
@@ -75,8 +62,8 @@ macro_rules! scripts {
                 log
             }
 
-            pub fn refused_sizes(provider: Provider, role: Role, size: usize) -> Vec<String> {
-                let refused = with_size(provider, role, Some(size)).try_connection();
+            pub fn refused_sizes(case: Case, size: usize) -> Vec<String> {
+                let refused = with_size(case, Some(size)).try_connection();
                 vec![format!("{:?}", refused.unwrap_err())]
             }
         }

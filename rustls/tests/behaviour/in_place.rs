@@ -4,16 +4,15 @@
 use std::io::Write;
 use std::ops::Range;
 
-use harness::peers::configs::{Provider, product3};
-use harness::peers::endpoints::{Endpoint, ThisUnbuffered, UpstreamBuffered};
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
-use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use harness::either;
+use harness::peers::configs::product3;
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered};
+use harness::peers::roles::this::Config;
 use rustls::{InPlaceError, InPlaceRoom};
 
-use crate::behaviour::compared::for_all;
-use crate::behaviour::connected::this::{self, connected, fresh};
-use crate::behaviour::connected::{Role, encrypt_in_place, fresh_peer};
+use crate::behaviour::connected::encrypt_in_place;
+use crate::behaviour::connected::this::{connected, fresh, output};
+use crate::cases::{Case, tls13_cases};
 
 /// A connection of either API.
 trait InPlace {
@@ -33,10 +32,7 @@ trait InPlace {
 
 impl InPlace for rustls::Connection {
     fn room(&mut self) -> InPlaceRoom {
-        match self {
-            Self::Client(conn) => conn.in_place_room(),
-            Self::Server(conn) => conn.in_place_room(),
-        }
+        either!(rustls: self, conn => conn.in_place_room())
     }
 
     fn encrypt(
@@ -52,74 +48,59 @@ impl InPlace for rustls::Connection {
     }
 
     fn pending(&mut self) -> Vec<u8> {
-        this::output(self)
+        output(self)
     }
 }
 
-macro_rules! unbuffered {
-    ($conn:ty) => {
-        impl InPlace for ThisUnbuffered<$conn> {
-            fn room(&mut self) -> InPlaceRoom {
-                match self.conn.process_tls_records(&mut []).state.unwrap() {
-                    ConnectionState::WriteTraffic(state) => state.in_place_room(),
-                    other => panic!("{other:?}"),
-                }
-            }
+impl<C: Unbuffered> InPlace for ThisUnbuffered<C> {
+    fn room(&mut self) -> InPlaceRoom {
+        self.conn.write_traffic().unwrap().in_place_room()
+    }
 
-            fn encrypt(
-                &mut self,
-                buf: &mut [u8],
-                payload: Range<usize>,
-            ) -> Result<Range<usize>, InPlaceError> {
-                let UnbufferedStatus { state, .. } = self.conn.process_tls_records(&mut []);
-                match state.unwrap() {
-                    ConnectionState::WriteTraffic(mut state) => {
-                        state.encrypt_in_place(buf, payload)
-                    }
-                    other => panic!("{other:?}"),
-                }
-            }
+    fn encrypt(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Result<Range<usize>, InPlaceError> {
+        let mut traffic = self.conn.write_traffic().unwrap();
+        traffic.encrypt_in_place(buf, payload)
+    }
 
-            fn refresh(&mut self) {
-                self.refresh_traffic_keys();
-                // the request takes effect when the connection is next driven
-                self.send(b"");
-            }
+    fn refresh(&mut self) {
+        self.refresh_traffic_keys();
+        // the request takes effect when the connection is next driven
+        self.send(b"");
+    }
 
-            fn pending(&mut self) -> Vec<u8> {
-                self.take_output()
-            }
-        }
-    };
+    fn pending(&mut self) -> Vec<u8> {
+        self.take_output()
+    }
 }
 
-unbuffered!(UnbufferedClientConnection);
-unbuffered!(UnbufferedServerConnection);
-
 /// Both APIs, each connected to upstream.
-fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn InPlace>, UpstreamBuffered)> {
-    let (conn, peer) = connected(provider, role);
+fn pairs(case: Case) -> Vec<(Box<dyn InPlace>, UpstreamBuffered)> {
+    let (conn, peer) = connected(case);
     let mut pairs: Vec<(Box<dyn InPlace>, UpstreamBuffered)> = vec![(Box::new(conn), peer)];
-    let mut peer = fresh_peer(provider, role);
-    pairs.push(match role {
-        Role::Client => {
-            let mut conn = ThisUnbuffered::client(this::client_config(provider));
-            role.handshake(&mut conn, &mut peer);
-            (Box::new(conn), peer)
-        }
-        Role::Server => {
-            let mut conn = ThisUnbuffered::server(this::server_config(provider));
-            role.handshake(&mut conn, &mut peer);
-            (Box::new(conn), peer)
-        }
+    pairs.push(match case.config() {
+        Config::Client(config) => unbuffered(ThisUnbuffered::client(config), case),
+        Config::Server(config) => unbuffered(ThisUnbuffered::server(config), case),
     });
     pairs
 }
 
+fn unbuffered<E: Endpoint + InPlace + 'static>(
+    mut conn: E,
+    case: Case,
+) -> (Box<dyn InPlace>, UpstreamBuffered) {
+    let mut peer = case.peer();
+    case.role.handshake(&mut conn, &mut peer);
+    (Box::new(conn), peer)
+}
+
 #[test]
 fn upstream_opens_every_length() {
-    for_all(|provider, role| {
-        for (mut conn, mut peer) in pairs(provider, role) {
+    for case in tls13_cases() {
+        for (mut conn, mut peer) in pairs(case) {
             let InPlaceRoom {
                 headroom,
                 max_payload,
@@ -144,14 +125,14 @@ fn upstream_opens_every_length() {
                 assert!(peer.read_from(&buf[record]) == plaintext, "{len}");
             }
         }
-    });
+    }
 }
 
 /// Every headroom and tailroom that is too short, and payloads that are too long or outside.
 #[test]
 fn errors_change_nothing() {
-    for_all(|provider, role| {
-        for (mut conn, mut peer) in pairs(provider, role) {
+    for case in tls13_cases() {
+        for (mut conn, mut peer) in pairs(case) {
             let room = conn.room();
             let (headroom, tailroom, max) = (room.headroom, room.tailroom, room.max_payload);
             for (len, head, tail) in product3([1, 100, max], 0..=headroom, 0..=tailroom) {
@@ -201,13 +182,13 @@ fn errors_change_nothing() {
             let record = conn.encrypt(&mut buf, headroom..headroom + 100).unwrap();
             assert_eq!(peer.read_from(&buf[record]), [0x5a; 100]);
         }
-    });
+    }
 }
 
 #[test]
 fn refused_while_other_output_is_pending() {
-    for_all(|provider, role| {
-        let (mut conn, mut peer) = connected(provider, role);
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = connected(case);
         conn.writer().write_all(b"first").unwrap();
         let room = conn.room();
         let mut buf = vec![7; room.headroom + 6 + room.tailroom];
@@ -230,18 +211,18 @@ fn refused_while_other_output_is_pending() {
         assert_eq!(peer.read_from(&conn.pending()), b"");
         let record = conn.encrypt(&mut buf, payload).unwrap();
         assert_eq!(peer.read_from(&buf[record]), [8; 6]);
-    });
+    }
 }
 
 #[test]
 fn neither_before_the_handshake_nor_after_the_end() {
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         let mut buf = [7; 100];
-        let mut conn = fresh(provider, role);
+        let mut conn = fresh(case);
         let early = conn.encrypt(&mut buf, 20..30).unwrap_err();
         assert_eq!(early, InPlaceError::HandshakeNotComplete);
         assert_eq!(early.to_string(), "the handshake is not complete");
-        let (mut conn, _) = connected(provider, role);
+        let (mut conn, _) = connected(case);
         conn.send_close_notify();
         conn.pending();
         assert_eq!(
@@ -249,14 +230,14 @@ fn neither_before_the_handshake_nor_after_the_end() {
             Err(InPlaceError::EncryptExhausted)
         );
         assert_eq!(buf, [7; 100]);
-    });
+    }
 }
 
 /// Alternates between in-place encryption and the writer.
 #[test]
 fn mixed_with_the_writer() {
-    for_all(|provider, role| {
-        let (mut conn, mut peer) = connected(provider, role);
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = connected(case);
         let room = conn.room();
         for round in 0..10 {
             let mut buf = vec![round; room.headroom + 50 + room.tailroom];
@@ -269,5 +250,5 @@ fn mixed_with_the_writer() {
             let plaintext = peer.read_from(&wire);
             assert!(plaintext == [round; 20_050]);
         }
-    });
+    }
 }

@@ -5,43 +5,43 @@ use std::process::Command;
 use std::sync::Arc;
 
 use harness::peers::callbacks::KeyLines;
-use harness::peers::configs::{PROVIDERS, Provider};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
+use harness::peers::configs::{PROVIDERS, product3};
+use harness::peers::endpoints::{Endpoint, exchange};
+use harness::peers::roles::upstream;
 use rustls::NamedGroup;
 
-use crate::behaviour::compared::for_all;
-use crate::behaviour::connected::{self, Role, fresh_peer};
+use crate::behaviour::connected::this::{connected, fresh};
+use crate::cases::{Case, KEY_TYPE, Role, tls13_cases, tls13_cases_of};
 
 /// Also if a HelloRetryRequest precedes the secrets.
 #[test]
 fn both_ends_log_the_same() {
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for retried in [false, true] {
-            log_the_same(provider, role, retried);
-        }
-    });
-}
-
-fn log_the_same(provider: Provider, role: Role, retried: bool) {
-    let (here, there) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
-    let (mut ours, mut theirs) = (provider.this(), provider.upstream());
-    if retried {
-        // a group for which no client sends a share at once
-        let retains = NamedGroup::secp384r1;
-        match role {
-            Role::Client => theirs
-                .kx_groups
-                .retain(|it| it.name() == u16::from(retains).into()),
-            Role::Server => ours.kx_groups.retain(|it| it.name() == retains),
+            log_the_same(case, retried);
         }
     }
-    let mut conn = connected::this::config_of(ours, role)
+}
+
+fn log_the_same(case: Case, retried: bool) {
+    let (here, there) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
+    let (mut ours, mut theirs) = (case.provider.this(), case.provider.upstream());
+    if retried {
+        // the server has a group for which no client sends a share at once
+        let group = u16::from(NamedGroup::secp384r1);
+        match case.role {
+            Role::Client => theirs.kx_groups.retain(|it| u16::from(it.name()) == group),
+            Role::Server => ours.kx_groups.retain(|it| u16::from(it.name()) == group),
+        }
+    }
+    let mut conn = case
+        .config_over(ours)
         .edit(
             |it| it.key_log = here.clone(),
             |it| it.key_log = here.clone(),
         )
         .buffered();
-    let mut peer = connected::upstream::config_of(theirs, role.other())
+    let mut peer = upstream::Config::new(case.role.other(), case.versions, theirs, KEY_TYPE)
         .edit(
             |it| it.key_log = there.clone(),
             |it| it.key_log = there.clone(),
@@ -52,7 +52,7 @@ fn log_the_same(provider: Provider, role: Role, retried: bool) {
     conn.refresh_traffic_keys();
     exchange(&mut conn, &mut peer).unwrap();
     let lines = here.sorted();
-    assert_eq!(lines, there.sorted(), "{provider:?} {role:?} {retried}");
+    assert_eq!(lines, there.sorted(), "{case:?} {retried}");
     let labels: Vec<&str> = lines.iter().map(|(label, ..)| label.as_str()).collect();
     assert_eq!(
         labels,
@@ -68,18 +68,15 @@ fn log_the_same(provider: Provider, role: Role, retried: bool) {
 
 #[test]
 fn both_ends_export_the_same() {
-    for_all(|provider, role| {
-        let (conn, peer) = connected::this::connected(provider, role);
-        for label in [&b""[..], b"label", b"EXPORTER-Channel-Binding", &[7; 200]] {
-            for context in [None, Some(&b""[..]), Some(b"context"), Some(&[1; 1000])] {
-                for len in [1, 32, 255, 1000] {
-                    let ours = conn.export_keying_material(vec![0; len], label, context);
-                    let theirs = peer
-                        .conn
-                        .export_keying_material(vec![0; len], label, context);
-                    assert_eq!(ours.unwrap(), theirs.unwrap());
-                }
-            }
+    for case in tls13_cases() {
+        let (conn, peer) = connected(case);
+        let labels = [&b""[..], b"label", b"EXPORTER-Channel-Binding", &[7; 200]];
+        let contexts = [None, Some(&b""[..]), Some(b"context"), Some(&[1; 1000])];
+        for (label, context, len) in product3(labels, contexts, [1, 32, 255, 1000]) {
+            let ours = conn.export_keying_material(vec![0; len], label, context);
+            let peer = &peer.conn;
+            let theirs = peer.export_keying_material(vec![0; len], label, context);
+            assert_eq!(ours.unwrap(), theirs.unwrap());
         }
         // in TLS 1.3, no context equals an empty one (RFC 9846 §7.5)
         let export = |context| {
@@ -88,15 +85,14 @@ fn both_ends_export_the_same() {
         };
         assert_eq!(export(None), export(Some(b"")));
         assert_ne!(export(None), export(Some(b"x")));
-    });
+    }
 }
 
 #[test]
 fn refused_exports() {
-    for_all(|provider, role| {
-        let fresh = connected::this::fresh(provider, role);
-        let reference = fresh_peer(provider, role);
-        let (conn, peer) = connected::this::connected(provider, role);
+    for case in tls13_cases() {
+        let (fresh, reference) = (fresh(case), case.peer());
+        let (conn, peer) = connected(case);
         // each crate has its own text for errors without a cause
         let kind = |error: String| error.split('(').next().unwrap_or_default().to_string();
         for (ours, theirs) in [(&fresh, &reference), (&conn, &peer)] {
@@ -123,7 +119,7 @@ fn refused_exports() {
         // upstream lets the label's length wrap around
         let long = conn.export_keying_material([0; 32], &[b'l'; 250], None);
         assert!(matches!(long, Err(rustls::Error::General(_))));
-    });
+    }
 }
 
 const FILE_TEST: &str = "behaviour::key_log_and_exporters::key_log_file";
@@ -135,12 +131,11 @@ const INNER: &str = "KEY_LOG_FILE_TEST_INNER";
 #[test]
 fn key_log_file() {
     if std::env::var_os(INNER).is_some() {
-        for provider in PROVIDERS {
-            let mut config = connected::this::client_config(provider);
-            config.key_log = Arc::new(rustls::KeyLogFile::new());
-            let mut conn = ThisBuffered::new(connected::this::client(config));
-            let mut peer = fresh_peer(provider, Role::Client);
-            exchange(&mut conn, &mut peer).unwrap();
+        for case in tls13_cases_of(Role::Client) {
+            let log = Arc::new(rustls::KeyLogFile::new());
+            let config = case.config().edit(|client| client.key_log = log, |_| {});
+            let mut conn = config.buffered();
+            exchange(&mut conn, &mut case.peer()).unwrap();
             assert!(!conn.is_handshaking());
         }
         return;

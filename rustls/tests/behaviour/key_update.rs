@@ -2,37 +2,35 @@
 
 use std::io::Write;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, product};
+use harness::peers::configs::product;
 use harness::peers::endpoints::{
     Endpoint, ThisUnbuffered, UpstreamBuffered, exchange, send_and_check,
 };
+use harness::peers::roles::this::Config;
 use harness::providers::provider_with_limit;
 use harness::wire;
 use rustls::crypto::CryptoProvider;
-use rustls::unbuffered::{ConnectionState, EncryptError};
+use rustls::unbuffered::EncryptError;
 
-use crate::behaviour::compared::for_all;
-use crate::behaviour::connected::{self, KEY_TYPE, Role, encrypt_in_place, fresh_peer};
+use crate::behaviour::connected::this::{connected, exchange_all, fresh, input, output};
+use crate::behaviour::connected::{encrypt_in_place, upstream};
+use crate::cases::{Case, Role, tls13_cases, tls13_cases_of};
 
 /// Both APIs of this crate in either role, also in place, each with an upstream peer.
-fn pairs(provider: Provider, role: Role) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
-    pairs_with(provider.this(), provider, role)
+fn pairs(case: Case) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
+    pairs_over(case.provider.this(), case)
 }
 
-fn pairs_with(
-    ours: CryptoProvider,
-    theirs: Provider,
-    role: Role,
-) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
-    let config = connected::this::config_of(ours, role);
+fn pairs_over(ours: CryptoProvider, case: Case) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
+    let config = case.config_over(ours);
     let ends: [Box<dyn Endpoint>; 3] = [
         Box::new(config.buffered()),
         config.unbuffered(),
         config.in_place(),
     ];
     let connected = ends.map(|mut ours| {
-        let mut theirs = fresh_peer(theirs, role);
-        role.handshake(&mut *ours, &mut theirs);
+        let mut theirs = case.peer();
+        case.role.handshake(&mut *ours, &mut theirs);
         (ours, theirs)
     });
     connected.into()
@@ -40,8 +38,8 @@ fn pairs_with(
 
 #[test]
 fn many_in_either_direction_and_both_at_once() {
-    for_all(|provider, role| {
-        for (mut ours, mut theirs) in pairs(provider, role) {
+    for case in tls13_cases() {
+        for (mut ours, mut theirs) in pairs(case) {
             for round in 0..20 {
                 ours.refresh_traffic_keys();
                 send_and_check(&mut *ours, &mut theirs, &[round; 100]);
@@ -58,7 +56,7 @@ fn many_in_either_direction_and_both_at_once() {
             }
             assert_eq!(ours.exported(), theirs.exported());
         }
-    });
+    }
 }
 
 /// RFC 9846 §4.7.3: a request is answered before the next application data. Several requests before
@@ -67,12 +65,12 @@ fn many_in_either_direction_and_both_at_once() {
 fn the_next_write_carries_the_answer() {
     /// The length of a KeyUpdate: header, message of five bytes, content type and tag.
     const ANSWER: usize = 5 + 5 + 1 + 16;
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for (requests, closes) in product([1, 5], [false, true]) {
-            let upstream = connected::upstream::connected(provider, role);
+            let upstream = upstream::connected(case);
             let upstream: (Box<dyn Endpoint>, _) =
                 (Box::new(UpstreamBuffered::new(upstream.0)), upstream.1);
-            for (mut end, mut peer) in pairs(provider, role).into_iter().chain([upstream]) {
+            for (mut end, mut peer) in pairs(case).into_iter().chain([upstream]) {
                 for _ in 0..requests {
                     peer.refresh_traffic_keys();
                 }
@@ -90,14 +88,14 @@ fn the_next_write_carries_the_answer() {
                 send_and_check(&mut peer, &mut *end, b"new keys");
             }
         }
-    });
+    }
 }
 
 /// Requests do not accumulate while this side only listens: it sends one answer.
 #[test]
 fn a_thousand_requests_need_one_answer() {
-    for_all(|provider, role| {
-        for (mut end, mut peer) in pairs(provider, role) {
+    for case in tls13_cases() {
+        for (mut end, mut peer) in pairs(case) {
             for _ in 0..1000 {
                 peer.refresh_traffic_keys();
                 send_and_check(&mut peer, &mut *end, b"x");
@@ -109,41 +107,37 @@ fn a_thousand_requests_need_one_answer() {
             assert_eq!(peer.read_from(&out), b"data");
             send_and_check(&mut peer, &mut *end, b"new keys");
         }
-    });
+    }
 }
 
 /// In place, the answer must be sent first.
 #[test]
 fn in_place_the_answer_goes_first() {
-    for_all(|provider, role| {
-        let (mut conn, mut peer) = connected::this::connected(provider, role);
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = connected(case);
         peer.refresh_traffic_keys();
-        connected::this::input(&mut conn, &peer.take_output()).unwrap();
+        input(&mut conn, &peer.take_output()).unwrap();
         assert!(!conn.wants_write());
         let mut buf = vec![0; 5 + 4 + 17];
         let pending = encrypt_in_place(&mut conn, &mut buf, 5..9);
         assert_eq!(pending, Err(rustls::InPlaceError::OutputPending));
-        peer.receive(&connected::this::output(&mut conn)).unwrap();
+        peer.receive(&output(&mut conn)).unwrap();
         let record = encrypt_in_place(&mut conn, &mut buf, 5..9).unwrap();
         assert_eq!(peer.read_from(&buf[record]), [0; 4]);
-    });
+    }
 }
 
 /// The required buffer size includes the answer.
 #[test]
 fn unbuffered_the_answer_counts() {
-    for (provider, closes) in product(PROVIDERS, [false, true]) {
-        let config = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
-        let mut client = ThisUnbuffered::client(config);
-        let mut peer = fresh_peer(provider, Role::Client);
+    for (case, closes) in product(tls13_cases_of(Role::Client), [false, true]) {
+        let mut client = ThisUnbuffered::client(case.config().client());
+        let mut peer = case.peer();
         exchange(&mut client, &mut peer).unwrap();
         peer.refresh_traffic_keys();
         client.receive(&peer.take_output()).unwrap();
 
-        let status = client.conn.process_tls_records(&mut []);
-        let Ok(ConnectionState::WriteTraffic(mut state)) = status.state else {
-            panic!("{status:?}");
-        };
+        let mut state = client.conn.write_traffic().unwrap();
         let mut out = [0; 100];
         let mut write = |len| {
             if closes {
@@ -169,8 +163,8 @@ fn unbuffered_the_answer_counts() {
 /// A flood ends the connection as upstream's does; data in between resets the count.
 #[test]
 fn flood_is_bounded_and_data_resets_the_bound() {
-    for_all(|provider, role| {
-        for (mut ours, mut theirs) in pairs(provider, role) {
+    for case in tls13_cases() {
+        for (mut ours, mut theirs) in pairs(case) {
             for _ in 0..100 {
                 theirs.refresh_traffic_keys();
                 send_and_check(&mut theirs, &mut *ours, b"x");
@@ -190,14 +184,14 @@ fn flood_is_bounded_and_data_resets_the_bound() {
                 send_and_check(&mut *ours, &mut theirs, b"x");
                 ours.receive(&theirs.take_output()).unwrap();
             }
-            let (conn, mut peer) = connected::upstream::connected(provider, role);
+            let (conn, mut peer) = upstream::connected(case);
             let mut reference = UpstreamBuffered::new(conn);
             let bound = flood(&mut peer, &mut reference);
             let (at, error, alert_len) = flood(&mut theirs, &mut *ours);
             assert_eq!((at, &error, alert_len), (bound.0, &bound.1, bound.2));
             assert_eq!(error, "PeerMisbehaved(TooManyKeyUpdateRequests)");
         }
-    });
+    }
 }
 
 /// Sends only KeyUpdates until they are refused. Returns their number, the error, and the bytes
@@ -218,10 +212,10 @@ fn flood(from: &mut dyn Endpoint, to: &mut dyn Endpoint) -> (usize, String, usiz
 /// be more records than the data alone needs.
 #[test]
 fn automatic_near_the_limit() {
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for limit in [4, 5, 8, 64] {
-            let ours = provider_with_limit(provider, limit);
-            for (mut ours, mut theirs) in pairs_with(ours, provider, role) {
+            let ours = provider_with_limit(case.provider, limit);
+            for (mut ours, mut theirs) in pairs_over(ours, case) {
                 let mut updates = 0;
                 for round in 0..3 * limit {
                     ours.send(&[round as u8; 10]);
@@ -238,21 +232,20 @@ fn automatic_near_the_limit() {
                 let expected = (3 * limit / data_per_key) as usize;
                 assert!(
                     (expected.saturating_sub(1)..=expected + 2).contains(&updates),
-                    "{provider:?} {role:?} {limit}: {updates} updates, not {expected}"
+                    "{case:?} {limit}: {updates} updates, not {expected}"
                 );
             }
         }
-    });
+    }
 }
 
 /// In place, too, the KeyUpdate must be sent first.
 #[test]
 fn automatic_in_place() {
     const LIMIT: u64 = 4;
-    for_all(|provider, role| {
-        let ours = provider_with_limit(provider, LIMIT);
-        let (mut conn, mut peer) = limited(ours, provider, role);
-        connected::this::exchange_all(&mut conn, &mut peer);
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = (limited(case, LIMIT).connection(), case.peer());
+        exchange_all(&mut conn, &mut peer);
         let mut updates = 0;
         for round in 0..40 {
             let (front, len, behind) = (5, 100, 17);
@@ -261,14 +254,14 @@ fn automatic_in_place() {
             let mut result = encrypt(&mut conn);
             if result == Err(rustls::InPlaceError::OutputPending) {
                 updates += 1;
-                peer.receive(&connected::this::output(&mut conn)).unwrap();
-                connected::this::input(&mut conn, &peer.take_output()).unwrap();
+                peer.receive(&output(&mut conn)).unwrap();
+                input(&mut conn, &peer.take_output()).unwrap();
                 result = encrypt(&mut conn);
             }
             assert_eq!(peer.read_from(&buf[result.unwrap()]), vec![round; len]);
         }
         assert!((12..=14).contains(&updates), "{updates}");
-    });
+    }
 }
 
 /// The payload lengths of the records in `bytes`.
@@ -281,36 +274,23 @@ fn record_lens(bytes: &[u8]) -> Vec<usize> {
 #[test]
 fn writes_larger_than_a_key_can_protect() {
     const LEN: usize = 300_000;
-    for_all(|provider, role| {
-        let ours = provider_with_limit(provider, 6);
+    for case in tls13_cases() {
         let plaintext: Vec<u8> = (0..LEN).map(|at| (at % 251) as u8).collect();
-        // after the handshake
-        let (mut conn, mut peer) = limited(ours.clone(), provider, role);
-        connected::this::exchange_all(&mut conn, &mut peer);
-        conn.set_buffer_limit(None);
-        conn.writer().write_all(&plaintext).unwrap();
-        let out = connected::this::output(&mut conn);
-        assert!(peer.read_from(&out) == plaintext);
-        // and before it
-        let (mut conn, mut peer) = limited(ours, provider, role);
-        conn.set_buffer_limit(None);
-        conn.writer().write_all(&plaintext).unwrap();
-        let mut received = Vec::new();
-        loop {
-            let out = connected::this::output(&mut conn);
-            received.extend(peer.read_from(&out));
-            let back = peer.take_output();
-            connected::this::input(&mut conn, &back).unwrap();
-            if out.is_empty() && back.is_empty() {
-                break;
+        for is_connected in [true, false] {
+            let (mut conn, mut peer) = (limited(case, 6).connection(), case.peer());
+            if is_connected {
+                exchange_all(&mut conn, &mut peer);
             }
+            conn.set_buffer_limit(None);
+            conn.writer().write_all(&plaintext).unwrap();
+            let received = exchange_all(&mut conn, &mut peer);
+            assert!(
+                received == plaintext,
+                "{case:?} {is_connected} {}",
+                received.len()
+            );
         }
-        assert!(
-            received == plaintext,
-            "{provider:?} {role:?} {}",
-            received.len()
-        );
-    });
+    }
 }
 
 /// The length of a protected KeyUpdate, which no other record in these tests has.
@@ -327,17 +307,16 @@ fn assert_keys_kept_their_limit(records: &[usize], limit: usize) {
 #[test]
 fn buffered_plaintext_wears_out_no_key() {
     const LIMIT: u64 = 4;
-    for_all(|provider, role| {
-        let ours = provider_with_limit(provider, LIMIT);
-        let (mut conn, mut peer) = limited(ours, provider, role);
-        let hello = connected::this::output(&mut conn);
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = (limited(case, LIMIT).connection(), case.peer());
+        let hello = output(&mut conn);
         conn.set_buffer_limit(None);
         conn.writer().write_all(&[7; 20 << 14]).unwrap();
         peer.receive(&hello).unwrap();
         let mut received = Vec::new();
         while received.len() < 20 << 14 {
-            connected::this::input(&mut conn, &peer.take_output()).unwrap();
-            let out = connected::this::output(&mut conn);
+            input(&mut conn, &peer.take_output()).unwrap();
+            let out = output(&mut conn);
             if !conn.is_handshaking() {
                 // the first record is a client's Finished under other keys, or a server's tickets
                 assert_keys_kept_their_limit(&record_lens(&out)[2..], LIMIT as usize);
@@ -345,26 +324,21 @@ fn buffered_plaintext_wears_out_no_key() {
             received.extend(peer.read_from(&out));
         }
         assert!(received == [7; 20 << 14]);
-    });
+    }
 }
 
 /// The required buffer size includes the KeyUpdates.
 #[test]
 fn one_large_unbuffered_encrypt_wears_out_no_key() {
     const LIMIT: u64 = 4;
-    for provider in PROVIDERS {
-        let ours = provider_with_limit(provider, LIMIT);
-        let config = configs::this::client(ours, KEY_TYPE, ClientAuth::None);
-        let mut client = ThisUnbuffered::client(config);
-        let mut peer = fresh_peer(provider, Role::Client);
+    for case in tls13_cases_of(Role::Client) {
+        let mut client = ThisUnbuffered::client(limited(case, LIMIT).client());
+        let mut peer = case.peer();
         exchange(&mut client, &mut peer).unwrap();
 
         let plaintext: Vec<u8> = (0..300_000).map(|at| (at % 251) as u8).collect();
         for round in 0..3 {
-            let status = client.conn.process_tls_records(&mut []);
-            let Ok(ConnectionState::WriteTraffic(mut state)) = status.state else {
-                panic!("{status:?}");
-            };
+            let mut state = client.conn.write_traffic().unwrap();
             let Err(EncryptError::InsufficientSize(short)) = state.encrypt(&plaintext, &mut [])
             else {
                 panic!("nothing was too short");
@@ -386,49 +360,38 @@ fn one_large_unbuffered_encrypt_wears_out_no_key() {
     }
 }
 
-/// A connection that uses the provider `ours`, and its peer.
-fn limited(
-    ours: CryptoProvider,
-    theirs: Provider,
-    role: Role,
-) -> (rustls::Connection, UpstreamBuffered) {
-    let conn = connected::this::config_of(ours, role).connection();
-    (conn, fresh_peer(theirs, role))
+/// A configuration whose keys protect at most `limit` records.
+fn limited(case: Case, limit: u64) -> Config {
+    case.config_over(provider_with_limit(case.provider, limit))
 }
 
 #[test]
 fn not_before_the_handshake() {
-    for_all(|provider, role| {
-        let mut ours = connected::this::fresh(provider, role);
-        let mut theirs = connected::upstream::fresh(provider, role);
-        let refused = ours.refresh_traffic_keys();
-        let theirs = theirs.refresh_traffic_keys();
+    for case in tls13_cases() {
+        let refused = fresh(case).refresh_traffic_keys();
+        let theirs = upstream::fresh(case).refresh_traffic_keys();
         assert_eq!(format!("{refused:?}"), format!("{theirs:?}"));
         assert_eq!(refused, Err(rustls::Error::HandshakeNotComplete));
-    });
+    }
 }
 
 /// Half-RTT data may use up the key except for the KeyUpdate's record.
 #[test]
 fn tickets_do_not_go_beyond_the_limit() {
-    for (provider, half_rtt) in product(PROVIDERS, [0, 20_000]) {
-        let crypto = provider_with_limit(provider, 3);
-        let mut config = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
-        config.send_half_rtt_data = true;
-        let mut ours = connected::this::server(config);
-        let mut theirs = fresh_peer(provider, Role::Server);
+    for (case, half_rtt) in product(tls13_cases_of(Role::Server), [0, 20_000]) {
+        let config = limited(case, 3).edit(|_| {}, |server| server.send_half_rtt_data = true);
+        let (mut ours, mut theirs) = (config.connection(), case.peer());
         ours.writer().write_all(&vec![7; half_rtt]).unwrap();
-        connected::this::input(&mut ours, &theirs.take_output()).unwrap();
-        let flight = connected::this::output(&mut ours);
+        input(&mut ours, &theirs.take_output()).unwrap();
+        let flight = output(&mut ours);
         assert_eq!(theirs.read_from(&flight).len(), half_rtt);
 
-        connected::this::exchange_all(&mut ours, &mut theirs);
+        exchange_all(&mut ours, &mut theirs);
         assert!(!ours.is_handshaking());
         let client = theirs.as_client();
         assert_eq!(client.tls13_tickets_received() == 0, half_rtt != 0);
         // the next data uses the next key
         ours.writer().write_all(b"more").unwrap();
-        let out = connected::this::output(&mut ours);
-        assert_eq!(theirs.read_from(&out), b"more");
+        assert_eq!(theirs.read_from(&output(&mut ours)), b"more");
     }
 }

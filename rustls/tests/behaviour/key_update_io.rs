@@ -8,11 +8,12 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 
-use harness::peers::configs::{Provider, product3};
+use harness::either;
+use harness::peers::configs::product3;
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::behaviour::compared::{assert_same, describe, for_all, same};
-use crate::behaviour::connected::Role;
+use crate::behaviour::compared::{assert_same, describe, same};
+use crate::cases::{Case, tls13_cases};
 
 /// The peer's output: a request for a KeyUpdate, data, a close_notify. `|` ends the input of one
 /// `read`.
@@ -154,62 +155,34 @@ macro_rules! scripts {
 
             /// Reads through a stream, then sends the answer. Checks that both ends' keys match
             /// unless the peer has closed.
-            pub fn read(
-                provider: Provider,
-                role: Role,
-                scene: &str,
-                takes: Takes,
-                by: By,
-            ) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn read(case: Case, scene: &str, takes: Takes, by: By) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 let mut socket = Socket::new(&mut peer, scene, takes);
-                let log = match &mut conn {
-                    Connection::Client(conn) => {
-                        let mut stream = Stream::new(conn, &mut socket);
-                        read_all(&mut stream, by, |stream| stream.sock.drained)
-                    }
-                    Connection::Server(conn) => {
-                        let mut stream = Stream::new(conn, &mut socket);
-                        read_all(&mut stream, by, |stream| stream.sock.drained)
-                    }
-                };
+                let log = either!($tls: &mut conn, conn => {
+                    let mut stream = Stream::new(conn, &mut socket);
+                    read_all(&mut stream, by, |stream| stream.sock.drained)
+                });
                 check_usable(conn, peer, socket);
                 log
             }
 
             /// Reads through a stream that owns the connection and the socket.
-            pub fn read_owned(
-                provider: Provider,
-                role: Role,
-                scene: &str,
-                takes: Takes,
-                by: By,
-            ) -> Vec<String> {
-                let (conn, mut peer) = connected(provider, role);
+            pub fn read_owned(case: Case, scene: &str, takes: Takes, by: By) -> Vec<String> {
+                let (conn, mut peer) = connected(case);
                 let socket = Socket::new(&mut peer, scene, takes);
-                macro_rules! read {
-                    ($conn:ident) => {{
-                        let mut stream = StreamOwned::new($conn, socket);
-                        let log = read_all(&mut stream, by, |stream| stream.sock.drained);
-                        let (conn, socket) = stream.into_parts();
-                        check_usable(conn.into(), peer, socket);
-                        log
-                    }};
-                }
-                match conn {
-                    Connection::Client(conn) => read!(conn),
-                    Connection::Server(conn) => read!(conn),
-                }
+                either!($tls: conn, conn => {
+                    let mut stream = StreamOwned::new(conn, socket);
+                    let log = read_all(&mut stream, by, |stream| stream.sock.drained);
+                    let (conn, socket) = stream.into_parts();
+                    check_usable(conn.into(), peer, socket);
+                    log
+                })
             }
 
             /// Calls `complete_io` until it reads nothing. Returns the bytes read by each call, and
             /// the data.
-            pub fn complete_io_reads_on(
-                provider: Provider,
-                role: Role,
-                scene: &str,
-            ) -> Vec<String> {
-                let (mut conn, mut peer) = connected(provider, role);
+            pub fn complete_io_reads_on(case: Case, scene: &str) -> Vec<String> {
+                let (mut conn, mut peer) = connected(case);
                 let mut socket = Socket::new(&mut peer, scene, Takes::Everything);
                 let mut log = Vec::new();
                 loop {
@@ -252,7 +225,7 @@ scripts!(upstream, rustls_upstream);
 
 #[test]
 fn streams_read_on() {
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         let takes = [
             Takes::Everything,
             Takes::OneByte,
@@ -260,17 +233,17 @@ fn streams_read_on() {
             Takes::Nothing,
         ];
         for (scene, takes, by) in product3(SCENES, takes, [By::Read, By::FillBuf]) {
-            let what = format!("{provider:?} {role:?} {scene:?} {takes:?} {by:?}");
-            let theirs = upstream::read(provider, role, scene, takes, by);
+            let what = format!("{case:?} {scene:?} {takes:?} {by:?}");
+            let theirs = upstream::read(case, scene, takes, by);
             for same in [
-                this::read(provider, role, scene, takes, by),
-                this::read_owned(provider, role, scene, takes, by),
-                upstream::read_owned(provider, role, scene, takes, by),
+                this::read(case, scene, takes, by),
+                this::read_owned(case, scene, takes, by),
+                upstream::read_owned(case, scene, takes, by),
             ] {
                 assert_same(&what, &same, &theirs);
             }
         }
-    });
+    }
 }
 
 // Programs treat a call of `complete_io` that reads nothing as the end.
@@ -279,8 +252,8 @@ same!(complete_io_reads_on in SCENES);
 /// Reading writes nothing; the answer is sent with the next write.
 #[test]
 fn reading_writes_nothing() {
-    for_all(|provider, role| {
-        let (mut conn, mut peer) = crate::behaviour::connected::this::connected(provider, role);
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = crate::behaviour::connected::this::connected(case);
         let mut socket = Socket::new(&mut peer, "request", Takes::Everything);
         let (_, written) = conn.complete_io(&mut socket).unwrap();
         assert_eq!((written, socket.writes), (0, 0));
@@ -290,5 +263,5 @@ fn reading_writes_nothing() {
         // header, message, content type and tag, for two records
         assert_eq!(written, 5 + 5 + 1 + 16 + 5 + 4 + 1 + 16);
         peer.receive(&socket.written).unwrap();
-    });
+    }
 }

@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
+use harness::peers::configs::product3;
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::peers::texts::agree;
 
-use crate::behaviour::connected::{KEY_TYPE, ROLES, Role, fresh_peer_of};
+use crate::cases::{Case, cases};
 
 harness::listed! {
     /// The state of a connection.
@@ -27,37 +27,6 @@ harness::listed! {
     }
 }
 
-harness::listed! {
-    /// A call whose outcome is compared.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    enum Call {
-        Export,
-        ExportNothing,
-        ExportMuch,
-        ExportTooMuch,
-        ExportContext,
-        Refresh,
-        Extract,
-        ExtractDisabled,
-        Write,
-        WriteNothing,
-        Flush,
-        Read,
-        ReadNothing,
-        Close,
-        EarlyData,
-        Facts,
-        SetNoResumptionData,
-        SetMostResumptionData,
-        SetTooMuchResumptionData,
-        SetFarTooMuchResumptionData,
-        RejectEarlyData,
-        ReadTls,
-        WriteTls,
-        Process,
-    }
-}
-
 /// Returns the `Debug` of a value or an error.
 fn outcome<T: Debug, E: Debug>(result: Result<T, E>) -> String {
     match result {
@@ -66,33 +35,74 @@ fn outcome<T: Debug, E: Debug>(result: Result<T, E>) -> String {
     }
 }
 
+fn io<T: Debug>(result: std::io::Result<T>) -> String {
+    outcome(result.map_err(|error| (error.kind(), error.to_string())))
+}
+
 macro_rules! misuse {
     ($module:ident, $tls:ident) => {
         mod $module {
             use $tls::Connection;
 
             use super::*;
-            use crate::behaviour::connected::$module::{Config, exchange_all, input, output};
+            use crate::behaviour::connected::$module::{config, exchange_all, input, output};
 
-            pub(super) fn run(
-                provider: Provider,
-                versions: Versions,
-                role: Role,
-                state: State,
-                call: Call,
-            ) -> String {
-                let extracts = call == Call::Extract;
-                let config = Config::new(role, versions, provider.$module(), KEY_TYPE).edit(
+            /// A call whose outcome is compared.
+            type Call = (&'static str, fn(Connection) -> String);
+
+            pub(super) const CALLS: &[Call] = &[
+                ("export", |conn| export(&conn, 32, None)),
+                ("export nothing", |conn| export(&conn, 0, None)),
+                ("export much", |conn| export(&conn, 8000, None)),
+                ("export too much", |conn| export(&conn, 70_000, None)),
+                ("export with a context", |conn| {
+                    export(&conn, 32, Some(b"context"))
+                }),
+                ("refresh", |mut conn| outcome(conn.refresh_traffic_keys())),
+                ("extract", extract),
+                ("extract though it is disabled", extract),
+                ("write", |mut conn| io(conn.writer().write(b"data"))),
+                ("write nothing", |mut conn| io(conn.writer().write(b""))),
+                ("flush", |mut conn| io(conn.writer().flush())),
+                ("read", |mut conn| io(conn.reader().read(&mut [0; 10]))),
+                ("read nothing", |mut conn| io(conn.reader().read(&mut []))),
+                ("close", close),
+                ("early data", early_data),
+                ("facts", facts),
+                ("set no resumption data", |conn| {
+                    set_resumption_data(conn, 0)
+                }),
+                ("set most resumption data", |conn| {
+                    set_resumption_data(conn, 32_767)
+                }),
+                ("set too much resumption data", |conn| {
+                    set_resumption_data(conn, 32_768)
+                }),
+                ("set far too much resumption data", |conn| {
+                    set_resumption_data(conn, 100_000)
+                }),
+                ("reject early data", reject_early_data),
+                ("read_tls", |mut conn| {
+                    io(conn.read_tls(&mut &b"\x17\x03"[..]))
+                }),
+                ("write_tls", |mut conn| {
+                    io(conn.write_tls(&mut std::io::sink()).map(|_| ()))
+                }),
+                ("process", |mut conn| {
+                    let state = conn.process_new_packets();
+                    outcome(state.map(|it| (it.plaintext_bytes_to_read(), it.peer_has_closed())))
+                }),
+            ];
+
+            pub(super) fn run(case: Case, state: State, (what, call): Call) -> String {
+                let extracts = what == "extract";
+                let config = config(case).edit(
                     |client| client.enable_secret_extraction = extracts,
                     |server| server.enable_secret_extraction = extracts,
                 );
                 let mut conn = config.connection();
-                bring(
-                    &mut conn,
-                    &mut fresh_peer_of(versions, provider, role),
-                    state,
-                );
-                let made = catch_unwind(AssertUnwindSafe(|| make(conn, call)));
+                bring(&mut conn, &mut case.peer(), state);
+                let made = catch_unwind(AssertUnwindSafe(|| call(conn)));
                 made.unwrap_or_else(|_| "panic".to_string())
             }
 
@@ -102,14 +112,13 @@ macro_rules! misuse {
                     State::InHandshake => {
                         peer.receive(&output(conn)).unwrap();
                         input(conn, &peer.take_output()).unwrap();
-                        if !conn.is_handshaking() {
-                            return;
+                        if conn.is_handshaking() {
+                            peer.receive(&output(conn)).unwrap();
                         }
-                        peer.receive(&output(conn)).unwrap();
                         return;
                     }
                     _ => exchange_all(conn, peer),
-                }
+                };
                 match state {
                     State::Busy => {
                         conn.writer().write_all(b"to be sent").unwrap();
@@ -134,75 +143,48 @@ macro_rules! misuse {
                 }
             }
 
-            fn make(mut conn: Connection, call: Call) -> String {
-                let export = |len: usize, context: Option<&[u8]>| {
-                    let exported = conn.export_keying_material(vec![0; len], b"label", context);
-                    outcome(exported.map(|exported| exported.len()))
-                };
-                match call {
-                    Call::Export => export(32, None),
-                    Call::ExportNothing => export(0, None),
-                    Call::ExportMuch => export(8000, None),
-                    Call::ExportTooMuch => export(70_000, None),
-                    Call::ExportContext => export(32, Some(b"context")),
-                    Call::Refresh => outcome(conn.refresh_traffic_keys()),
-                    Call::Extract | Call::ExtractDisabled => {
-                        let extracted = conn.dangerous_extract_secrets();
-                        outcome(extracted.map(|secrets| (secrets.tx.0, secrets.rx.0)))
+            fn export(conn: &Connection, len: usize, context: Option<&[u8]>) -> String {
+                let exported = conn.export_keying_material(vec![0; len], b"label", context);
+                outcome(exported.map(|exported| exported.len()))
+            }
+
+            fn extract(conn: Connection) -> String {
+                let extracted = conn.dangerous_extract_secrets();
+                outcome(extracted.map(|secrets| (secrets.tx.0, secrets.rx.0)))
+            }
+
+            fn close(mut conn: Connection) -> String {
+                let before = conn.wants_write();
+                conn.send_close_notify();
+                conn.send_close_notify();
+                format!("{before} {}", conn.wants_write())
+            }
+
+            fn early_data(conn: Connection) -> String {
+                match conn {
+                    Connection::Client(mut conn) => {
+                        let accepted = conn.is_early_data_accepted();
+                        format!("{} {accepted}", conn.early_data().is_none())
                     }
-                    Call::Write => io(conn.writer().write(b"data")),
-                    Call::WriteNothing => io(conn.writer().write(b"")),
-                    Call::Flush => io(conn.writer().flush()),
-                    Call::Read => io(conn.reader().read(&mut [0; 10])),
-                    Call::ReadNothing => io(conn.reader().read(&mut [])),
-                    Call::Close => {
-                        let before = conn.wants_write();
-                        conn.send_close_notify();
-                        conn.send_close_notify();
-                        format!("{before} {}", conn.wants_write())
-                    }
-                    Call::EarlyData => match &mut conn {
-                        Connection::Client(conn) => {
-                            let accepted = conn.is_early_data_accepted();
-                            format!("{} {accepted}", conn.early_data().is_none())
-                        }
-                        Connection::Server(conn) => format!("{}", conn.early_data().is_none()),
-                    },
-                    Call::Facts => facts(&conn),
-                    Call::SetNoResumptionData => set_resumption_data(&mut conn, 0),
-                    Call::SetMostResumptionData => set_resumption_data(&mut conn, 32_767),
-                    Call::SetTooMuchResumptionData => set_resumption_data(&mut conn, 32_768),
-                    Call::SetFarTooMuchResumptionData => set_resumption_data(&mut conn, 100_000),
-                    Call::RejectEarlyData => match &mut conn {
-                        Connection::Client(_) => String::new(),
-                        Connection::Server(conn) => {
-                            conn.reject_early_data();
-                            "rejected".to_string()
-                        }
-                    },
-                    Call::ReadTls => io(conn.read_tls(&mut &b"\x17\x03"[..])),
-                    Call::WriteTls => io(conn.write_tls(&mut std::io::sink()).map(|_| ())),
-                    Call::Process => {
-                        let state = conn.process_new_packets();
-                        outcome(state.map(|state| {
-                            (state.plaintext_bytes_to_read(), state.peer_has_closed())
-                        }))
-                    }
+                    Connection::Server(mut conn) => format!("{}", conn.early_data().is_none()),
                 }
             }
 
-            fn set_resumption_data(conn: &mut Connection, len: usize) -> String {
-                if let Connection::Server(conn) = conn {
+            fn reject_early_data(conn: Connection) -> String {
+                if let Connection::Server(mut conn) = conn {
+                    conn.reject_early_data();
+                }
+                "rejected".to_string()
+            }
+
+            fn set_resumption_data(conn: Connection, len: usize) -> String {
+                if let Connection::Server(mut conn) = conn {
                     conn.set_resumption_data(&vec![7; len]);
                 }
                 "set".to_string()
             }
 
-            fn io<T: Debug>(result: std::io::Result<T>) -> String {
-                outcome(result.map_err(|error| (error.kind(), error.to_string())))
-            }
-
-            fn facts(conn: &Connection) -> String {
+            fn facts(conn: Connection) -> String {
                 let common = format!(
                     "{:?} {:?} {:?}",
                     conn.protocol_version(),
@@ -228,18 +210,14 @@ misuse!(this, rustls);
 misuse!(upstream, rustls_upstream);
 
 /// True if this crate deliberately differs from upstream.
-fn is_deviation(state: State, call: Call) -> bool {
+fn is_deviation(state: State, call: &str) -> bool {
     match call {
         // the state is wrong as well, and this crate reports that first
-        Call::ExportNothing => {
-            matches!(state, State::Fresh | State::InHandshake | State::Failed)
-        }
+        "export nothing" => matches!(state, State::Fresh | State::InHandshake | State::Failed),
         // RFC 9846 §6.1: upstream accepts data that it will never send
-        Call::Write | Call::WriteNothing => {
-            matches!(state, State::HasClosed | State::BothClosed)
-        }
+        "write" | "write nothing" => matches!(state, State::HasClosed | State::BothClosed),
         // this crate reports the failure, not the unsent alert
-        Call::Extract => state == State::Failed,
+        "extract" => state == State::Failed,
         _ => false,
     }
 }
@@ -247,17 +225,17 @@ fn is_deviation(state: State, call: Call) -> bool {
 #[test]
 fn each_call_in_each_state_returns_what_upstream_returns() {
     let mut different = Vec::new();
-    let ends = product3(PROVIDERS, [Versions::Tls12, Versions::Tls13], ROLES);
-    for ((provider, versions, role), &state, &call) in product3(ends, State::ALL, Call::ALL) {
-        if is_deviation(state, call) {
+    let calls = this::CALLS.iter().zip(upstream::CALLS);
+    for (case, &state, (&ours, &theirs)) in product3(cases(), State::ALL, calls) {
+        let what = ours.0;
+        if is_deviation(state, what) {
             continue;
         }
-        let ours = this::run(provider, versions, role, state, call);
-        let theirs = upstream::run(provider, versions, role, state, call);
+        let ours = this::run(case, state, ours);
+        let theirs = upstream::run(case, state, theirs);
         if !agree(&ours, &theirs) {
             different.push(format!(
-                "{provider:?} {versions:?} {role:?} {state:?} {call:?}: \
-                     ours {ours}, theirs {theirs}"
+                "{case:?} {state:?} {what}: ours {ours}, theirs {theirs}"
             ));
         }
     }

@@ -6,12 +6,11 @@
 
 use std::io::{BufRead, ErrorKind, IoSlice, Read, Write};
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 
 use crate::behaviour::compared::{describe, same_for_operations};
-use crate::behaviour::connected::{KEY_TYPE, ROLES, Role};
+use crate::cases::{Case, Role, cases, tls13_cases};
 
 /// An operation of the connection or its peer.
 #[derive(Clone, Debug)]
@@ -43,25 +42,6 @@ enum Operation {
 enum Moved {
     All,
     AtMost(usize),
-}
-
-/// The kind of connection.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Scene {
-    Tls12,
-    Tls13,
-    EarlyData,
-}
-
-const SCENES: [Scene; 3] = [Scene::Tls12, Scene::Tls13, Scene::EarlyData];
-
-impl Scene {
-    fn versions(self) -> Versions {
-        match self {
-            Self::Tls12 => Versions::Tls12,
-            _ => Versions::Tls13,
-        }
-    }
 }
 
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
@@ -156,7 +136,7 @@ macro_rules! runs {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::behaviour::connected::$module::{Config, exchange_all};
+            use crate::behaviour::connected::$module::{self as connected, Config, exchange_all};
 
             /// A connection with its peer and the bytes in transit.
             struct Run {
@@ -180,14 +160,13 @@ macro_rules! runs {
             }
 
             pub(super) fn run(
-                provider: Provider,
-                role: Role,
-                scene: Scene,
+                case: Case,
+                with_early_data: bool,
                 operations: &[Operation],
             ) -> Vec<String> {
-                let (conn, peer) = (config(provider, role, scene), role.other());
-                let peer = super::upstream::config(provider, peer, scene);
-                if scene == Scene::EarlyData {
+                let peer = super::upstream::config(case.other(), with_early_data);
+                let conn = config(case, with_early_data);
+                if with_early_data {
                     // a first connection, for the session
                     exchange_all(&mut conn.connection(), &mut peer.buffered());
                 }
@@ -195,7 +174,7 @@ macro_rules! runs {
                 let mut run = Run {
                     conn,
                     peer,
-                    role,
+                    role: case.role,
                     to_peer: Vec::new(),
                     from_peer: Vec::new(),
                     unprocessed: 0,
@@ -216,9 +195,8 @@ macro_rules! runs {
                 run.log
             }
 
-            pub(super) fn config(provider: Provider, role: Role, scene: Scene) -> Config {
-                let with_early_data = scene == Scene::EarlyData;
-                Config::new(role, scene.versions(), provider.$module(), KEY_TYPE).edit(
+            pub(super) fn config(case: Case, with_early_data: bool) -> Config {
+                connected::config(case).edit(
                     |client| client.enable_early_data = with_early_data,
                     |server| {
                         server.max_early_data_size = if with_early_data { EARLY } else { 0 };
@@ -506,12 +484,13 @@ pub fn next(written: &mut u8, len: usize) -> Vec<u8> {
 
 #[test]
 fn operations_in_any_order() {
-    for (provider, role, scene) in product3(PROVIDERS, ROLES, SCENES) {
-        let what = format!("{provider:?} {role:?} {scene:?}");
+    let early_data = tls13_cases().map(|case| (case, true));
+    for (case, with_early_data) in cases().map(|case| (case, false)).chain(early_data) {
+        let what = format!("{case:?}, early data {with_early_data}");
         same_for_operations(&what, 24, &operations(), |operations| {
             [
-                this::run(provider, role, scene, operations),
-                upstream::run(provider, role, scene, operations),
+                this::run(case, with_early_data, operations),
+                upstream::run(case, with_early_data, operations),
             ]
         });
     }

@@ -9,7 +9,7 @@ use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::ServerName;
 
 use crate::behaviour::compared::{assert_same, outcome};
-use crate::behaviour::connected::{self, KEY_TYPE, Role};
+use crate::cases::{Case, KEY_TYPE, Role};
 
 /// Times when the test certificates are valid, not yet valid and expired.
 const NOW: u64 = 1_800_000_000;
@@ -33,7 +33,7 @@ macro_rules! scripts {
                 name: ServerName<'static>,
             ) -> String {
                 let mut conn = $endpoint::client_of(name, config);
-                let mut peer = connected::fresh_peer(provider, Role::Client);
+                let mut peer = Case::tls13(provider, Role::Client).peer();
                 outcome(&mut conn, &mut peer, Role::Client)
             }
 

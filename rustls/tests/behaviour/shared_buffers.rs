@@ -2,11 +2,11 @@
 
 use std::io::{self, Read, Write};
 
-use harness::peers::configs::{PROVIDERS, product};
+use harness::peers::configs::product;
 use harness::peers::endpoints::{Endpoint, Transfer};
 
-use crate::behaviour::connected::Role;
 use crate::behaviour::connected::this::connected;
+use crate::cases::{Role, tls13_cases_of};
 
 /// A transport that inspects the memory it is given to read into.
 struct Spy<'a> {
@@ -29,8 +29,8 @@ impl Read for Spy<'_> {
 /// More connections than the thread has buffers receive and send in turn.
 #[test]
 fn a_transport_sees_nothing_of_other_connections() {
-    for (provider, len) in product(PROVIDERS, [100, 3000, 16_000]) {
-        let mut pairs: Vec<_> = (0..12).map(|_| connected(provider, Role::Server)).collect();
+    for (case, len) in product(tls13_cases_of(Role::Server), [100, 3000, 16_000]) {
+        let mut pairs: Vec<_> = (0..12).map(|_| connected(case)).collect();
         for round in 0..3 {
             for (index, (conn, peer)) in pairs.iter_mut().enumerate() {
                 let own = index as u8 + 1;
@@ -49,7 +49,7 @@ fn a_transport_sees_nothing_of_other_connections() {
                     wire = &wire[read..];
                     assert!(
                         seen.0 < 16 || seen.1 == own,
-                        "{provider:?}: {own} saw {} bytes of {} in round {round}",
+                        "{case:?}: {own} saw {} bytes of {} in round {round}",
                         seen.0,
                         seen.1
                     );

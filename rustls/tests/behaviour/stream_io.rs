@@ -2,19 +2,21 @@
 //! byte at a time, at each call in turn. Every call returns what upstream's returns.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
-use std::ops::{Deref, DerefMut};
 
-use harness::peers::configs::{PROVIDERS, Provider, product, product3};
+use harness::either;
+use harness::peers::configs::{PROVIDERS, product, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::peers::faulty::{Call, Fault, Plan, Then, Transport};
 use harness::peers::memory::Memory;
 
-use crate::behaviour::compared::{describe, for_all, same};
-use crate::behaviour::connected::{self, ROLES, Role, fresh_peer};
+use crate::behaviour::compared::{describe, same};
+use crate::behaviour::connected::this::{connected, fresh};
+use crate::behaviour::counted::Slices;
+use crate::cases::{Case, Role, tls13_cases};
 
 /// A transport to a peer that sends back everything reversed.
-fn transport(provider: Provider, role: Role, plan: Option<Plan>) -> Transport {
-    let mut transport = Transport::new(fresh_peer(provider, role), plan);
+fn transport(case: Case, plan: Option<Plan>) -> Transport {
+    let mut transport = Transport::new(case.peer(), plan);
     transport.echoes = true;
     transport
 }
@@ -37,30 +39,19 @@ const NO_RECORD: &[u8] = b"\xff\x03\x03\x00\x01\x00";
 /// The number of attempts at a call that fails or does nothing.
 const TRIES: usize = 4;
 
-/// Runs a test body for the connection type of each side.
-macro_rules! for_role {
-    ($tls:ident, $module:ident, $provider:expr, $role:expr, $conn:ident => $body:expr) => {
-        match crate::behaviour::connected::$module::fresh($provider, $role) {
-            $tls::Connection::Client(mut $conn) => $body,
-            $tls::Connection::Server(mut $conn) => $body,
-        }
-    };
-}
-
 macro_rules! scripts {
     ($module:ident, $tls:ident) => {
         mod $module {
             use super::*;
-            use crate::behaviour::connected::$module::fresh;
+            use crate::behaviour::connected::$module::{connected, fresh};
 
             /// Calls `complete_io` repeatedly, with writes and reads in between.
             pub fn complete_io_over_a_faulty_transport(
-                provider: Provider,
-                role: Role,
+                case: Case,
                 plan: Option<Plan>,
             ) -> Vec<String> {
-                let mut conn = fresh(provider, role);
-                let mut transport = transport(provider, role, plan);
+                let mut conn = fresh(case);
+                let mut transport = transport(case, plan);
                 let mut log = Vec::new();
                 let mut step = |conn: &mut $tls::Connection, what: &str| {
                     for _ in 0..TRIES {
@@ -95,8 +86,8 @@ macro_rules! scripts {
             }
 
             /// Calls `complete_io` with a peer that has sent `bytes` and may have ended the stream.
-            pub fn after_bytes(role: Role, bytes: &[u8], ends: bool) -> Vec<String> {
-                let mut conn = fresh(PROVIDERS[0], role);
+            pub fn after_bytes(case: Case, bytes: &[u8], ends: bool) -> Vec<String> {
+                let mut conn = fresh(case);
                 let mut transport = Memory::new(bytes);
                 transport.ends = ends;
                 let mut log = Vec::new();
@@ -113,28 +104,46 @@ macro_rules! scripts {
             }
 
             /// Flushes a connection after a failed read and returns the errors.
-            pub fn flush_after_failure(provider: Provider, role: Role) -> Vec<ErrorKind> {
-                let (conn, _) = crate::behaviour::connected::$module::connected(provider, role);
-                let transport = Memory::new(NO_RECORD);
-                fn kinds<S: Read + Write>(mut stream: S) -> Vec<ErrorKind> {
+            pub fn flush_after_failure(case: Case) -> Vec<ErrorKind> {
+                either!($tls: connected(case).0, conn => {
+                    let mut stream = $tls::StreamOwned::new(conn, Memory::new(NO_RECORD));
                     let read = stream.read(&mut [0]).unwrap_err().kind();
                     let flushed = [(); 2].map(|()| stream.flush().unwrap_err().kind());
                     [&[read], &flushed[..]].concat()
-                }
-                match conn {
-                    $tls::Connection::Client(conn) => kinds($tls::StreamOwned::new(conn, transport)),
-                    $tls::Connection::Server(conn) => kinds($tls::StreamOwned::new(conn, transport)),
-                }
+                })
+            }
+
+            /// Returns the results of writing nothing and something, and the number of calls.
+            pub fn writes_by_slices(case: Case) -> (String, String, usize) {
+                let (mut conn, mut peer) = connected(case);
+                let mut out = Slices::new(usize::MAX);
+                let nothing = describe(conn.write_tls(&mut out));
+                conn.writer().write_all(REQUEST).unwrap();
+                let something = describe(conn.write_tls(&mut out));
+                assert_eq!(peer.read_from(&out.bytes), REQUEST);
+                (nothing, something, out.lengths.len())
+            }
+
+            /// Writes `payload`, for which there is no room, and returns the number of reads.
+            pub fn reads_of_writes(case: Case, limit: Option<usize>, payload: &[u8]) -> usize {
+                let mut transport = Memory::new(&[]);
+                either!($tls: connected(case).0, mut conn => {
+                    conn.set_buffer_limit(limit);
+                    let mut stream = $tls::Stream::new(&mut conn, &mut transport);
+                    assert_eq!(stream.write(payload).unwrap(), 0);
+                    let pieces = [payload; 2].map(io::IoSlice::new);
+                    assert_eq!(stream.write_vectored(&pieces).unwrap(), 0);
+                });
+                transport.reads
             }
 
             /// Makes the calls of [`super::calls`] on a `Stream`.
             pub fn stream_over_a_faulty_transport(
-                provider: Provider,
-                role: Role,
+                case: Case,
                 plan: Option<Plan>,
             ) -> Vec<String> {
-                let mut transport = transport(provider, role, plan);
-                for_role!($tls, $module, provider, role, conn => {
+                let mut transport = transport(case, plan);
+                either!($tls: fresh(case), mut conn => {
                     let mut stream = $tls::Stream::new(&mut conn, &mut transport);
                     let mut log = calls(&mut stream);
                     conn.send_close_notify();
@@ -147,12 +156,11 @@ macro_rules! scripts {
 
             /// Makes the same calls on a `StreamOwned`.
             pub fn stream_owned_over_a_faulty_transport(
-                provider: Provider,
-                role: Role,
+                case: Case,
                 plan: Option<Plan>,
             ) -> Vec<String> {
-                let transport = transport(provider, role, plan);
-                for_role!($tls, $module, provider, role, conn => {
+                let transport = transport(case, plan);
+                either!($tls: fresh(case), mut conn => {
                     conn.set_buffer_limit(None);
                     let mut stream = $tls::StreamOwned::new(conn, transport);
                     let mut log = calls(&mut stream);
@@ -244,48 +252,14 @@ same!(
     stream_owned_over_a_faulty_transport in plans(),
 );
 
-/// A writer that counts calls and accepts bytes through `write_vectored` only.
-#[derive(Default)]
-struct VectoredOnly {
-    calls: usize,
-    written: Vec<u8>,
-}
-
-impl Write for VectoredOnly {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        Err(ErrorKind::Unsupported.into())
-    }
-
-    fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        self.calls += 1;
-        bufs.iter()
-            .for_each(|buf| self.written.extend_from_slice(buf));
-        Ok(bufs.iter().map(|buf| buf.len()).sum())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn write_tls_needs_no_more_than_write_vectored() {
-    macro_rules! written {
-        ($module:ident, $provider:ident, $role:ident) => {{
-            let (mut conn, mut peer) =
-                crate::behaviour::connected::$module::connected($provider, $role);
-            let mut out = VectoredOnly::default();
-            let nothing = describe(conn.write_tls(&mut out));
-            conn.writer().write_all(REQUEST).unwrap();
-            let something = describe(conn.write_tls(&mut out));
-            assert_eq!(peer.read_from(&out.written), REQUEST);
-            (nothing, something, out.calls)
-        }};
+    for case in tls13_cases() {
+        assert_eq!(
+            this::writes_by_slices(case),
+            upstream::writes_by_slices(case)
+        );
     }
-    for_all(|provider, role| {
-        let ours = written!(this, provider, role);
-        assert_eq!(ours, written!(upstream, provider, role));
-    });
 }
 
 /// RUSTSEC-2024-0336: an early end of the stream, clean or not, must not cause an endless loop.
@@ -294,19 +268,19 @@ fn the_stream_ends_during_the_handshake() {
     const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
     const FATAL: [u8; 7] = *b"\x15\x03\x03\x00\x02\x02\x28";
     const CUT: [u8; 4] = *b"\x16\x03\x03\x00";
-    for role in ROLES {
+    for case in tls13_cases().filter(|case| case.provider == PROVIDERS[0]) {
         // a client's first flight or nothing; both ends then wait for more
-        let before = match role {
+        let before = match case.role {
             Role::Client => Vec::new(),
-            Role::Server => fresh_peer(PROVIDERS[0], role).take_output(),
+            Role::Server => case.peer().take_output(),
         };
         // before the version is known, a close_notify is a warning and the stream's end is
         // unexpected; afterwards, a close_notify is a failure
         for (end, ends) in product([&[][..], &FATAL, &CUT, &CLOSE_NOTIFY], [false, true]) {
             let input = [&before, end].concat();
-            let ours = this::after_bytes(role, &input, ends);
-            let theirs = upstream::after_bytes(role, &input, ends);
-            assert_eq!(ours[1..], theirs[1..], "{role:?} {end:02x?} {ends}");
+            let ours = this::after_bytes(case, &input, ends);
+            let theirs = upstream::after_bytes(case, &input, ends);
+            assert_eq!(ours[1..], theirs[1..], "{case:?} {end:02x?} {ends}");
         }
     }
 }
@@ -314,12 +288,8 @@ fn the_stream_ends_during_the_handshake() {
 /// Nothing waits for a peer that sends an invalid message and falls silent.
 #[test]
 fn nothing_is_read_after_a_failure() {
-    for_all(|provider, role| {
-        let conns = [
-            connected::this::fresh(provider, role),
-            connected::this::connected(provider, role).0,
-        ];
-        for mut conn in conns {
+    for case in tls13_cases() {
+        for mut conn in [fresh(case), connected(case).0] {
             let mut transport = Memory::new(NO_RECORD);
             let failed = conn.complete_io(&mut transport);
             assert!(has_failed(&failed), "{failed:?}");
@@ -327,125 +297,80 @@ fn nothing_is_read_after_a_failure() {
             for _ in 0..TRIES {
                 let again = conn.complete_io(&mut transport);
                 assert!(has_failed(&again), "{again:?}");
-                let again = match &mut conn {
-                    rustls::Connection::Client(conn) => read_and_write(conn, &mut transport),
-                    rustls::Connection::Server(conn) => read_and_write(conn, &mut transport),
-                };
+                let again = either!(rustls: &mut conn, conn => {
+                    let mut stream = rustls::Stream::new(conn, &mut transport);
+                    [stream.read(&mut [0]), stream.write(b"data")]
+                });
                 assert!(again.iter().all(has_failed), "{again:?}");
             }
             assert_eq!(transport.reads, reads);
         }
-    });
+    }
 }
 
 /// An empty write must not wait for the peer on a blocking transport. Upstream's does.
 #[test]
 fn writing_nothing_reads_nothing() {
-    fn write(mut stream: impl Write, payload: &[u8]) {
-        assert_eq!(stream.write(payload).unwrap(), 0);
-        let pieces = [payload; 2].map(io::IoSlice::new);
-        assert_eq!(stream.write_vectored(&pieces).unwrap(), 0);
-    }
-    macro_rules! reads {
-        ($module:ident, $tls:ident, $provider:ident, $role:ident, $limit:expr, $payload:expr) => {{
-            let (conn, _) = crate::behaviour::connected::$module::connected($provider, $role);
-            let mut transport = Memory::new(&[]);
-            match conn {
-                $tls::Connection::Client(mut conn) => {
-                    conn.set_buffer_limit($limit);
-                    write($tls::Stream::new(&mut conn, &mut transport), $payload);
-                }
-                $tls::Connection::Server(mut conn) => {
-                    conn.set_buffer_limit($limit);
-                    write($tls::Stream::new(&mut conn, &mut transport), $payload);
-                }
-            }
-            transport.reads
-        }};
-    }
-    for_all(|provider, role| {
+    for case in tls13_cases() {
         for (limit, payload) in [(None, &b""[..]), (Some(0), b"data")] {
-            assert_eq!(reads!(this, rustls, provider, role, limit, payload), 0);
-            let theirs = reads!(upstream, rustls_upstream, provider, role, limit, payload);
-            assert_eq!(theirs, 2);
+            assert_eq!(this::reads_of_writes(case, limit, payload), 0, "{case:?}");
+            assert_eq!(
+                upstream::reads_of_writes(case, limit, payload),
+                2,
+                "{case:?}"
+            );
         }
-    });
+    }
 }
 
 /// `write_all` gives up on `Ok(0)`, so a full connection must return `WouldBlock`. Upstream returns
 /// `Ok(0)` if the peer sends without reading.
 #[test]
 fn a_write_that_finds_no_room_would_block() {
-    fn write<C, S>(conn: &mut C, peer: &mut UpstreamBuffered)
-    where
-        C: DerefMut + Deref<Target = rustls::ConnectionCommon<S>>,
-        S: rustls::SideData,
-    {
-        conn.set_buffer_limit(Some(4));
+    for case in tls13_cases() {
+        let (conn, mut peer) = connected(case);
         let mut transport = Memory::new(&[]);
         transport.takes = false;
-        let mut stream = rustls::Stream::new(conn, &mut transport);
-        assert_eq!(stream.write(b"request").unwrap(), 4);
-        for vectored in [false, true] {
-            // the write blocks, but the read succeeds
-            peer.send(b"answer");
-            stream.sock.incoming = peer.take_output().into();
-            let written = if vectored {
-                stream.write_vectored(&[&b"e"[..], b"st"].map(io::IoSlice::new))
-            } else {
-                stream.write(b"est")
-            };
-            assert_eq!(written.unwrap_err().kind(), ErrorKind::WouldBlock);
-            let mut answer = [0; 6];
-            stream.read_exact(&mut answer).unwrap();
-            assert_eq!(&answer, b"answer");
-        }
-        stream.sock.takes = true;
-        assert_eq!(stream.write(b"est").unwrap(), 3);
+        either!(rustls: conn, mut conn => {
+            conn.set_buffer_limit(Some(4));
+            let mut stream = rustls::Stream::new(&mut conn, &mut transport);
+            assert_eq!(stream.write(b"request").unwrap(), 4);
+            for vectored in [false, true] {
+                // the write blocks, but the read succeeds
+                peer.send(b"answer");
+                stream.sock.incoming = peer.take_output().into();
+                let written = if vectored {
+                    stream.write_vectored(&[&b"e"[..], b"st"].map(io::IoSlice::new))
+                } else {
+                    stream.write(b"est")
+                };
+                assert_eq!(written.unwrap_err().kind(), ErrorKind::WouldBlock);
+                let mut answer = [0; 6];
+                stream.read_exact(&mut answer).unwrap();
+                assert_eq!(&answer, b"answer");
+            }
+            stream.sock.takes = true;
+            assert_eq!(stream.write(b"est").unwrap(), 3);
+        });
         assert_eq!(peer.read_from(&transport.outgoing), REQUEST);
     }
-    for_all(|provider, role| {
-        let (conn, mut peer) = connected::this::connected(provider, role);
-        match conn {
-            rustls::Connection::Client(mut conn) => write(&mut conn, &mut peer),
-            rustls::Connection::Server(mut conn) => write(&mut conn, &mut peer),
-        }
-    });
 }
 
 /// The same during the handshake, which proceeds bit by bit.
 #[test]
 fn a_write_that_finds_no_room_during_the_handshake_would_block() {
-    fn write<C, S>(conn: &mut C)
-    where
-        C: DerefMut + Deref<Target = rustls::ConnectionCommon<S>>,
-        S: rustls::SideData,
-    {
-        conn.set_buffer_limit(Some(4));
+    for case in tls13_cases() {
         // the first byte of a record, then the second
         let mut transport = Memory::new(&[0x16]);
-        let mut stream = rustls::Stream::new(conn, &mut transport);
-        assert_eq!(stream.write(b"request").unwrap(), 4);
-        stream.sock.incoming.push_back(0x03);
-        let written = stream.write(b"est");
-        assert_eq!(written.unwrap_err().kind(), ErrorKind::WouldBlock);
+        either!(rustls: fresh(case), mut conn => {
+            conn.set_buffer_limit(Some(4));
+            let mut stream = rustls::Stream::new(&mut conn, &mut transport);
+            assert_eq!(stream.write(b"request").unwrap(), 4);
+            stream.sock.incoming.push_back(0x03);
+            let written = stream.write(b"est");
+            assert_eq!(written.unwrap_err().kind(), ErrorKind::WouldBlock);
+        });
     }
-    for_all(
-        |provider, role| match connected::this::fresh(provider, role) {
-            rustls::Connection::Client(mut conn) => write(&mut conn),
-            rustls::Connection::Server(mut conn) => write(&mut conn),
-        },
-    );
-}
-
-/// Reads from and writes to a stream of the two.
-fn read_and_write<C, S>(conn: &mut C, transport: &mut Memory) -> [io::Result<usize>; 2]
-where
-    C: DerefMut + Deref<Target = rustls::ConnectionCommon<S>>,
-    S: rustls::SideData,
-{
-    let mut stream = rustls::Stream::new(conn, transport);
-    [stream.read(&mut [0]), stream.write(b"data")]
 }
 
 fn has_failed<T>(result: &io::Result<T>) -> bool {
@@ -455,9 +380,9 @@ fn has_failed<T>(result: &io::Result<T>) -> bool {
 /// A program that flushes last learns that its data may not have arrived.
 #[test]
 fn flushing_reports_a_failed_connection() {
-    for_all(|provider, role| {
-        let ours = this::flush_after_failure(provider, role);
+    for case in tls13_cases() {
+        let ours = this::flush_after_failure(case);
         assert_eq!(ours, [ErrorKind::InvalidData; 3]);
-        assert_eq!(ours, upstream::flush_after_failure(provider, role));
-    });
+        assert_eq!(ours, upstream::flush_after_failure(case));
+    }
 }

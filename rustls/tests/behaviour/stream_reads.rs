@@ -5,11 +5,12 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead, ErrorKind, IoSliceMut, Read, Write};
 
-use harness::peers::configs::{Provider, product};
+use harness::either;
+use harness::peers::configs::product;
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
 use crate::behaviour::compared::{describe, same};
-use crate::behaviour::connected::{Role, fresh_peer};
+use crate::cases::Case;
 
 /// The part of a connection's state that a case sets up.
 #[derive(Clone, Copy, Debug)]
@@ -18,18 +19,21 @@ struct Before {
     pending: Pending,
 }
 
-/// The bytes that the connection has received and processed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Received {
-    /// None at all: the handshake has not begun.
-    Fresh,
-    /// The end of the handshake, to which the connection answers. A server also receives plaintext.
-    EndOfHandshake,
-    Nothing,
-    Plaintext,
-    PlaintextAndClose,
-    Close,
-    PlaintextAndNoRecord,
+harness::listed! {
+    /// The bytes that the connection has received and processed.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Received {
+        /// None at all: the handshake has not begun.
+        Fresh,
+        /// The end of the handshake, to which the connection answers. A server also receives
+        /// plaintext.
+        EndOfHandshake,
+        Nothing,
+        Plaintext,
+        PlaintextAndClose,
+        Close,
+        PlaintextAndNoRecord,
+    }
 }
 
 /// The output that waits in the connection.
@@ -55,14 +59,16 @@ enum Reads {
     Fail,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Writes {
-    Work,
-    Short,
-    Nothing,
-    Block,
-    Fail,
-    FlushFails,
+harness::listed! {
+    #[derive(Clone, Copy, Debug)]
+    enum Writes {
+        Work,
+        Short,
+        Nothing,
+        Block,
+        Fail,
+        FlushFails,
+    }
 }
 
 /// A transport that records its calls.
@@ -124,14 +130,16 @@ impl Write for Recorded {
     }
 }
 
-/// A call that may read from the transport.
-#[derive(Clone, Copy, Debug)]
-enum Reading {
-    Read,
-    ReadNothing,
-    ReadVectored,
-    FillBuf,
-    ReadToEnd,
+harness::listed! {
+    /// A call that may read from the transport.
+    #[derive(Clone, Copy, Debug)]
+    enum Reading {
+        Read,
+        ReadNothing,
+        ReadVectored,
+        FillBuf,
+        ReadToEnd,
+    }
 }
 
 impl Reading {
@@ -196,8 +204,7 @@ macro_rules! scripts {
 
             /// A connection and its transport in the state of the case.
             fn prepared(
-                provider: Provider,
-                role: Role,
+                case: Case,
                 before: Before,
                 behaviour: Behaviour,
             ) -> ($tls::Connection, Recorded) {
@@ -210,12 +217,13 @@ macro_rules! scripts {
                     ),
                     log: String::new(),
                 };
-                let mut conn = fresh(provider, role);
+                let mut conn = fresh(case);
                 if before.received != Received::Fresh {
-                    let mut peer = fresh_peer(provider, role);
-                    match before.received {
-                        Received::EndOfHandshake => end_handshake(&mut conn, &mut peer),
-                        _ => exchange_all(&mut conn, &mut peer),
+                    let mut peer = case.peer();
+                    if before.received == Received::EndOfHandshake {
+                        end_handshake(&mut conn, &mut peer);
+                    } else {
+                        exchange_all(&mut conn, &mut peer);
                     }
                     receive(&mut conn, &mut peer, before.received);
                     peer.send(b"later");
@@ -272,47 +280,32 @@ macro_rules! scripts {
             }
 
             pub fn reads_of_a_stream(
-                provider: Provider,
-                role: Role,
+                case: Case,
                 (before, behaviour, reading): (Before, Behaviour, Reading),
             ) -> Vec<String> {
-                let (conn, mut transport) = prepared(provider, role, before, behaviour);
-                match conn {
-                    $tls::Connection::Client(mut conn) => {
-                        let mut stream = $tls::Stream::new(&mut conn, &mut transport);
-                        log_of(&mut stream, reading, |stream| stream.sock)
-                    }
-                    $tls::Connection::Server(mut conn) => {
-                        let mut stream = $tls::Stream::new(&mut conn, &mut transport);
-                        log_of(&mut stream, reading, |stream| stream.sock)
-                    }
-                }
+                let (conn, mut transport) = prepared(case, before, behaviour);
+                either!($tls: conn, mut conn => {
+                    let mut stream = $tls::Stream::new(&mut conn, &mut transport);
+                    log_of(&mut stream, reading, |stream| stream.sock)
+                })
             }
 
             pub fn reads_of_an_owned_stream(
-                provider: Provider,
-                role: Role,
+                case: Case,
                 (before, behaviour, reading): (Before, Behaviour, Reading),
             ) -> Vec<String> {
-                let (conn, transport) = prepared(provider, role, before, behaviour);
-                match conn {
-                    $tls::Connection::Client(conn) => {
-                        let mut stream = $tls::StreamOwned::new(conn, transport);
-                        log_of(&mut stream, reading, |stream| stream.get_mut())
-                    }
-                    $tls::Connection::Server(conn) => {
-                        let mut stream = $tls::StreamOwned::new(conn, transport);
-                        log_of(&mut stream, reading, |stream| stream.get_mut())
-                    }
-                }
+                let (conn, transport) = prepared(case, before, behaviour);
+                either!($tls: conn, conn => {
+                    let mut stream = $tls::StreamOwned::new(conn, transport);
+                    log_of(&mut stream, reading, |stream| stream.get_mut())
+                })
             }
 
             pub fn calls_of_complete_io(
-                provider: Provider,
-                role: Role,
+                case: Case,
                 (before, behaviour): (Before, Behaviour),
             ) -> Vec<String> {
-                let (mut conn, mut transport) = prepared(provider, role, before, behaviour);
+                let (mut conn, mut transport) = prepared(case, before, behaviour);
                 let calls = (0..4).map(|_| {
                     let result = conn.complete_io(&mut transport);
                     let result = describe(result.map(|(read, written)| (read, written.min(50))));
@@ -328,17 +321,8 @@ scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
 fn befores() -> Vec<Before> {
-    let received = [
-        Received::Fresh,
-        Received::EndOfHandshake,
-        Received::Nothing,
-        Received::Plaintext,
-        Received::PlaintextAndClose,
-        Received::Close,
-        Received::PlaintextAndNoRecord,
-    ];
     let pending = [Pending::Nothing, Pending::Data, Pending::DataAndClose];
-    product(received, pending)
+    product(Received::ALL.iter().copied(), pending)
         .filter(|case| match case {
             // a close_notify then waits for the end of the handshake; upstream sends it at once
             (Received::Fresh, Pending::DataAndClose) => false,
@@ -352,16 +336,8 @@ fn befores() -> Vec<Before> {
 
 fn behaviours() -> Vec<Behaviour> {
     let reads = [Reads::Block, Reads::Data, Reads::End, Reads::Fail];
-    let writes = [
-        Writes::Work,
-        Writes::Short,
-        Writes::Nothing,
-        Writes::Block,
-        Writes::Fail,
-        Writes::FlushFails,
-    ];
-    product(reads, writes)
-        .map(|(reads, writes)| Behaviour { reads, writes })
+    product(reads, Writes::ALL)
+        .map(|(reads, &writes)| Behaviour { reads, writes })
         .collect()
 }
 
@@ -382,13 +358,7 @@ fn readings(readings: &[Reading]) -> Vec<(Before, Behaviour, Reading)> {
 }
 
 same!(
-    reads_of_a_stream in readings(&[
-        Reading::Read,
-        Reading::ReadNothing,
-        Reading::ReadVectored,
-        Reading::FillBuf,
-        Reading::ReadToEnd,
-    ]),
+    reads_of_a_stream in readings(Reading::ALL),
     reads_of_an_owned_stream in readings(&[Reading::Read, Reading::FillBuf]),
     calls_of_complete_io in cases(),
 );

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use harness::peers::callbacks::upstream::Sessions;
-use harness::peers::configs::{PROVIDERS, Provider, product, server_name};
+use harness::peers::configs::{PROVIDERS, Provider, product, product3, server_name};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, exchange, talk_and_close,
 };
@@ -41,64 +41,50 @@ macro_rules! counting {
 counting!(this);
 counting!(upstream);
 
-/// The kind of tickets that the server issues.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Stored,
-    Stateless,
-}
-
-fn our_server(provider: Provider, kind: Kind, count: usize) -> ThisBuffered {
+/// A server whose tickets are names of stored sessions, or seal the sessions.
+fn our_server(provider: Provider, sealed: bool, count: usize) -> ThisBuffered {
     let mut config = connected::this::server_config(provider);
     config.send_tls13_tickets = count;
-    if let Kind::Stateless = kind {
+    if sealed {
         config.ticketer = provider.this_ticketer();
     }
-    ThisBuffered::new(connected::this::server(config))
+    ThisBuffered::server(config)
 }
 
 fn their_client(provider: Provider, store: &Arc<Sessions>) -> UpstreamBuffered {
     let mut config = connected::upstream::client_config(provider);
     config.resumption = rustls_upstream::client::Resumption::store(store.clone());
-    UpstreamBuffered::new(connected::upstream::client(config))
+    UpstreamBuffered::client(config)
 }
 
 #[test]
 fn our_server_sends_the_configured_number() {
-    for (provider, kind) in product(PROVIDERS, [Kind::Stored, Kind::Stateless]) {
-        for count in [0, 1, 2, 5, 20] {
-            let (store, put) = upstream::counting();
-            let mut client = their_client(provider, &store);
-            let mut server = our_server(provider, kind, count);
-            exchange(&mut client, &mut server).unwrap();
-            assert_eq!(put.load(Ordering::Relaxed), count, "{provider:?} {kind:?}");
-            talk_and_close(&mut client, &mut server);
-        }
+    for (provider, sealed, count) in product3(PROVIDERS, [false, true], [0, 1, 2, 5, 20]) {
+        let (store, put) = upstream::counting();
+        let mut client = their_client(provider, &store);
+        let mut server = our_server(provider, sealed, count);
+        exchange(&mut client, &mut server).unwrap();
+        assert_eq!(put.load(Ordering::Relaxed), count, "{provider:?} {sealed}");
+        talk_and_close(&mut client, &mut server);
     }
 }
 
 #[test]
 fn offered_ticket_gets_a_full_handshake() {
-    for (provider, kind) in product(PROVIDERS, [Kind::Stored, Kind::Stateless]) {
+    for (provider, sealed) in product(PROVIDERS, [false, true]) {
         let (store, put) = upstream::counting();
-        exchange(
-            &mut their_client(provider, &store),
-            &mut our_server(provider, kind, 2),
-        )
-        .unwrap();
+        let mut client = their_client(provider, &store);
+        exchange(&mut client, &mut our_server(provider, sealed, 2)).unwrap();
         assert_eq!(put.load(Ordering::Relaxed), 2);
         let mut client = their_client(provider, &store);
         // the client has taken one to offer it
         assert!(store.take_tls13_ticket(&server_name()).is_some());
         assert!(store.take_tls13_ticket(&server_name()).is_none());
-        let mut server = our_server(provider, kind, 0);
+        let mut server = our_server(provider, sealed, 0);
         exchange(&mut client, &mut server).unwrap();
-        assert_eq!(client.negotiated(), server.negotiated());
-        assert!(
-            client.negotiated().contains("Full"),
-            "{}",
-            client.negotiated()
-        );
+        let negotiated = client.negotiated();
+        assert_eq!(negotiated, server.negotiated());
+        assert!(negotiated.contains("Full"), "{negotiated}");
         talk_and_close(&mut client, &mut server);
     }
 }
@@ -109,10 +95,10 @@ fn our_client_stores_what_it_receives() {
         let (store, put) = this::counting();
         let mut config = connected::this::client_config(provider);
         config.resumption = rustls::client::Resumption::store(store.clone());
-        let mut client = ThisBuffered::new(connected::this::client(config));
+        let mut client = ThisBuffered::client(config);
         let mut config = connected::upstream::server_config(provider);
         config.send_tls13_tickets = count;
-        let mut server = UpstreamBuffered::new(connected::upstream::server(config));
+        let mut server = UpstreamBuffered::server(config);
         exchange(&mut client, &mut server).unwrap();
         assert_eq!(client.as_client().tls13_tickets_received() as usize, count);
         assert_eq!(put.load(Ordering::Relaxed), count);

@@ -20,7 +20,7 @@ use rustls::{
 };
 
 use crate::behaviour::connected::this::{client_config, server_config};
-use crate::behaviour::connected::{KEY_TYPE, Role};
+use crate::cases::{KEY_TYPE, Role};
 
 const PROVIDER: Provider = Provider::AwsLc;
 
@@ -117,11 +117,8 @@ fn outcome(client: ClientConfig, server: ServerConfig) -> (Result<(), String>, S
 fn assert_ends(client: ClientConfig, server: ServerConfig, by: Role, text: &str) {
     let (result, alert) = outcome(client, server);
     let error = result.unwrap_err();
-    let side = match by {
-        Role::Client => "client: General",
-        Role::Server => "server: General",
-    };
-    assert!(error.starts_with(side) && error.contains(text), "{error}");
+    let start = format!("{}: General", by.name());
+    assert!(error.starts_with(&start) && error.contains(text), "{error}");
     assert_eq!(alert, "AlertReceived(InternalError)");
 }
 

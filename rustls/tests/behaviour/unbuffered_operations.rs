@@ -4,13 +4,12 @@
 //! The sequences are random but the same in each run, and are shortened when two connections
 //! differ. Deliberate deviations of this crate are left out and have their own tests.
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 
 use crate::behaviour::compared::same_for_operations;
-use crate::behaviour::connected::{KEY_TYPE, ROLES, Role, fresh_peer_of};
 use crate::behaviour::operations::next;
+use crate::cases::{Case, cases};
 
 /// An operation of the connection or its peer.
 #[derive(Clone, Debug)]
@@ -68,7 +67,7 @@ macro_rules! runs {
             };
 
             use super::*;
-            use crate::behaviour::connected::$module::Config;
+            use crate::behaviour::connected::$module::{Config, config};
 
             struct Run<C> {
                 conn: C,
@@ -85,14 +84,9 @@ macro_rules! runs {
                 log: Vec<String>,
             }
 
-            pub(super) fn run(
-                provider: Provider,
-                versions: Versions,
-                role: Role,
-                operations: &[Operation],
-            ) -> Vec<String> {
-                let peer = fresh_peer_of(versions, provider, role);
-                match Config::new(role, versions, provider.$module(), KEY_TYPE) {
+            pub(super) fn run(case: Case, operations: &[Operation]) -> Vec<String> {
+                let peer = case.peer();
+                match config(case) {
                     Config::Client(config) => {
                         Run::new($endpoint::client(config).conn, peer).run(operations)
                     }
@@ -286,14 +280,9 @@ runs!(upstream, rustls_upstream, UpstreamUnbuffered);
 
 #[test]
 fn states_under_operations_in_any_order() {
-    let versions = [Versions::Tls13, Versions::Tls12];
-    for (versions, provider, role) in product3(versions, PROVIDERS, ROLES) {
-        let what = format!("{versions:?} {provider:?} {role:?}");
-        same_for_operations(&what, 25, &operations(), |operations| {
-            [
-                this::run(provider, versions, role, operations),
-                upstream::run(provider, versions, role, operations),
-            ]
+    for case in cases() {
+        same_for_operations(&format!("{case:?}"), 25, &operations(), |operations| {
+            [this::run(case, operations), upstream::run(case, operations)]
         });
     }
 }
