@@ -2,12 +2,15 @@
 //! nothing is written or lost, and the same call succeeds with enough space. Buffers that already
 //! contain the plaintext are in `behaviour/in_place.rs`.
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, this, upstream};
+use harness::peers::configs::PROVIDERS;
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered};
+use harness::peers::roles::this::Config;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{
     ConnectionState, EncodeError, EncodeTlsData, EncryptError, UnbufferedStatus, WriteTraffic,
 };
+
+use crate::cases::{Case, Role, tls13_cases};
 
 const UNTOUCHED: u8 = 0xa5;
 
@@ -163,39 +166,26 @@ fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
     assert!(peer.peer_has_closed());
 }
 
-const KEY_TYPE: KeyType = KeyType::Ed25519;
-const AUTH: ClientAuth = ClientAuth::None;
-
-fn our_server(provider: Provider) -> rustls::ServerConfig {
-    this::server(provider.this(), KEY_TYPE, AUTH)
-}
-
-fn upstream_client(provider: Provider) -> UpstreamBuffered {
-    UpstreamBuffered::client(upstream::client(provider.upstream(), KEY_TYPE, AUTH))
-}
-
 #[test]
-fn unbuffered_client() {
-    for provider in PROVIDERS {
-        let config = this::client(provider.this(), KEY_TYPE, AUTH);
-        let server = upstream::server(provider.upstream(), KEY_TYPE, AUTH);
-        let server = UpstreamBuffered::server(server);
-        everything(ThisUnbuffered::client(config).conn, server);
-    }
-}
-
-#[test]
-fn unbuffered_server() {
-    for provider in PROVIDERS {
-        let server = ThisUnbuffered::server(our_server(provider));
-        everything(server.conn, upstream_client(provider));
+fn all_output_needs_the_reported_room() {
+    for case in tls13_cases() {
+        println!("{case:?}");
+        match case.config() {
+            Config::Client(config) => {
+                everything(ThisUnbuffered::client(config).conn, case.peer());
+            }
+            Config::Server(config) => {
+                everything(ThisUnbuffered::server(config).conn, case.peer());
+            }
+        }
     }
 }
 
 /// A server after its handshake with upstream's client.
 fn connected() -> (UnbufferedServerConnection, UpstreamBuffered) {
-    let mut conn = ThisUnbuffered::server(our_server(Provider::Ring)).conn;
-    let mut peer = upstream_client(Provider::Ring);
+    let case = Case::tls13(PROVIDERS[1], Role::Server);
+    let mut conn = ThisUnbuffered::server(case.config().server()).conn;
+    let mut peer = case.peer();
     handshake(&mut conn, &mut peer, b"");
     (conn, peer)
 }

@@ -3,72 +3,22 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
-pub(crate) use harness::peers::roles::Role;
-use harness::peers::roles::this::Config;
-use harness::peers::roles::{ROLES, upstream};
-use harness::wire;
 use harness::wire::bare_records::Records;
+pub(crate) use harness::wire::{ALERT, APPLICATION_DATA, HANDSHAKE};
+use harness::{either, wire};
 use rustls::Error;
 use rustls::crypto::CryptoProvider;
 use rustls::split::{Receiver, Sender};
 
-pub(crate) const KEY_TYPE: KeyType = KeyType::EcdsaP256;
-
-pub(crate) const ALERT: u8 = 21;
-pub(crate) const HANDSHAKE: u8 = 22;
-pub(crate) const APPLICATION_DATA: u8 = 23;
+pub(crate) use crate::cases::{Case, KEY_TYPE, Role, cases, tls13_cases};
 
 /// The bytes that TLS 1.3 adds to a record's payload: header, content type and tag.
 pub(crate) const PROTECTION: usize = 5 + 1 + 16;
 /// The length of a record with a KeyUpdate.
 pub(crate) const KEY_UPDATE: usize = 5 + PROTECTION;
 
-/// The provider, role and versions of the connection under test.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Case {
-    pub(crate) provider: Provider,
-    pub(crate) role: Role,
-    pub(crate) versions: Versions,
-}
-
-/// Every provider, role and version.
-pub(crate) fn cases() -> impl Iterator<Item = Case> {
-    let versions = [Versions::Tls12, Versions::Tls13];
-    product3(PROVIDERS, ROLES, versions).map(|(provider, role, versions)| Case {
-        provider,
-        role,
-        versions,
-    })
-}
-
-/// The cases with KeyUpdates.
-pub(crate) fn tls13_cases() -> impl Iterator<Item = Case> {
-    cases().filter(|case| case.is_tls13())
-}
-
 impl Case {
-    pub(crate) fn is_tls13(self) -> bool {
-        self.versions == Versions::Tls13
-    }
-
-    pub(crate) fn config(self, provider: CryptoProvider) -> Config {
-        Config::new(self.role, self.versions, provider, KEY_TYPE)
-    }
-
-    /// The connection under test before its handshake.
-    pub(crate) fn fresh(self) -> rustls::Connection {
-        self.config(self.provider.this()).connection()
-    }
-
-    /// Its peer before the handshake.
-    pub(crate) fn fresh_peer(self) -> UpstreamBuffered {
-        let (role, provider) = (self.role.other(), self.provider.upstream());
-        let config = upstream::Config::new(role, self.versions, provider, KEY_TYPE);
-        config.extractable().buffered()
-    }
-
     /// Both ends after the handshake, with nothing in transit.
     pub(crate) fn connected(self) -> (rustls::Connection, UpstreamBuffered) {
         self.connected_over(self.provider.this())
@@ -78,7 +28,7 @@ impl Case {
         self,
         provider: CryptoProvider,
     ) -> (rustls::Connection, UpstreamBuffered) {
-        let (mut conn, mut peer) = (self.config(provider).buffered(), self.fresh_peer());
+        let (mut conn, mut peer) = (self.config_over(provider).buffered(), self.peer());
         self.role.handshake(&mut conn, &mut peer);
         (conn.conn, peer)
     }
@@ -192,10 +142,7 @@ impl<Data: Send + 'static> From<(Sender, Receiver<Data>)> for Halves {
 }
 
 pub(crate) fn split(conn: rustls::Connection) -> Halves {
-    match conn {
-        rustls::Connection::Client(conn) => conn.into_split().unwrap().into(),
-        rustls::Connection::Server(conn) => conn.into_split().unwrap().into(),
-    }
+    either!(rustls: conn, conn => conn.into_split().unwrap().into())
 }
 
 /// Takes all pending output.

@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
+use harness::either;
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, exchange};
 use harness::peers::roles::this::Config;
@@ -34,7 +35,7 @@ fn both_directions_keep_working() {
 #[test]
 fn not_before_the_handshake_is_complete() {
     for case in cases() {
-        let (mut conn, mut peer) = (case.fresh(), case.fresh_peer());
+        let (mut conn, mut peer) = (case.config().connection(), case.peer());
         // after each flight: refused, and returned so that the handshake goes on
         loop {
             let out = conn.output();
@@ -53,17 +54,11 @@ fn not_before_the_handshake_is_complete() {
 
 /// Asserts that splitting fails, and returns the connection.
 fn refused(conn: rustls::Connection, expected: &Error) -> rustls::Connection {
-    macro_rules! refused {
-        ($conn:ident) => {{
-            let refused = $conn.into_split().unwrap_err();
-            assert_eq!(refused.error(), expected);
-            refused.into_connection().into()
-        }};
-    }
-    match conn {
-        rustls::Connection::Client(conn) => refused!(conn),
-        rustls::Connection::Server(conn) => refused!(conn),
-    }
+    either!(rustls: conn, conn => {
+        let refused = conn.into_split().unwrap_err();
+        assert_eq!(refused.error(), expected);
+        refused.into_connection().into()
+    })
 }
 
 #[test]
@@ -258,7 +253,7 @@ fn early_data_moves_along() {
 #[test]
 fn unbuffered_connections_split_alike() {
     for case in cases() {
-        let mut peer = case.fresh_peer();
+        let mut peer = case.peer();
         macro_rules! split {
             ($conn:expr) => {{
                 let refused = $conn.conn.into_split().unwrap_err();
@@ -270,7 +265,7 @@ fn unbuffered_connections_split_alike() {
                 conn.conn.into_split().unwrap().into()
             }};
         }
-        let mut halves: Halves = match case.config(case.provider.this()) {
+        let mut halves: Halves = match case.config() {
             Config::Client(config) => split!(ThisUnbuffered::client(config)),
             Config::Server(config) => split!(ThisUnbuffered::server(config)),
         };
@@ -282,11 +277,7 @@ fn unbuffered_connections_split_alike() {
 #[test]
 fn data_that_was_only_peeked_is_not_lost() {
     for case in cases().filter(|case| case.role == Role::Client) {
-        let Config::Client(config) = case.config(case.provider.this()) else {
-            unreachable!("its role is the client's");
-        };
-        let mut conn = ThisUnbuffered::client(config);
-        let mut peer = case.fresh_peer();
+        let (mut conn, mut peer) = (ThisUnbuffered::client(case.config().client()), case.peer());
         exchange(&mut conn, &mut peer).unwrap();
         let mut conn = conn.conn;
         peer.send(b"text before");

@@ -7,10 +7,11 @@ use std::sync::mpsc::{Receiver as Inbox, Sender as Outbox, channel};
 use std::thread;
 
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
+use harness::peers::roles::ROLES;
 use harness::wire::Noise;
 use rustls::split::Sender;
 
-use crate::split::kit::{Case, Receiving, Role, cases, output, split};
+use crate::split::kit::{Case, Receiving, cases, output, split};
 
 /// The bytes sent each way.
 const TOTAL: usize = 3 << 20;
@@ -195,8 +196,7 @@ fn both_ends_split_over_sockets() {
 
 /// A client and a server of this crate after their handshake.
 fn our_ends(case: Case) -> (rustls::Connection, rustls::Connection) {
-    let end = |role| Case { role, ..case }.fresh();
-    let (mut client, mut server) = (end(Role::Client), end(Role::Server));
+    let [mut client, mut server] = ROLES.map(|role| Case { role, ..case }.config().connection());
     while client.wants_write() || server.wants_write() {
         server.input(&client.output());
         client.input(&server.output());

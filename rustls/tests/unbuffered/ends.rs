@@ -1,84 +1,51 @@
 //! An unbuffered connection after its handshake with upstream, in every role, version and provider.
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this};
-use harness::peers::endpoints::{
-    Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered, handshake,
-};
-use harness::peers::roles::{Role, upstream};
-use rustls::client::UnbufferedClientConnection;
-use rustls::server::UnbufferedServerConnection;
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered};
+pub(crate) use harness::peers::roles::this::Config;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
-const KEY: KeyType = KeyType::Ed25519;
+pub(crate) use crate::cases::{Case, cases};
 
-/// The provider and versions of the connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Case {
-    pub(crate) provider: Provider,
-    pub(crate) versions: Versions,
+/// An end and its peer, which have sent nothing yet.
+pub(crate) fn fresh<C: Unbuffered>(case: Case, end: ThisUnbuffered<C>) -> (C, UpstreamBuffered) {
+    (end.conn, case.peer())
 }
 
-impl Case {
-    pub(crate) fn is_tls13(self) -> bool {
-        self.versions == Versions::Tls13
-    }
-
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        PROVIDERS.into_iter().flat_map(|provider| {
-            [Versions::Tls12, Versions::Tls13].map(|versions| Self { provider, versions })
-        })
-    }
-
-    /// The peer of our side in this role.
-    fn peer(self, role: Role) -> UpstreamBuffered {
-        let provider = self.provider.upstream();
-        upstream::Config::new(role.other(), self.versions, provider, KEY).buffered()
-    }
-
-    /// Our client, and a server that has received nothing yet.
-    pub(crate) fn fresh_client(self) -> (UnbufferedClientConnection, UpstreamBuffered) {
-        let config = this::client_of(self.versions, self.provider.this(), KEY, ClientAuth::None);
-        (ThisUnbuffered::client(config).conn, self.peer(Role::Client))
-    }
-
-    /// Our server, which sends no tickets, and a client that has sent nothing yet.
-    pub(crate) fn fresh_server(self) -> (UnbufferedServerConnection, UpstreamBuffered) {
-        let provider = self.provider.this();
-        let mut config = this::server_of(self.versions, provider, KEY, ClientAuth::None);
-        config.send_tls13_tickets = 0;
-        (ThisUnbuffered::server(config).conn, self.peer(Role::Server))
-    }
-
-    pub(crate) fn client(self) -> (UnbufferedClientConnection, UpstreamBuffered) {
-        let (conn, mut server) = self.fresh_client();
-        let mut client = ThisUnbuffered::new(conn);
-        handshake(&mut client, &mut server);
-        (client.conn, server)
-    }
-
-    pub(crate) fn server(self) -> (UnbufferedServerConnection, UpstreamBuffered) {
-        let (conn, mut client) = self.fresh_server();
-        let mut server = ThisUnbuffered::new(conn);
-        handshake(&mut client, &mut server);
-        (server.conn, client)
-    }
+/// An end and its peer after the handshake.
+pub(crate) fn connected<C: Unbuffered>(
+    case: Case,
+    mut end: ThisUnbuffered<C>,
+) -> (C, UpstreamBuffered) {
+    let mut peer = case.peer();
+    case.role.handshake(&mut end, &mut peer);
+    (end.conn, peer)
 }
 
 /// Runs a test of the form `fn test(case: Case, conn: impl Unbuffered, peer: UpstreamBuffered)`
-/// with all cases and roles, after the handshake or before it.
+/// with all cases, after the handshake or before it. Servers send no tickets.
 macro_rules! for_all {
     ($test:path $(, $more:expr)?) => {
-        crate::unbuffered::ends::for_all!(@of client, server: $test $(, $more)?)
+        crate::unbuffered::ends::for_all!(@with connected: $test $(, $more)?)
     };
     (fresh $test:path) => {
-        crate::unbuffered::ends::for_all!(@of fresh_client, fresh_server: $test)
+        crate::unbuffered::ends::for_all!(@with fresh: $test)
     };
-    (@of $client:ident, $server:ident: $test:path $(, $more:expr)?) => {
-        for case in crate::unbuffered::ends::Case::all() {
-            let (conn, peer) = case.$client();
-            $test(case, conn, peer $(, $more)?);
-            let (conn, peer) = case.$server();
-            $test(case, conn, peer $(, $more)?);
+    (@with $state:ident: $test:path $(, $more:expr)?) => {
+        for case in crate::unbuffered::ends::cases() {
+            println!("{case:?}");
+            use crate::unbuffered::ends::{Config, $state};
+            match case.config().edit(|_| {}, |server| server.send_tls13_tickets = 0) {
+                Config::Client(config) => {
+                    let client = harness::peers::endpoints::ThisUnbuffered::client(config);
+                    let (conn, peer) = $state(case, client);
+                    $test(case, conn, peer $(, $more)?);
+                }
+                Config::Server(config) => {
+                    let server = harness::peers::endpoints::ThisUnbuffered::server(config);
+                    let (conn, peer) = $state(case, server);
+                    $test(case, conn, peer $(, $more)?);
+                }
+            }
         }
     };
 }
