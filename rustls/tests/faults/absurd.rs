@@ -65,40 +65,17 @@ macro_rules! absurd {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
             use std::sync::Mutex;
-            use std::sync::atomic::{AtomicBool, Ordering};
 
             use harness::peers::callbacks::$module::{ServerKey, Sessions};
             use harness::providers::constant::$module::{Group, Key};
             use harness::providers::tickets::$module::Tickets;
             use $tls::client::{ClientSessionStore, Resumption};
-            use $tls::server::{NoServerSessionStorage, StoresServerSessions};
+            use $tls::server::NoServerSessionStorage;
             use $tls::sign::CertifiedKey;
             use $tls::time_provider::TimeProvider;
             use $tls::{NamedGroup, SignatureAlgorithm, SignatureScheme};
 
             use super::*;
-
-            /// A storage that returns this many bytes as any session.
-            #[derive(Debug)]
-            struct Storage(Option<usize>);
-
-            impl StoresServerSessions for Storage {
-                fn can_cache(&self) -> bool {
-                    true
-                }
-
-                fn put(&self, _: Vec<u8>, _: Vec<u8>) -> bool {
-                    true
-                }
-
-                fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
-                    Some(vec![0xff; self.0?])
-                }
-
-                fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-                    self.get(key)
-                }
-            }
 
             #[derive(Debug)]
             struct Clock(Absurd, Mutex<u64>);
@@ -151,8 +128,12 @@ macro_rules! absurd {
                         server.ticketer = Arc::new(Tickets::new(lifetime, encrypt, decrypt));
                         server.session_storage = Arc::new(NoServerSessionStorage {});
                     }
-                    Absurd::Stored(len) => server.session_storage = Arc::new(Storage(Some(len))),
-                    Absurd::Forgetful => server.session_storage = Arc::new(Storage(None)),
+                    Absurd::Stored(len) => {
+                        let found = move |_: &[u8]| Some(vec![0xff; len]);
+                        let storage = Tickets::new(0, |_| Some(Vec::new()), found);
+                        server.session_storage = Arc::new(storage);
+                    }
+                    Absurd::Forgetful => server.session_storage = Arc::new(Tickets::of_len(0)),
                     Absurd::EmptyChain | Absurd::EmptySignature | Absurd::OtherScheme => {
                         let mut chain = KEY_TYPE.identities().server.chain.clone();
                         let mut scheme = SignatureScheme::ECDSA_NISTP256_SHA256;
@@ -171,13 +152,12 @@ macro_rules! absurd {
                     }
                     Absurd::EmptyShare | Absurd::EmptySecret => {}
                     Absurd::UnknownHint => {
-                        let is_open = Arc::new(AtomicBool::new(true));
-                        let opens = is_open.clone();
+                        // open for the first call, and then for this one alone
+                        let is_first = Mutex::new(true);
                         let store = Sessions::when(move |call| {
-                            call == "kx_hint" || opens.load(Ordering::Relaxed)
+                            call == "kx_hint" || std::mem::take(&mut *is_first.lock().unwrap())
                         });
                         store.set_kx_hint(server_name(), NamedGroup::Unknown(0xfeed));
-                        is_open.store(false, Ordering::Relaxed);
                         client.resumption = Resumption::store(store);
                     }
                     Absurd::Clock(_) | Absurd::BackwardClock => {
@@ -201,8 +181,7 @@ macro_rules! absurd {
                     Ok(client) => $endpoint::new(client),
                     Err(error) => return format!("{error:?}"),
                 };
-                let mut server =
-                    $endpoint::new($tls::ServerConnection::new(server.clone()).unwrap());
+                let mut server = $endpoint::server(server.clone());
                 match exchange(&mut client, &mut server) {
                     Ok(()) => {
                         assert_eq!(client.negotiated(), server.negotiated());

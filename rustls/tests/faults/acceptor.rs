@@ -52,25 +52,23 @@ fn acceptors_survive() {
 struct Narrow {
     bytes: Vec<u8>,
     calls: usize,
-    wrong: Option<(usize, Fault)>,
+    wrong: (usize, Fault),
 }
 
 impl Write for Narrow {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let call = self.calls;
+        let (at, fault) = self.wrong;
         self.calls += 1;
-        let most = match self.wrong {
-            Some((at, fault)) if at == call => match fault {
-                Fault::Short => 1,
-                Fault::Fails(kind) => return Err(kind.into()),
-                Fault::Nothing => return Ok(0),
-                Fault::Panics => resume_unwind(Box::new(PlannedPanic)),
-                Fault::Lies => {
-                    self.bytes.extend_from_slice(buf);
-                    return Ok(buf.len() + 1);
-                }
-            },
-            _ => 2,
+        let most = match fault {
+            _ if self.calls != at + 1 => 2,
+            Fault::Short => 1,
+            Fault::Fails(kind) => return Err(kind.into()),
+            Fault::Nothing => return Ok(0),
+            Fault::Panics => resume_unwind(Box::new(PlannedPanic)),
+            Fault::Lies => {
+                self.bytes.extend_from_slice(buf);
+                return Ok(buf.len() + 1);
+            }
         };
         let len = buf.len().min(most);
         self.bytes.extend_from_slice(&buf[..len]);
@@ -103,7 +101,7 @@ fn alerts_survive() {
         let mut writer = Narrow {
             bytes: Vec::new(),
             calls: 0,
-            wrong: Some((at, fault)),
+            wrong: (at, fault),
         };
         let mut alert = refusal();
         for _ in 0..8 {

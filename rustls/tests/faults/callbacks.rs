@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use harness::peers::configs::{Versions, product};
+use harness::peers::configs::{Versions, product3};
 
 use crate::bomb::{self, Wrong, survives};
 use crate::ends::{Api, End};
+use crate::other_calls::TLS13;
 use crate::rigged::{Rig, Setup};
 use crate::talk::{CLIENT, SERVER, Stop, Talk, good};
 
@@ -49,10 +50,9 @@ impl Scene {
     fn of(api: Api, versions: Versions, resumes: bool) -> Self {
         let setup = Setup {
             versions,
-            tickets: false,
-            retry: false,
             early_data: resumes && versions == Versions::Tls13,
             quic: api == Api::Quic,
+            ..TLS13
         };
         Self::new(api, setup, resumes)
     }
@@ -166,6 +166,9 @@ fn check_over(end: &mut dyn End) -> String {
     error
 }
 
+/// A full handshake of TLS 1.2, and a resumed one of TLS 1.3.
+const FULL_AND_RESUMED: [(Versions, bool); 2] = [(Versions::Tls12, false), (Versions::Tls13, true)];
+
 /// All scenes of the buffered API.
 fn buffered_scenes() -> Vec<Scene> {
     let other = |versions, resumes, tickets, retry| {
@@ -173,8 +176,7 @@ fn buffered_scenes() -> Vec<Scene> {
             versions,
             tickets,
             retry,
-            early_data: false,
-            quic: false,
+            ..TLS13
         };
         Scene::new(Api::Buffered, setup, resumes)
     };
@@ -192,7 +194,7 @@ fn callbacks_panic() {
     for mut scene in buffered_scenes() {
         scene.panics();
     }
-    for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
+    for (versions, resumes) in FULL_AND_RESUMED {
         Scene::of(Api::Unbuffered, versions, resumes).panics();
     }
 }
@@ -200,7 +202,7 @@ fn callbacks_panic() {
 /// Both halves report a failure that one of them met.
 #[test]
 fn callbacks_of_halves_panic() {
-    for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
+    for (versions, resumes) in FULL_AND_RESUMED {
         let mut scene = Scene::of(Api::Split, versions, resumes);
         // the handshake is the same as that of a whole connection
         scene.times = Times::Last;
@@ -237,39 +239,33 @@ fn callbacks_connect_with_the_same_configurations() {
 fn callbacks_panic_while_a_connection_fails() {
     // a record under an unknown key
     let record = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
-    for (versions, resumes) in [(Versions::Tls12, false), (Versions::Tls13, true)] {
-        for (api, side) in product(
-            [Api::Buffered, Api::Split, Api::Unbuffered],
-            [CLIENT, SERVER],
-        ) {
-            let mut scene = Scene::of(api, versions, resumes);
-            let connected = |scene: &mut Scene| {
-                scene.prepare();
-                let mut talk = Talk::new(&scene.rig, scene.api).unwrap();
-                talk.open(scene.setup).unwrap();
-                bomb::forget_calls();
-                talk
-            };
-            let fail = |end: &mut dyn End| end.receive(&record).map(|()| end.output());
-
-            let mut talk = connected(&mut scene);
-            let reason = fail(&mut *talk.ends[side]).unwrap_err();
-            talk.deliver_rest(side);
-            let calls = bomb::calls();
-            for (name, count) in calls {
-                for at in 0..count {
-                    println!("{name}, call {at}, {api:?} {versions:?} {side}");
-                    let mut talk = connected(&mut scene);
-                    bomb::arm(name, at, Wrong::Panics);
-                    let failed = survives(|| fail(&mut *talk.ends[side]));
-                    assert_ne!(failed, Some(Ok(Vec::new())));
-                    let _ = survives(|| talk.deliver_rest(side));
-                    assert!(bomb::disarm());
-                    let _ = talk.ends[side].output();
-                    let over = check_over(&mut *talk.ends[side]);
-                    assert!(over == reason || over == OVER, "{over}");
-                    good(&scene.rig, scene.setup, api);
-                }
+    let apis = [Api::Buffered, Api::Split, Api::Unbuffered];
+    for ((versions, resumes), api, side) in product3(FULL_AND_RESUMED, apis, [CLIENT, SERVER]) {
+        let mut scene = Scene::of(api, versions, resumes);
+        let connected = |scene: &mut Scene| {
+            scene.prepare();
+            let mut talk = Talk::new(&scene.rig, scene.api).unwrap();
+            talk.open(scene.setup).unwrap();
+            bomb::forget_calls();
+            talk
+        };
+        let fail = |end: &mut dyn End| end.receive(&record).map(|()| end.output());
+        let mut talk = connected(&mut scene);
+        let reason = fail(&mut *talk.ends[side]).unwrap_err();
+        talk.deliver_rest(side);
+        for (name, count) in bomb::calls() {
+            for at in 0..count {
+                println!("{name}, call {at}, {api:?} {versions:?} {side}");
+                let mut talk = connected(&mut scene);
+                bomb::arm(name, at, Wrong::Panics);
+                let failed = survives(|| fail(&mut *talk.ends[side]));
+                assert_ne!(failed, Some(Ok(Vec::new())));
+                let _ = survives(|| talk.deliver_rest(side));
+                assert!(bomb::disarm());
+                let _ = talk.ends[side].output();
+                let over = check_over(&mut *talk.ends[side]);
+                assert!(over == reason || over == OVER, "{over}");
+                good(&scene.rig, scene.setup, api);
             }
         }
     }

@@ -3,16 +3,17 @@
 use std::io::{ErrorKind, Read, Write};
 use std::mem;
 
+use harness::either;
 use harness::peers::configs::server_name;
 use harness::peers::endpoints::{Transfer, Unbuffered};
 use harness::peers::memory::Memory;
+use harness::peers::roles::this::Config;
 use harness::quic::{self, Crypto, QuicEndpoint, Version};
 use rustls::client::UnbufferedClientConnection;
 use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
-use rustls::{ClientConnection, Connection, ServerConnection, Stream};
+use rustls::{CommonState, Connection, Stream};
 
-use crate::rigged::Rig;
 use crate::splitting::Splitting;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,46 +43,42 @@ pub(crate) trait End {
     /// Takes the plaintext received since the last call.
     fn received(&mut self) -> Vec<u8>;
 
-    fn is_handshaking(&self) -> bool;
+    /// The state of a connection that is not split.
+    fn common(&self) -> Option<&CommonState>;
+
+    fn is_handshaking(&self) -> bool {
+        self.common().is_some_and(CommonState::is_handshaking)
+    }
 
     /// True if it reports the peer's identity.
-    fn knows_peer(&self) -> bool;
+    fn knows_peer(&self) -> bool {
+        let certificates = self.common().and_then(CommonState::peer_certificates);
+        certificates.is_some()
+    }
 
     /// Asserts that the connection is over: nothing can be sent, and every call returns the same
     /// error. Returns that error. Output must be taken first.
     fn check_over(&mut self) -> String;
 }
 
-pub(crate) fn client(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
-    let (config, name) = (rig.client.clone(), server_name());
-    let buffered = |config, name| ClientConnection::new(config, name).map_err(to_text);
-    Ok(match api {
-        Api::Buffered => Box::new(Buffered::new(buffered(config, name)?.into())),
-        Api::Split => Box::new(Splitting::new(buffered(config, name)?.into())),
-        Api::Unbuffered => {
-            let conn = UnbufferedClientConnection::new(config, name).map_err(to_text)?;
-            Box::new(OwnBuffers::new(conn))
+pub(crate) fn end(config: Config, api: Api) -> Result<Box<dyn End>, String> {
+    let buffered = || Ok::<_, String>(Buffered::new(config.try_connection().map_err(to_text)?));
+    Ok(match (api, &config) {
+        (Api::Buffered, _) => Box::new(buffered()?),
+        (Api::Split, _) => Box::new(Splitting::Whole(Some(buffered()?))),
+        (Api::Unbuffered, Config::Client(config)) => {
+            let conn = UnbufferedClientConnection::new(config.clone(), server_name());
+            Box::new(OwnBuffers::new(conn.map_err(to_text)?))
         }
-        Api::Quic => {
-            let end = quic::this::client(&config, Version::V1, b"client");
-            Box::new(Crypted(end?))
+        (Api::Unbuffered, Config::Server(config)) => {
+            let conn = UnbufferedServerConnection::new(config.clone());
+            Box::new(OwnBuffers::new(conn.map_err(to_text)?))
         }
-    })
-}
-
-pub(crate) fn server(rig: &Rig, api: Api) -> Result<Box<dyn End>, String> {
-    let config = rig.server.clone();
-    let buffered = |config| ServerConnection::new(config).map_err(to_text);
-    Ok(match api {
-        Api::Buffered => Box::new(Buffered::new(buffered(config)?.into())),
-        Api::Split => Box::new(Splitting::new(buffered(config)?.into())),
-        Api::Unbuffered => {
-            let conn = UnbufferedServerConnection::new(config).map_err(to_text)?;
-            Box::new(OwnBuffers::new(conn))
+        (Api::Quic, Config::Client(config)) => {
+            Box::new(Crypted(quic::this::client(config, Version::V1, b"client")?))
         }
-        Api::Quic => {
-            let end = quic::this::server(&config, Version::V1, b"server");
-            Box::new(Crypted(end?))
+        (Api::Quic, Config::Server(config)) => {
+            Box::new(Crypted(quic::this::server(config, Version::V1, b"server")?))
         }
     })
 }
@@ -158,12 +155,8 @@ impl End for Buffered {
         mem::take(&mut self.received)
     }
 
-    fn is_handshaking(&self) -> bool {
-        self.conn.is_handshaking()
-    }
-
-    fn knows_peer(&self) -> bool {
-        self.conn.peer_certificates().is_some()
+    fn common(&self) -> Option<&CommonState> {
+        Some(&self.conn)
     }
 
     fn check_over(&mut self) -> String {
@@ -185,10 +178,7 @@ impl End for Buffered {
         conn.send_close_notify();
         assert!(!conn.wants_write());
         let mut nothing = Memory::ending(&[]);
-        let read = match conn {
-            Connection::Client(conn) => Stream::new(conn, &mut nothing).read(&mut [0]),
-            Connection::Server(conn) => Stream::new(conn, &mut nothing).read(&mut [0]),
-        };
+        let read = either!(rustls: conn, conn => Stream::new(conn, &mut nothing).read(&mut [0]));
         match read {
             // the peer had already closed
             Ok(0) if self.peer_has_closed => {}
@@ -309,12 +299,8 @@ impl<C: Unbuffered> End for OwnBuffers<C> {
         mem::take(&mut self.received)
     }
 
-    fn is_handshaking(&self) -> bool {
-        self.conn.is_handshaking()
-    }
-
-    fn knows_peer(&self) -> bool {
-        self.conn.peer_certificates().is_some()
+    fn common(&self) -> Option<&CommonState> {
+        Some(&self.conn)
     }
 
     fn check_over(&mut self) -> String {
@@ -379,12 +365,8 @@ impl End for Crypted {
         Vec::new()
     }
 
-    fn is_handshaking(&self) -> bool {
-        self.0.conn.is_handshaking()
-    }
-
-    fn knows_peer(&self) -> bool {
-        self.0.conn.peer_certificates().is_some()
+    fn common(&self) -> Option<&CommonState> {
+        Some(&self.0.conn)
     }
 
     fn check_over(&mut self) -> String {

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 
+use harness::either;
 use harness::peers::endpoints::Endpoint;
 use harness::peers::roles::{ROLES, Role};
 use rustls::split::{Receiver, Sender};
@@ -72,10 +73,7 @@ fn run(configs: &this::Configs, role: Role, plan: Option<Plan>) -> Counts {
     this::connect(&mut ends);
     let (conn, peer) = ends;
     let mut transport = Transport::new(peer, plan);
-    match conn {
-        rustls::Connection::Client(conn) => talk(conn.into_split().unwrap(), &mut transport),
-        rustls::Connection::Server(conn) => talk(conn.into_split().unwrap(), &mut transport),
-    }
+    either!(rustls: conn, conn => talk(conn.into_split().unwrap(), &mut transport));
     transport.counts
 }
 

@@ -3,8 +3,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, product};
+use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
+use harness::peers::roles::ROLES;
+use harness::peers::roles::this::Config;
+use harness::providers::leak;
+use rustls::crypto::cipher::{EncryptError, MessageEncrypter, OutboundPlainMessage};
+use rustls::{ContentType, ProtocolVersion};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -22,6 +27,13 @@ enum Lie {
     /// The lengths of `KeyBlockShape`.
     Shape(usize, usize, usize),
     QuicKeyLen(usize),
+    /// `MessageEncrypter::payload_offset`, of this crate alone, as for all encrypters here.
+    Offset(usize),
+    /// The bytes that `MessageEncrypter::encrypted_payload_len` adds.
+    Expansion(usize),
+    OffsetAndExpansion(usize),
+    /// The number of bytes that an encrypter has written.
+    Written(usize),
 }
 
 const HUGE: [usize; 3] = [20_000, usize::MAX / 2, usize::MAX];
@@ -51,6 +63,21 @@ fn lies() -> Vec<Lie> {
     lies
 }
 
+fn lies_of_encrypters() -> Vec<Lie> {
+    let mut lies = vec![Lie::Offset(25), Lie::Written(0), Lie::Written(1)];
+    for len in [257, 2049].into_iter().chain(HUGE) {
+        lies.extend([
+            Lie::Offset(len),
+            Lie::OffsetAndExpansion(len),
+            Lie::Written(len),
+        ]);
+        if len > 2048 {
+            lies.push(Lie::Expansion(len));
+        }
+    }
+    lies
+}
+
 /// The end of a conversation with a liar.
 #[derive(Debug, PartialEq)]
 enum End {
@@ -60,94 +87,81 @@ enum End {
     Panicked,
 }
 
+/// Implements a trait for a liar by the part of a provider that it wraps. Behind `but` stands the lie
+/// about the result of a method. With `#[lying]`, the result is a liar, too;
+/// with `#[encrypter]`, it is what a function of this name makes of it.
+macro_rules! liar {
+    ($trait:path, $inner:ty: $(
+        $(#[$kind:ident])? fn $name:ident($($arg:ident: $typ:ty),*) -> $out:ty
+            $(, but $lie:pat => $told:expr)?;
+    )*) => {
+        impl $trait for Liar<$inner> {
+            $(
+                fn $name(&self $(, $arg: $typ)*) -> $out {
+                    $(
+                        if let $lie = self.1 {
+                            return $told;
+                        }
+                    )?
+                    liar!(@value $($kind)?: self.0.$name($($arg),*), self.1)
+                }
+            )*
+        }
+    };
+    (@value lying: $value:expr, $lie:expr) => { Box::new(Liar($value, $lie)) };
+    (@value encrypter: $value:expr, $lie:expr) => { encrypter($value, $lie) };
+    (@value: $value:expr, $lie:expr) => { $value };
+}
+
 macro_rules! liars {
-    ($module:ident, $tls:ident, $endpoint:ident) => {
+    ($module:ident, $tls:ident, $endpoint:ident, $encrypter:ident) => {
         mod $module {
-            use harness::peers::configs::server_name;
             use harness::peers::configs::$module::{client_of, server_of};
+            use $tls::crypto::CryptoProvider;
             use $tls::crypto::cipher::{
                 AeadKey, Iv, KeyBlockShape, MessageDecrypter, MessageEncrypter, Tls12AeadAlgorithm,
                 Tls13AeadAlgorithm, UnsupportedOperationError,
             };
             use $tls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
             use $tls::crypto::hmac::{Hmac, Key, Tag};
-            use $tls::crypto::tls12::{Prf, PrfUsingHmac};
+            use $tls::crypto::tls12::PrfUsingHmac;
             use $tls::crypto::tls13::{
                 Hkdf, HkdfExpander, HkdfUsingHmac, OkmBlock, OutputLengthError,
             };
-            use $tls::crypto::{ActiveKeyExchange, CryptoProvider};
             use $tls::{
-                CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, Error,
-                SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite, quic,
+                CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, SupportedCipherSuite,
+                Tls12CipherSuite, Tls13CipherSuite, quic,
             };
 
-            use super::*;
+            use super::{$encrypter as encrypter, *};
 
             /// A part of a provider that tells one lie.
             struct Liar<T>(T, Lie);
 
-            impl Hash for Liar<&'static dyn Hash> {
-                fn start(&self) -> Box<dyn Context> {
-                    self.0.start()
-                }
-
-                fn hash(&self, data: &[u8]) -> Output {
-                    self.0.hash(data)
-                }
-
-                fn output_len(&self) -> usize {
-                    match self.1 {
-                        Lie::HashLen(len) => len,
-                        _ => self.0.output_len(),
-                    }
-                }
-
-                fn algorithm(&self) -> HashAlgorithm {
-                    self.0.algorithm()
-                }
+            liar! { Hash, &'static dyn Hash:
+                fn start() -> Box<dyn Context>;
+                fn hash(data: &[u8]) -> Output;
+                fn output_len() -> usize, but Lie::HashLen(len) => len;
+                fn algorithm() -> HashAlgorithm;
             }
 
-            impl Hkdf for Liar<&'static dyn Hkdf> {
-                fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander> {
-                    Box::new(Liar(self.0.extract_from_zero_ikm(salt), self.1))
-                }
-
-                fn extract_from_secret(
-                    &self,
+            liar! { Hkdf, &'static dyn Hkdf:
+                #[lying] fn extract_from_zero_ikm(salt: Option<&[u8]>) -> Box<dyn HkdfExpander>;
+                #[lying] fn extract_from_secret(
                     salt: Option<&[u8]>,
-                    secret: &[u8],
-                ) -> Box<dyn HkdfExpander> {
-                    Box::new(Liar(self.0.extract_from_secret(salt, secret), self.1))
-                }
-
-                fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
-                    Box::new(Liar(self.0.expander_for_okm(okm), self.1))
-                }
-
-                fn hmac_sign(&self, key: &OkmBlock, message: &[u8]) -> Tag {
-                    self.0.hmac_sign(key, message)
-                }
+                    secret: &[u8]
+                ) -> Box<dyn HkdfExpander>;
+                #[lying] fn expander_for_okm(okm: &OkmBlock) -> Box<dyn HkdfExpander>;
+                fn hmac_sign(key: &OkmBlock, message: &[u8]) -> Tag;
             }
 
-            impl HkdfExpander for Liar<Box<dyn HkdfExpander>> {
+            liar! { HkdfExpander, Box<dyn HkdfExpander>:
                 fn expand_slice(
-                    &self,
                     info: &[&[u8]],
-                    output: &mut [u8],
-                ) -> Result<(), OutputLengthError> {
-                    self.0.expand_slice(info, output)
-                }
-
-                fn expand_block(&self, info: &[&[u8]]) -> OkmBlock {
-                    self.0.expand_block(info)
-                }
-
-                fn hash_len(&self) -> usize {
-                    match self.1 {
-                        Lie::ExpanderLen(len) => len,
-                        _ => self.0.hash_len(),
-                    }
-                }
+                    output: &mut [u8]
+                ) -> Result<(), OutputLengthError>;
+                fn expand_block(info: &[&[u8]]) -> OkmBlock;
+                fn hash_len() -> usize, but Lie::ExpanderLen(len) => len;
             }
 
             /// An HMAC whose tags are constant.
@@ -179,111 +193,44 @@ macro_rules! liars {
                 }
             }
 
-            impl Prf for Liar<PrfUsingHmac<'static>> {
-                fn for_key_exchange(
-                    &self,
-                    output: &mut [u8; 48],
-                    kx: Box<dyn ActiveKeyExchange>,
-                    peer: &[u8],
-                    label: &[u8],
-                    seed: &[u8],
-                ) -> Result<(), Error> {
-                    self.0.for_key_exchange(output, kx, peer, label, seed)
-                }
-
-                fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
-                    self.0.for_secret(output, secret, label, seed);
-                }
-            }
-
-            impl Tls13AeadAlgorithm for Liar<&'static dyn Tls13AeadAlgorithm> {
-                fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
-                    self.0.encrypter(key, iv)
-                }
-
-                fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
-                    self.0.decrypter(key, iv)
-                }
-
-                fn key_len(&self) -> usize {
-                    match self.1 {
-                        Lie::KeyLen(len) => len,
-                        _ => self.0.key_len(),
-                    }
-                }
-
+            liar! { Tls13AeadAlgorithm, &'static dyn Tls13AeadAlgorithm:
+                #[encrypter] fn encrypter(key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter>;
+                fn decrypter(key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter>;
+                fn key_len() -> usize, but Lie::KeyLen(len) => len;
                 fn extract_keys(
-                    &self,
                     key: AeadKey,
-                    iv: Iv,
-                ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-                    self.0.extract_keys(key, iv)
-                }
+                    iv: Iv
+                ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError>;
             }
 
-            impl Tls12AeadAlgorithm for Liar<&'static dyn Tls12AeadAlgorithm> {
-                fn encrypter(
-                    &self,
+            liar! { Tls12AeadAlgorithm, &'static dyn Tls12AeadAlgorithm:
+                #[encrypter] fn encrypter(
                     key: AeadKey,
                     iv: &[u8],
-                    extra: &[u8],
-                ) -> Box<dyn MessageEncrypter> {
-                    self.0.encrypter(key, iv, extra)
-                }
-
-                fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
-                    self.0.decrypter(key, iv)
-                }
-
-                fn key_block_shape(&self) -> KeyBlockShape {
-                    match self.1 {
-                        Lie::Shape(enc_key_len, fixed_iv_len, explicit_nonce_len) => {
-                            KeyBlockShape {
-                                enc_key_len,
-                                fixed_iv_len,
-                                explicit_nonce_len,
-                            }
-                        }
-                        _ => self.0.key_block_shape(),
-                    }
-                }
-
+                    extra: &[u8]
+                ) -> Box<dyn MessageEncrypter>;
+                fn decrypter(key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter>;
+                fn key_block_shape() -> KeyBlockShape,
+                    but Lie::Shape(enc_key_len, fixed_iv_len, explicit_nonce_len) => KeyBlockShape {
+                        enc_key_len,
+                        fixed_iv_len,
+                        explicit_nonce_len,
+                    };
                 fn extract_keys(
-                    &self,
                     key: AeadKey,
                     iv: &[u8],
-                    explicit: &[u8],
-                ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-                    self.0.extract_keys(key, iv, explicit)
-                }
+                    explicit: &[u8]
+                ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError>;
             }
 
-            impl quic::Algorithm for Liar<&'static dyn quic::Algorithm> {
-                fn packet_key(&self, key: AeadKey, iv: Iv) -> Box<dyn quic::PacketKey> {
-                    self.0.packet_key(key, iv)
-                }
-
-                fn header_protection_key(
-                    &self,
-                    key: AeadKey,
-                ) -> Box<dyn quic::HeaderProtectionKey> {
-                    self.0.header_protection_key(key)
-                }
-
-                fn aead_key_len(&self) -> usize {
-                    match self.1 {
-                        Lie::QuicKeyLen(len) => len,
-                        _ => self.0.aead_key_len(),
-                    }
-                }
-            }
-
-            fn leak<T>(value: T) -> &'static T {
-                Box::leak(Box::new(value))
+            liar! { quic::Algorithm, &'static dyn quic::Algorithm:
+                fn packet_key(key: AeadKey, iv: Iv) -> Box<dyn quic::PacketKey>;
+                fn header_protection_key(key: AeadKey) -> Box<dyn quic::HeaderProtectionKey>;
+                fn aead_key_len() -> usize, but Lie::QuicKeyLen(len) => len;
             }
 
             /// ring's provider with one suite per version, which tells `lie`.
-            fn provider(lie: Lie) -> CryptoProvider {
+            pub(super) fn provider(lie: Lie) -> CryptoProvider {
                 let mut provider = Provider::Ring.$module();
                 let mac: Option<&'static ConstantMac> = match lie {
                     Lie::TagLen(_) | Lie::ShortTags(_) => Some(leak(ConstantMac(lie))),
@@ -321,7 +268,7 @@ macro_rules! liars {
                             sign: suite.sign,
                             aead_alg: leak(Liar(suite.aead_alg, lie)),
                             prf_provider: match mac {
-                                Some(mac) => leak(Liar(PrfUsingHmac(mac), lie)),
+                                Some(mac) => leak(PrfUsingHmac(mac)),
                                 None => suite.prf_provider,
                             },
                         })
@@ -343,10 +290,8 @@ macro_rules! liars {
                     let auth = ClientAuth::None;
                     let client = client_of(versions, provider(lie), KEY_TYPE, auth);
                     let server = server_of(versions, provider(lie), KEY_TYPE, auth);
-                    let client = $tls::ClientConnection::new(client.into(), server_name());
-                    let mut client = $endpoint::new(client.unwrap());
-                    let mut server =
-                        $endpoint::new($tls::ServerConnection::new(server.into()).unwrap());
+                    let mut client = $endpoint::client(client);
+                    let mut server = $endpoint::server(server);
                     if let Err(error) = exchange(&mut client, &mut server) {
                         return End::Failed(error);
                     }
@@ -362,8 +307,71 @@ macro_rules! liars {
     };
 }
 
-liars!(this, rustls, ThisBuffered);
-liars!(upstream, rustls_upstream, UpstreamBuffered);
+liars!(this, rustls, ThisBuffered, lying_encrypter);
+liars!(
+    upstream,
+    rustls_upstream,
+    UpstreamBuffered,
+    honest_encrypter
+);
+
+fn honest_encrypter<E>(encrypter: E, _: Lie) -> E {
+    encrypter
+}
+
+fn lying_encrypter(inner: Box<dyn MessageEncrypter>, lie: Lie) -> Box<dyn MessageEncrypter> {
+    Box::new(Encrypter(inner, lie))
+}
+
+/// An encrypter of this crate, whose trait differs from upstream's.
+struct Encrypter(Box<dyn MessageEncrypter>, Lie);
+
+impl Encrypter {
+    fn written(&self, sealed: Result<usize, EncryptError>) -> Result<usize, EncryptError> {
+        match self.1 {
+            Lie::Written(len) => Ok(len),
+            _ => sealed,
+        }
+    }
+}
+
+impl MessageEncrypter for Encrypter {
+    fn encrypt(
+        &mut self,
+        msg: OutboundPlainMessage<'_>,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let sealed = self.0.encrypt(msg, seq, out);
+        self.written(sealed)
+    }
+
+    fn encrypt_in_place(
+        &mut self,
+        typ: ContentType,
+        version: ProtocolVersion,
+        payload_len: usize,
+        seq: u64,
+        out: &mut [u8],
+    ) -> Result<usize, EncryptError> {
+        let sealed = self.0.encrypt_in_place(typ, version, payload_len, seq, out);
+        self.written(sealed)
+    }
+
+    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+        match self.1 {
+            Lie::Expansion(len) | Lie::OffsetAndExpansion(len) => len.saturating_add(payload_len),
+            _ => self.0.encrypted_payload_len(payload_len),
+        }
+    }
+
+    fn payload_offset(&self) -> usize {
+        match self.1 {
+            Lie::Offset(len) | Lie::OffsetAndExpansion(len) => len,
+            _ => self.0.payload_offset(),
+        }
+    }
+}
 
 #[test]
 fn impossible_lengths_of_providers_are_rejected() {
@@ -389,204 +397,25 @@ fn impossible_lengths_of_providers_are_rejected() {
     }
 }
 
-/// Encrypters, whose trait differs from upstream's.
-mod encrypters {
-    use std::sync::Arc;
-
-    use harness::peers::configs::{server_name, this as this_configs};
-    use rustls::crypto::CryptoProvider;
-    use rustls::crypto::cipher::{
-        AeadKey, EncryptError, Iv, KeyBlockShape, MessageDecrypter, MessageEncrypter,
-        OutboundPlainMessage, Tls12AeadAlgorithm, Tls13AeadAlgorithm, UnsupportedOperationError,
-    };
-    use rustls::{
-        CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, ContentType, ProtocolVersion,
-        SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
-    };
-
-    use super::*;
-
-    /// The lie of an encrypter. Each is told by the client alone.
-    #[derive(Clone, Copy, Debug)]
-    enum Lie {
-        Offset(usize),
-        Expansion(usize),
-        /// Offset and expansion.
-        Both(usize),
-        /// The number of bytes that were written.
-        Written(usize),
-    }
-
-    fn lies() -> Vec<Lie> {
-        let mut lies = vec![Lie::Offset(25), Lie::Written(0), Lie::Written(1)];
-        for len in [257, 2049].into_iter().chain(HUGE) {
-            lies.extend([Lie::Offset(len), Lie::Both(len), Lie::Written(len)]);
-            if len > 2048 {
-                lies.push(Lie::Expansion(len));
-            }
-        }
-        lies
-    }
-
-    struct Liar<T>(T, Lie);
-
-    impl Tls13AeadAlgorithm for Liar<&'static dyn Tls13AeadAlgorithm> {
-        fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter> {
-            Box::new(Liar(self.0.encrypter(key, iv), self.1))
-        }
-
-        fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter> {
-            self.0.decrypter(key, iv)
-        }
-
-        fn key_len(&self) -> usize {
-            self.0.key_len()
-        }
-
-        fn extract_keys(
-            &self,
-            key: AeadKey,
-            iv: Iv,
-        ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-            self.0.extract_keys(key, iv)
-        }
-    }
-
-    impl Tls12AeadAlgorithm for Liar<&'static dyn Tls12AeadAlgorithm> {
-        fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter> {
-            Box::new(Liar(self.0.encrypter(key, iv, extra), self.1))
-        }
-
-        fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter> {
-            self.0.decrypter(key, iv)
-        }
-
-        fn key_block_shape(&self) -> KeyBlockShape {
-            self.0.key_block_shape()
-        }
-
-        fn extract_keys(
-            &self,
-            key: AeadKey,
-            iv: &[u8],
-            explicit: &[u8],
-        ) -> Result<ConnectionTrafficSecrets, UnsupportedOperationError> {
-            self.0.extract_keys(key, iv, explicit)
-        }
-    }
-
-    impl Liar<Box<dyn MessageEncrypter>> {
-        fn written(&self, sealed: Result<usize, EncryptError>) -> Result<usize, EncryptError> {
-            match self.1 {
-                Lie::Written(len) => Ok(len),
-                _ => sealed,
-            }
-        }
-    }
-
-    impl MessageEncrypter for Liar<Box<dyn MessageEncrypter>> {
-        fn encrypt(
-            &mut self,
-            msg: OutboundPlainMessage<'_>,
-            seq: u64,
-            out: &mut [u8],
-        ) -> Result<usize, EncryptError> {
-            let sealed = self.0.encrypt(msg, seq, out);
-            self.written(sealed)
-        }
-
-        fn encrypt_in_place(
-            &mut self,
-            typ: ContentType,
-            version: ProtocolVersion,
-            payload_len: usize,
-            seq: u64,
-            out: &mut [u8],
-        ) -> Result<usize, EncryptError> {
-            let sealed = self.0.encrypt_in_place(typ, version, payload_len, seq, out);
-            self.written(sealed)
-        }
-
-        fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-            match self.1 {
-                Lie::Expansion(len) | Lie::Both(len) => len.saturating_add(payload_len),
-                _ => self.0.encrypted_payload_len(payload_len),
-            }
-        }
-
-        fn payload_offset(&self) -> usize {
-            match self.1 {
-                Lie::Offset(len) | Lie::Both(len) => len,
-                _ => self.0.payload_offset(),
-            }
-        }
-    }
-
-    fn leak<T>(value: T) -> &'static T {
-        Box::leak(Box::new(value))
-    }
-
-    fn provider(lie: Lie) -> CryptoProvider {
-        let mut provider = Provider::Ring.this();
-        let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
-            suite: common.suite,
-            hash_provider: common.hash_provider,
-            confidentiality_limit: common.confidentiality_limit,
-        };
-        provider.cipher_suites.retain(|suite| {
-            [
-                CipherSuite::TLS13_AES_128_GCM_SHA256,
-                CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-            ]
-            .contains(&suite.suite())
-        });
-        for suite in &mut provider.cipher_suites {
-            *suite = match *suite {
-                SupportedCipherSuite::Tls13(suite) => leak(Tls13CipherSuite {
-                    common: common(&suite.common),
-                    aead_alg: leak(Liar(suite.aead_alg, lie)),
-                    ..*suite
-                })
-                .into(),
-                SupportedCipherSuite::Tls12(suite) => leak(Tls12CipherSuite {
-                    common: common(&suite.common),
-                    aead_alg: leak(Liar(suite.aead_alg, lie)),
-                    ..*suite
-                })
-                .into(),
+#[test]
+fn impossible_lengths_of_encrypters_are_rejected() {
+    let versions = [Versions::Tls12, Versions::Tls13];
+    for (versions, lie, liar) in product3(versions, lies_of_encrypters(), ROLES) {
+        let what = format!("{versions:?} {lie:?} {liar:?}");
+        let [mut client, mut server] = ROLES.map(|role| {
+            let provider = match role == liar {
+                true => this::provider(lie),
+                false => Provider::Ring.this(),
             };
-        }
-        provider
-    }
-
-    #[test]
-    fn impossible_lengths_of_encrypters_are_rejected() {
-        for (versions, lie) in product([Versions::Tls12, Versions::Tls13], lies()) {
-            for lying in ["client", "server"] {
-                let what = format!("{versions:?} {lie:?} {lying}");
-                let of = |name| match name == lying {
-                    true => provider(lie),
-                    false => Provider::Ring.this(),
-                };
-                let auth = ClientAuth::None;
-                let client = this_configs::client_of(versions, of("client"), KEY_TYPE, auth);
-                let server = this_configs::server_of(versions, of("server"), KEY_TYPE, auth);
-                let client = rustls::ClientConnection::new(Arc::new(client), server_name());
-                let mut client = ThisBuffered::new(client.unwrap());
-                let server = rustls::ServerConnection::new(Arc::new(server));
-                let mut server = ThisBuffered::new(server.unwrap());
-                // the liar cannot send its Finished
-                let error = exchange(&mut client, &mut server).unwrap_err();
-                assert!(error.contains("EncryptError"), "{what}: {error}");
-                let liar = match lying {
-                    "client" => &mut client,
-                    _ => &mut server,
-                };
-                assert!(liar.is_handshaking(), "{what}");
-                // nothing is sent under the keys
-                let again = liar.process().unwrap_err();
-                assert!(again.contains("EncryptError"), "{what}: {again}");
-            }
-        }
+            Config::new(role, versions, provider, KEY_TYPE).buffered()
+        });
+        // the liar cannot send its Finished
+        let error = exchange(&mut client, &mut server).unwrap_err();
+        assert!(error.contains("EncryptError"), "{what}: {error}");
+        let (mut liar, _) = liar.client_and_server(client, server);
+        assert!(liar.is_handshaking(), "{what}");
+        // nothing is sent under the keys
+        let again = liar.process().unwrap_err();
+        assert!(again.contains("EncryptError"), "{what}: {again}");
     }
 }

@@ -44,6 +44,7 @@ mod provider;
 use std::sync::Arc;
 
 use harness::peers::configs::{self, KeyType, Provider, Versions};
+use harness::providers::leak;
 use harness::verifiers::hooked::Hooked;
 use rustls::client::{ClientSessionMemoryCache, Resumption, WebPkiServerVerifier};
 use rustls::compress::{ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR};
@@ -111,8 +112,8 @@ fn client(setup: Setup) -> ClientConfig {
     config.enable_early_data = setup.early_data;
     config.enable_secret_extraction = true;
     config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
-    config.cert_compressors = vec![Box::leak(Box::new(Rigged(ZLIB_COMPRESSOR)))];
-    config.cert_decompressors = vec![Box::leak(Box::new(Rigged(ZLIB_DECOMPRESSOR)))];
+    config.cert_compressors = vec![leak(Rigged(ZLIB_COMPRESSOR))];
+    config.cert_decompressors = vec![leak(Rigged(ZLIB_DECOMPRESSOR))];
     config
 }
 
@@ -140,8 +141,8 @@ fn server(setup: Setup) -> ServerConfig {
     }
     config.enable_secret_extraction = true;
     config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
-    config.cert_compressors = vec![Box::leak(Box::new(Rigged(ZLIB_COMPRESSOR)))];
-    config.cert_decompressors = vec![Box::leak(Box::new(Rigged(ZLIB_DECOMPRESSOR)))];
+    config.cert_compressors = vec![leak(Rigged(ZLIB_COMPRESSOR))];
+    config.cert_decompressors = vec![leak(Rigged(ZLIB_DECOMPRESSOR))];
     config
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 use std::ops::DerefMut;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use harness::either;
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::peers::roles::{self, ROLES, Role};
@@ -90,6 +91,24 @@ pub(crate) fn tried<T>(call: impl FnOnce() -> io::Result<T>) -> Tried<T> {
     }
 }
 
+impl<T> Tried<T> {
+    fn panicked(&self) -> bool {
+        matches!(self, Self::Panicked)
+    }
+}
+
+/// Reads into `buf`, or copies a chunk that is read in place.
+fn read(mut from: impl BufRead, copies: bool, buf: &mut [u8]) -> io::Result<usize> {
+    if copies {
+        return from.read(buf);
+    }
+    let chunk = from.fill_buf()?;
+    let len = chunk.len().min(buf.len());
+    buf[..len].copy_from_slice(&chunk[..len]);
+    from.consume(len);
+    Ok(len)
+}
+
 /// Logs the failure of a call.
 fn note<T>(what: &str, tried: Tried<T>, log: &mut Vec<String>) {
     match tried {
@@ -136,30 +155,23 @@ macro_rules! scripts {
 
             pub(super) fn config(scene: Scene, role: Role) -> Config {
                 let (versions, auth) = (scene.versions(), scene.auth());
-                let (provider, with_early_data) =
-                    (provider(scene, role), scene == Scene::Tls13EarlyData);
-                match role {
-                    Role::Client => {
-                        let mut config =
-                            configs::$module::client_of(versions, provider, KEY_TYPE, auth);
-                        config.enable_early_data = with_early_data;
-                        Config::Client(config.into())
-                    }
-                    Role::Server => {
-                        let mut config =
-                            configs::$module::server_of(versions, provider, KEY_TYPE, auth);
-                        config.max_early_data_size = if with_early_data { 1000 } else { 0 };
-                        Config::Server(config.into())
-                    }
-                }
-            }
-
-            fn provider(scene: Scene, role: Role) -> $tls::crypto::CryptoProvider {
+                let has_early_data = scene == Scene::Tls13EarlyData;
                 let mut provider = Provider::Ring.$module();
                 if scene == Scene::Tls13Retry && role == Role::Server {
                     provider.kx_groups.remove(0);
                 }
-                provider
+                let config = match role {
+                    Role::Client => Config::Client(
+                        configs::$module::client_of(versions, provider, KEY_TYPE, auth).into(),
+                    ),
+                    Role::Server => Config::Server(
+                        configs::$module::server_of(versions, provider, KEY_TYPE, auth).into(),
+                    ),
+                };
+                config.edit(
+                    |client| client.enable_early_data = has_early_data,
+                    |server| server.max_early_data_size = if has_early_data { 1000 } else { 0 },
+                )
             }
 
             impl Configs {
@@ -186,51 +198,49 @@ macro_rules! scripts {
 
                 pub(super) fn run(&self, role: Role, style: Style, plan: Option<Plan>) -> Outcome {
                     self.prepare(role);
-                    let (conn, peer) = self.fresh(role);
+                    let (mut conn, peer) = self.fresh(role);
                     let mut transport = Transport::new(peer, plan);
-                    let log = match conn {
-                        $tls::Connection::Client(mut conn) => {
-                            let mut pieces = Pieces::default();
+                    let mut pieces = Pieces::default();
+                    match &mut conn {
+                        $tls::Connection::Client(conn) => {
                             if let Some(mut early) = conn.early_data() {
                                 let piece = pieces.next();
                                 early.write_all(&piece).unwrap();
                                 pieces.written(&piece);
                             }
-                            App {
-                                conn: &mut conn,
-                                style,
-                            }
-                            .talk(pieces, &mut transport)
                         }
-                        $tls::Connection::Server(mut conn) => {
-                            let mut pieces = Pieces::default();
+                        $tls::Connection::Server(conn) => {
                             if self.scene == Scene::Tls13EarlyData {
-                                let early = transport.peer.send_early(&piece(99));
-                                assert_eq!(early, piece(99).len());
-                                let mut log = Vec::new();
-                                let mut received = Vec::new();
-                                for _ in 0..TRIES {
-                                    let io = tried(|| conn.complete_io(&mut transport));
-                                    note("accepting", io, &mut log);
-                                    if let Some(mut early) = conn.early_data() {
-                                        early.read_to_end(&mut received).unwrap();
-                                    }
-                                }
-                                assert_eq!(received, piece(99), "early data");
-                                pieces.log = log;
+                                accept_early_data(conn, &mut pieces.log, &mut transport);
                             }
-                            App {
-                                conn: &mut conn,
-                                style,
-                            }
-                            .talk(pieces, &mut transport)
                         }
-                    };
-                    Outcome {
-                        log,
-                        counts: transport.counts,
+                    }
+                    either!($tls: &mut conn, conn => {
+                        let mut app = App { conn, style, transport, pieces };
+                        app.talk();
+                        Outcome {
+                            log: app.pieces.log,
+                            counts: app.transport.counts,
+                        }
+                    })
+                }
+            }
+
+            fn accept_early_data(
+                conn: &mut $tls::ServerConnection,
+                log: &mut Vec<String>,
+                transport: &mut Transport,
+            ) {
+                let early = transport.peer.send_early(&piece(99));
+                assert_eq!(early, piece(99).len());
+                let mut received = Vec::new();
+                for _ in 0..TRIES {
+                    note("accepting", tried(|| conn.complete_io(transport)), log);
+                    if let Some(mut early) = conn.early_data() {
+                        early.read_to_end(&mut received).unwrap();
                     }
                 }
+                assert_eq!(received, piece(99), "early data");
             }
 
             /// Completes the handshake, including tickets.
@@ -249,6 +259,8 @@ macro_rules! scripts {
             struct App<'a, C> {
                 conn: &'a mut C,
                 style: Style,
+                transport: Transport,
+                pieces: Pieces,
             }
 
             impl<C, D> App<'_, C>
@@ -257,191 +269,151 @@ macro_rules! scripts {
                 D: $tls::SideData,
             {
                 /// Sends data each way, a KeyUpdate, data each way, and the end.
-                fn talk(&mut self, mut pieces: Pieces, transport: &mut Transport) -> Vec<String> {
+                fn talk(&mut self) {
                     for _ in 0..2 {
                         for way in 0..3 {
-                            self.write(&mut pieces, way, transport);
+                            self.write(way);
                         }
-                        self.flush(&mut pieces.log, transport);
+                        self.flush();
                         let mut expected = Vec::new();
                         for number in 0..3 {
                             let piece = piece(number);
-                            assert_eq!(transport.peer.send(&piece), piece.len());
+                            assert_eq!(self.transport.peer.send(&piece), piece.len());
                             expected.extend(piece);
                         }
-                        self.read(&expected, &mut pieces.log, transport);
+                        self.read(&expected);
                         // fails in TLS 1.2
                         let _ = self.conn.refresh_traffic_keys();
                     }
                     self.conn.send_close_notify();
-                    self.flush(&mut pieces.log, transport);
-                    assert!(transport.peer.peer_has_closed(), "{:?}", pieces.log);
-                    transport.peer.close();
-                    self.read_end(&mut pieces.log, transport);
-                    pieces.check(&transport.received_by_peer);
-                    pieces.log
+                    self.flush();
+                    assert!(self.transport.peer.peer_has_closed(), "{:?}", self.pieces.log);
+                    self.transport.peer.close();
+                    self.read_end();
+                    self.pieces.check(&self.transport.received_by_peer);
                 }
 
                 /// Writes the next piece until it is accepted. After a panic, its state is unknown.
-                fn write(&mut self, pieces: &mut Pieces, way: usize, transport: &mut Transport) {
-                    let piece = pieces.next();
-                    let Self { conn, style } = self;
+                fn write(&mut self, way: usize) {
+                    let piece = self.pieces.next();
                     for _ in 0..TRIES {
-                        let result = match style {
-                            Style::Tls | Style::CompleteIo => tried(|| conn.writer().write(&piece)),
-                            Style::Stream => {
-                                let mut stream = $tls::Stream::new(*conn, transport);
-                                let (first, rest) = piece.split_at(2);
-                                tried(|| match way {
-                                    0 => {
-                                        stream.write_vectored(&[first, &[], rest].map(IoSlice::new))
-                                    }
-                                    _ => stream.write(&piece),
-                                })
-                            }
+                        let result = if self.style == Style::Stream {
+                            let mut stream = $tls::Stream::new(self.conn, &mut self.transport);
+                            let (first, rest) = piece.split_at(2);
+                            tried(|| match way {
+                                0 => stream.write_vectored(&[first, &[], rest].map(IoSlice::new)),
+                                _ => stream.write(&piece),
+                            })
+                        } else {
+                            tried(|| self.conn.writer().write(&piece))
                         };
                         match &result {
                             Tried::Returned(Ok(len)) => {
                                 assert_eq!(*len, piece.len());
-                                return pieces.written(&piece);
+                                return self.pieces.written(&piece);
                             }
                             Tried::Returned(Err(_)) => {}
                             Tried::Panicked => {
-                                pieces.log.push("write: panicked".into());
-                                return pieces.perhaps_written(&piece);
+                                self.pieces.log.push("write: panicked".into());
+                                return self.pieces.perhaps_written(&piece);
                             }
                         }
-                        note("write", result, &mut pieces.log);
+                        note("write", result, &mut self.pieces.log);
                     }
-                    panic!("write: {:?}", pieces.log);
+                    panic!("write: {:?}", self.pieces.log);
                 }
 
                 /// Delivers everything written to the peer.
-                fn flush(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
-                    let Self { conn, style } = self;
-                    for _ in 0..TRIES {
-                        match style {
-                            Style::Tls => {
-                                self.pump(log, transport);
-                                return;
-                            }
-                            Style::CompleteIo => {
+                fn flush(&mut self) {
+                    let (conn, transport) = (&mut *self.conn, &mut self.transport);
+                    let log = &mut self.pieces.log;
+                    match self.style {
+                        Style::Tls => self.pump(),
+                        Style::CompleteIo => {
+                            for _ in 0..TRIES {
                                 let result = tried(|| conn.complete_io(transport));
                                 note("complete_io", result, log);
                                 if !conn.is_handshaking() && !conn.wants_write() {
                                     return;
                                 }
                             }
-                            Style::Stream => {
-                                let mut stream = $tls::Stream::new(*conn, transport);
-                                let done = until_done("flush", log, || stream.flush());
-                                assert!(done.is_some(), "{log:?}");
-                                return;
-                            }
+                            panic!("flush: {log:?}");
+                        }
+                        Style::Stream => {
+                            let mut stream = $tls::Stream::new(conn, transport);
+                            let done = until_done("flush", log, || stream.flush());
+                            assert!(done.is_some(), "{log:?}");
                         }
                     }
-                    panic!("flush: {log:?}");
                 }
 
                 /// Moves bytes in both directions until nothing is left.
-                fn pump(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
+                fn pump(&mut self) {
+                    let (conn, transport) = (&mut *self.conn, &mut self.transport);
+                    let log = &mut self.pieces.log;
                     for _ in 0..3 {
-                        while self.conn.wants_write() {
-                            let done =
-                                until_done("write_tls", log, || self.conn.write_tls(transport));
+                        while conn.wants_write() {
+                            let done = until_done("write_tls", log, || conn.write_tls(transport));
                             assert!(done.is_some(), "{log:?}");
                         }
                         for _ in 0..4 {
-                            match tried(|| self.conn.read_tls(transport)) {
+                            match tried(|| conn.read_tls(transport)) {
                                 // the crates may differ in the number of reads that block
                                 Tried::Returned(Err(error))
                                     if error.kind() == ErrorKind::WouldBlock => {}
                                 result => note("read_tls", result, log),
                             }
-                            self.conn.process_new_packets().unwrap();
+                            conn.process_new_packets().unwrap();
                         }
                     }
                 }
 
                 /// Receives the peer's data.
-                fn read(
-                    &mut self,
-                    expected: &[u8],
-                    log: &mut Vec<String>,
-                    transport: &mut Transport,
-                ) {
+                fn read(&mut self, expected: &[u8]) {
                     let mut received = Vec::new();
                     for attempt in 0..4 * TRIES {
                         if received.len() == expected.len() {
                             break;
                         }
                         let mut buf = [0; 20];
-                        let result = self.read_once(attempt % 2 == 0, &mut buf, transport);
+                        let result = self.read_once(attempt % 2 == 0, &mut buf);
                         if let Tried::Returned(Ok(len)) = &result {
-                            assert_ne!(*len, 0, "end of the data: {log:?}");
+                            assert_ne!(*len, 0, "end of the data: {:?}", self.pieces.log);
                             received.extend_from_slice(&buf[..*len]);
                         }
-                        note("read", result, log);
+                        note("read", result, &mut self.pieces.log);
                     }
-                    assert_eq!(received, expected, "{log:?}");
+                    assert_eq!(received, expected, "{:?}", self.pieces.log);
                 }
 
-                fn read_once(
-                    &mut self,
-                    copies: bool,
-                    buf: &mut [u8],
-                    transport: &mut Transport,
-                ) -> Tried<usize> {
-                    fn read(
-                        mut from: impl BufRead,
-                        copies: bool,
-                        buf: &mut [u8],
-                    ) -> io::Result<usize> {
-                        if copies {
-                            return from.read(buf);
-                        }
-                        let chunk = from.fill_buf()?;
-                        let len = chunk.len().min(buf.len());
-                        buf[..len].copy_from_slice(&chunk[..len]);
-                        from.consume(len);
-                        Ok(len)
-                    }
-
-                    let conn = &mut *self.conn;
-                    match self.style {
-                        Style::Tls => {
-                            let io = tried(|| conn.read_tls(transport));
-                            if let Tried::Panicked = io {
-                                return Tried::Panicked;
-                            }
-                            conn.process_new_packets().unwrap();
-                            tried(|| read(conn.reader(), copies, buf))
-                        }
-                        Style::CompleteIo => {
-                            let io = tried(|| conn.complete_io(transport));
-                            if let Tried::Panicked = io {
-                                return Tried::Panicked;
-                            }
-                            tried(|| read(conn.reader(), copies, buf))
-                        }
+                fn read_once(&mut self, copies: bool, buf: &mut [u8]) -> Tried<usize> {
+                    let (conn, transport) = (&mut *self.conn, &mut self.transport);
+                    let panicked = match self.style {
+                        Style::Tls => tried(|| conn.read_tls(transport)).panicked(),
+                        Style::CompleteIo => tried(|| conn.complete_io(transport)).panicked(),
                         Style::Stream => {
                             let stream = $tls::Stream::new(conn, transport);
-                            tried(|| read(stream, copies, buf))
+                            return tried(|| read(stream, copies, buf));
                         }
+                    };
+                    if panicked {
+                        return Tried::Panicked;
                     }
+                    conn.process_new_packets().unwrap();
+                    tried(|| read(conn.reader(), copies, buf))
                 }
 
                 /// Receives the peer's close_notify.
-                fn read_end(&mut self, log: &mut Vec<String>, transport: &mut Transport) {
+                fn read_end(&mut self) {
                     for attempt in 0..2 * TRIES {
-                        let result = self.read_once(attempt % 2 == 0, &mut [0; 20], transport);
+                        let result = self.read_once(attempt % 2 == 0, &mut [0; 20]);
                         if let Tried::Returned(Ok(len)) = &result {
                             assert_eq!(*len, 0, "data behind the end");
                             return;
                         }
-                        note("end", result, log);
+                        note("end", result, &mut self.pieces.log);
                     }
-                    panic!("no end of the data: {log:?}");
+                    panic!("no end of the data: {:?}", self.pieces.log);
                 }
             }
         }

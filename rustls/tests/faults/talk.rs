@@ -1,6 +1,7 @@
 //! A whole connection between two ends of this crate, any call of which may fail or panic.
 
 use harness::peers::configs::Versions;
+use harness::peers::roles::this::Config;
 
 use crate::bomb::survives;
 use crate::ends::{self, Api, End};
@@ -43,8 +44,10 @@ impl Talk {
     }
 
     pub(crate) fn new(rig: &Rig, api: Api) -> Result<Self, String> {
+        let client = ends::end(Config::Client(rig.client.clone()), api)?;
+        let server = ends::end(Config::Server(rig.server.clone()), api)?;
         Ok(Self {
-            ends: [ends::client(rig, api)?, ends::server(rig, api)?],
+            ends: [client, server],
             written: Default::default(),
             received: Default::default(),
         })

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use harness::peers::configs::Provider;
-use harness::providers::HookedCipher;
+use harness::providers::{HookedCipher, leak};
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use rustls::crypto::tls12::Prf;
@@ -34,40 +34,36 @@ fn make() -> CryptoProvider {
         suite(CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256),
     ];
     for group in &mut provider.kx_groups {
-        *group = Box::leak(Box::new(Rigged(*group)));
+        *group = leak(Rigged(*group));
     }
-    provider.secure_random = Box::leak(Box::new(Rigged(provider.secure_random)));
+    provider.secure_random = leak(Rigged(provider.secure_random));
     provider
 }
 
 fn rigged_suite(suite: SupportedCipherSuite) -> SupportedCipherSuite {
     let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
         suite: common.suite,
-        hash_provider: Box::leak(Box::new(Rigged(common.hash_provider))),
+        hash_provider: leak(Rigged(common.hash_provider)),
         confidentiality_limit: common.confidentiality_limit,
     };
     match suite {
-        SupportedCipherSuite::Tls13(suite) => {
-            let suite: &'static Tls13CipherSuite = Box::leak(Box::new(Tls13CipherSuite {
-                common: common(&suite.common),
-                hkdf_provider: Box::leak(Box::new(Rigged(suite.hkdf_provider))),
-                aead_alg: Box::leak(Box::new(hooked(suite.aead_alg))),
-                quic: suite
-                    .quic
-                    .map(|quic| &*Box::leak(Box::new(Rigged(quic))) as &dyn quic::Algorithm),
-            }));
-            suite.into()
-        }
-        SupportedCipherSuite::Tls12(suite) => {
-            let suite: &'static Tls12CipherSuite = Box::leak(Box::new(Tls12CipherSuite {
-                common: common(&suite.common),
-                kx: suite.kx,
-                sign: suite.sign,
-                aead_alg: Box::leak(Box::new(hooked(suite.aead_alg))),
-                prf_provider: Box::leak(Box::new(Rigged(suite.prf_provider))),
-            }));
-            suite.into()
-        }
+        SupportedCipherSuite::Tls13(suite) => leak(Tls13CipherSuite {
+            common: common(&suite.common),
+            hkdf_provider: leak(Rigged(suite.hkdf_provider)),
+            aead_alg: leak(hooked(suite.aead_alg)),
+            quic: suite
+                .quic
+                .map(|quic| leak(Rigged(quic)) as &dyn quic::Algorithm),
+        })
+        .into(),
+        SupportedCipherSuite::Tls12(suite) => leak(Tls12CipherSuite {
+            common: common(&suite.common),
+            kx: suite.kx,
+            sign: suite.sign,
+            aead_alg: leak(hooked(suite.aead_alg)),
+            prf_provider: leak(Rigged(suite.prf_provider)),
+        })
+        .into(),
     }
 }
 
