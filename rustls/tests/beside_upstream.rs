@@ -6,10 +6,9 @@
 #[path = "memory/counting.rs"]
 mod counting;
 
-use std::io::{self, Write};
-use std::sync::Arc;
+use std::io::Write;
 
-use harness::peers::configs::{KeyType, Provider, Versions, product, server_name};
+use harness::peers::configs::{KeyType, Provider, Versions, product3};
 use harness::peers::endpoints::Transfer;
 use harness::peers::memory::Memory;
 
@@ -86,12 +85,14 @@ macro_rules! measures {
             pub(super) fn byte_by_byte(configs: &Configs, len: usize) -> (usize, usize) {
                 let mut client = $tls::ClientConfig::clone(&configs.client);
                 client.alpn_protocols = vec![vec![b'a'; 250]; len / 250];
-                let mut client =
-                    $tls::ClientConnection::new(Arc::new(client), server_name()).unwrap();
+                let configs = Configs {
+                    client: client.into(),
+                    server: configs.server.clone(),
+                };
+                let (mut client, mut server) = configs.ends().unwrap();
                 let hello = client.output();
                 let (record, last) = hello.split_at(hello.len().min(16_000) - 1);
                 assert!(!last.is_empty());
-                let mut server = $tls::ServerConnection::new(configs.server.clone()).unwrap();
                 let region = region();
                 for byte in record {
                     server.read_tls(&mut &[*byte][..]).unwrap();
@@ -113,7 +114,8 @@ macro_rules! measures {
                 let all = heap() - before;
                 let mut sent = 0;
                 while sent < len / 2 {
-                    sent += pair.client.write_tls(&mut Some16Kib).unwrap();
+                    let mut some = &mut [0; 1 << 14][..];
+                    sent += pair.client.write_tls(&mut some).unwrap();
                 }
                 [all, heap() - before]
             }
@@ -146,19 +148,6 @@ macro_rules! measures {
 measures!(this, rustls);
 measures!(upstream, rustls_upstream);
 
-/// A transport that accepts 16 KiB per call.
-struct Some16Kib;
-
-impl Write for Some16Kib {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(bytes.len().min(1 << 14))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn no_more_than_upstream() {
     let (ours, theirs) = (this::configs(), upstream::configs());
@@ -190,20 +179,17 @@ fn no_more_than_upstream() {
         1, 100, 1000, 4070, 4080, 5000, 8000, 8170, 9000, 14_000, 16_384,
     ];
     let states = parts.chain(whole.map(|len| (len, None)));
-    for ((len, part), before) in product(states, [&[][..], &[16_384], &[64_000, 10], &[10_000]]) {
-        for until_blocked in [false, true] {
-            let state = Waiting {
-                before,
-                len,
-                part,
-                until_blocked,
-            };
-            let (ours, theirs) = (
-                this::waiting(&ours, state),
-                upstream::waiting(&theirs, state),
-            );
-            assert!(ours <= theirs, "{state:?}: {ours} bytes, upstream {theirs}");
-        }
+    let befores = [&[][..], &[16_384], &[64_000, 10], &[10_000]];
+    for ((len, part), before, until_blocked) in product3(states, befores, [false, true]) {
+        let state = Waiting {
+            before,
+            len,
+            part,
+            until_blocked,
+        };
+        let ours = this::waiting(&ours, state);
+        let theirs = upstream::waiting(&theirs, state);
+        assert!(ours <= theirs, "{state:?}: {ours} bytes, upstream {theirs}");
     }
 
     for len in [16, 1000, 30_000] {
@@ -220,30 +206,21 @@ fn no_more_than_upstream() {
 
     for len in [100_000, 1 << 20, 10 << 20] {
         let ours = this::unlimited(&ours, len);
-        println!(
-            "{len} bytes without limit: {ours:?}, upstream {:?}",
-            upstream::unlimited(&theirs, len)
-        );
-        assert!(
-            ours[0] <= len + len / 4 + 80 * 1024,
-            "{ours:?} bytes for {len}"
-        );
-        assert!(
-            ours[1] <= len / 2 + len / 8 + 80 * 1024,
-            "{ours:?} bytes for {len}"
-        );
+        let theirs = upstream::unlimited(&theirs, len);
+        println!("{len} bytes without limit: {ours:?}, upstream {theirs:?}");
+        for (held, waits) in ours.into_iter().zip([len, len / 2]) {
+            assert!(
+                held <= waits + waits / 4 + 80 * 1024,
+                "{held} bytes for {waits}"
+            );
+        }
     }
-
     // the test's own thread already has its buffers
     let resting = std::thread::scope(|scope| {
-        let rested = scope.spawn(|| {
-            (
-                this::resting_thread(&ours),
-                upstream::resting_thread(&theirs),
-            )
-        });
-        rested.join().unwrap()
+        let ours = scope.spawn(|| this::resting_thread(&ours)).join();
+        let theirs = scope.spawn(|| upstream::resting_thread(&theirs)).join();
+        [ours, theirs].map(Result::unwrap)
     });
     println!("an idle thread: {resting:?}");
-    assert!(resting.0 <= 128 * 1024 + 8 * 1024, "{resting:?}");
+    assert!(resting[0] <= 128 * 1024 + 8 * 1024, "{resting:?}");
 }

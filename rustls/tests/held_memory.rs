@@ -21,12 +21,18 @@ use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use harness::peers::pki;
 use harness::providers::transparent::{self, Setup, TAG};
+use harness::wire::client_hello::{ALPN, ClientHello, SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS};
+use harness::wire::{frame, record, u8_vec, u16_vec, u16s};
 use rustls::certificates::{PeerChains, VerifiedChains};
 use rustls::compress::{
     BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CompressionLevel, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
-use rustls::pki_types::PrivatePkcs8KeyDer;
-use rustls::server::{ProducesTickets, ServerSessionMemoryCache, WebPkiClientVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{
+    Accepted, Acceptor, ProducesTickets, ResolvesServerCert, ServerSessionMemoryCache,
+    WebPkiClientVerifier,
+};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, ServerConnection};
 
 use crate::counting::{heap, held_by, region};
@@ -64,26 +70,10 @@ fn pending_tickets() {
         let extension = rcgen::CustomExtension::from_oid_content(&[1, 3, 9999], vec![0; CHAIN]);
         params.custom_extensions.push(extension);
     });
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(issuer.der().clone()).unwrap();
-    let crypto = Arc::new(Provider::Ring.this());
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), crypto.clone());
-    let Configs { server, .. } = configs(Provider::Ring);
-    let mut server = ServerConfig::builder_with_provider(crypto.clone())
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_client_cert_verifier(verifier.build().unwrap())
-        .with_cert_resolver(server.cert_resolver.clone());
+    let mut server = server_trusting(Provider::Ring, &issuer);
     server.send_tls13_tickets = TICKETS;
-    let client = ClientConfig::builder_with_provider(crypto)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(this::roots(KeyType::EcdsaP256))
-        .with_client_auth_cert(
-            vec![leaf],
-            PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-        )
-        .unwrap();
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let client = client_with(Provider::Ring, Versions::Both, vec![leaf], key);
     let client = Arc::new(client);
     // the first ticket takes for ever, or the last one
     for ready in [0, TICKETS - 1] {
@@ -96,7 +86,7 @@ fn pending_tickets() {
             client: client.clone(),
             server: Arc::new(server.clone()),
         };
-        let (mut client, mut server) = ends(&configs);
+        let (mut client, mut server) = configs.ends().unwrap();
         server.set_async(true);
         while client.is_handshaking() {
             feed(&mut server, &client.output());
@@ -122,17 +112,9 @@ fn disconnected_peers() {
     };
     let [issuer, stranger] = ["Issuer", "Stranger"].map(|name| pki::root(name, lasting));
     let key = pki::key();
+    let key_der = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     for provider in PROVIDERS {
-        let Configs { server, .. } = configs(provider);
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(issuer.der().clone()).unwrap();
-        let crypto = Arc::new(provider.this());
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), crypto.clone());
-        let mut server = ServerConfig::builder_with_provider(crypto.clone())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(verifier.build().unwrap())
-            .with_cert_resolver(server.cert_resolver.clone());
+        let mut server = server_trusting(provider, &issuer);
         server.peer_chains = Arc::new(PeerChains::new(ROOM));
         server.verified_chains = Arc::new(VerifiedChains::new(ROOM));
         server.session_storage = ServerSessionMemoryCache::new(ROOM);
@@ -146,17 +128,10 @@ fn disconnected_peers() {
                     // serial numbers of equal length
                     params.serial_number = Some((0x4000_0000_u64 + number).into());
                 });
-                let client = ClientConfig::builder_with_provider(crypto.clone())
-                    .with_safe_default_protocol_versions()
-                    .unwrap()
-                    .with_root_certificates(this::roots(KeyType::EcdsaP256))
-                    .with_client_auth_cert(
-                        vec![leaf, issuer.der().clone()],
-                        PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-                    )
-                    .unwrap();
+                let chain = vec![leaf, issuer.der().clone()];
+                let (versions, key) = (Versions::Both, key_der.clone_key());
                 let configs = Configs {
-                    client: client.into(),
+                    client: client_with(provider, versions, chain, key).into(),
                     server: server.clone(),
                 };
                 assert_eq!(is_accepted(&configs), accepted);
@@ -174,7 +149,7 @@ fn disconnected_peers() {
 
 /// True if the server completes a handshake.
 fn is_accepted(configs: &Configs) -> bool {
-    let (mut client, mut server) = ends(configs);
+    let (mut client, mut server) = configs.ends().unwrap();
     loop {
         let sent = client.output();
         let mut wire = &sent[..];
@@ -195,10 +170,6 @@ fn is_accepted(configs: &Configs) -> bool {
 /// A server that waits for a call about a ClientHello holds the message, and not the lists that it
 /// decodes to.
 fn pending_hellos() {
-    use harness::wire::client_hello::{ALPN, ClientHello, SIGNATURE_ALGORITHMS};
-    use harness::wire::{record, u8_vec, u16_vec, u16s};
-    use rustls::server::ResolvesServerCert;
-
     let plan = Arc::new(Plan::new(When::Never));
     let protocols = u16_vec(&u8_vec(b"x").repeat(32_000));
     let schemes: Vec<_> = (0x2000..0x2000 + 30_000).collect();
@@ -217,9 +188,7 @@ fn pending_hellos() {
         server.cert_resolver = Slow::<dyn ResolvesServerCert>::new(resolver, &plan);
         let mut conn = ServerConnection::new(server.into()).unwrap();
         conn.set_async(true);
-        for fragment in hello.chunks(1 << 14) {
-            feed(&mut conn, &record(22, fragment));
-        }
+        feed(&mut conn, &in_records(&hello, 1 << 14));
         for _ in 0..2 {
             assert!(conn.is_waiting());
             let mut task = Context::from_waker(Waker::noop());
@@ -234,20 +203,13 @@ fn pending_hellos() {
 /// A connection that waits for its configuration holds the ClientHello, and lists of it only if the
 /// application has called for them.
 fn accepted_hellos() {
-    use harness::wire::client_hello::{ALPN, ClientHello, SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS};
-    use harness::wire::{record, u8_vec, u16_vec, u16s};
-    use rustls::server::{Accepted, Acceptor};
-
     let protocols = (ALPN, u16_vec(&u8_vec(b"x").repeat(32_000)));
     let groups: Vec<_> = (0x2000..0x2000 + 30_000).collect();
     let schemes = (SIGNATURE_ALGORITHMS, u16_vec(&u16s(&groups)));
     let groups = (SUPPORTED_GROUPS, u16_vec(&u16s(&groups)));
     for (typ, body) in [protocols, groups, schemes] {
         let hello = ClientHello::new().with(typ, body).message();
-        let records: Vec<u8> = hello
-            .chunks(1 << 14)
-            .flat_map(|fragment| record(22, fragment))
-            .collect();
+        let records = in_records(&hello, 1 << 14);
         for is_read in [false, true] {
             let mut acceptor = Acceptor::default();
             let mut wire = &records[..];
@@ -272,10 +234,7 @@ fn accepted_hellos() {
             }
             let held = held_by(accepted);
             // a code point of two bytes takes four
-            let lists = match is_read && typ != ALPN {
-                true => 4 * (1 << 15),
-                false => 0,
-            };
+            let lists = if is_read && typ != ALPN { 4 << 15 } else { 0 };
             let most = hello.len() + 4096 + lists;
             assert!(held <= most, "{typ}: {held} bytes for {}", hello.len());
         }
@@ -305,15 +264,32 @@ fn configs(provider: Provider) -> Configs {
     Configs::new(Versions::Tls13, provider.this(), KeyType::EcdsaP256)
 }
 
-fn ends(configs: &Configs) -> (ClientConnection, ServerConnection) {
-    (
-        ClientConnection::new(configs.client.clone(), server_name()).unwrap(),
-        ServerConnection::new(configs.server.clone()).unwrap(),
-    )
+/// A server that accepts the clients that `issuer` has certified.
+fn server_trusting(provider: Provider, issuer: &pki::Issuer) -> ServerConfig {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(issuer.der().clone()).unwrap();
+    let (roots, crypto) = (Arc::new(roots), provider.this());
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, crypto.clone().into());
+    let verifier = verifier.build().unwrap();
+    this::server_verifying(Versions::Both, crypto, KeyType::EcdsaP256, verifier)
+}
+
+/// A client with this chain and key.
+fn client_with(
+    provider: Provider,
+    versions: Versions,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> ClientConfig {
+    let key = CertifiedKey::from_der(chain, key, &provider.this()).unwrap();
+    let (crypto, auth) = (provider.this(), ClientAuth::None);
+    let mut config = this::client_of(versions, crypto, KeyType::EcdsaP256, auth);
+    config.client_auth_cert_resolver = Arc::new(SingleCertAndKey::from(key));
+    config
 }
 
 fn connected(configs: &Configs) -> (ClientConnection, ServerConnection) {
-    let (mut client, mut server) = ends(configs);
+    let (mut client, mut server) = configs.ends().unwrap();
     connect(&mut client, &mut server);
     (client, server)
 }
@@ -451,11 +427,10 @@ fn client_hello(config: &ClientConfig, protocols: usize) -> Vec<u8> {
 /// Splits the handshake messages in `payload` into records of `len` bytes. Record headers inside
 /// `payload` do no harm, because the server does not parse that far.
 fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
-    let record = |payload: &[u8]| {
-        let [high, low] = (payload.len() as u16).to_be_bytes();
-        [&[22, 3, 1, high, low], payload].concat()
-    };
-    payload.chunks(len).flat_map(record).collect()
+    let fragments = payload.chunks(len);
+    fragments
+        .flat_map(|fragment| record(22, fragment))
+        .collect()
 }
 
 /// After the handshake, the memory is in proportion to the received bytes, whether they are part of
@@ -544,8 +519,7 @@ fn padded_records() {
     let (mut client, mut server) = (configs.client(), configs.server());
     connect(&mut client, &mut server);
     let inner = [&b"x\x17"[..], &[0; (1 << 14) - 1]].concat();
-    let [high, low] = ((inner.len() + TAG.len()) as u16).to_be_bytes();
-    let record = [&[23, 3, 3, high, low][..], &inner, &TAG].concat();
+    let record = frame(23, &[&inner[..], &TAG].concat());
 
     let before = heap();
     let mut most = 0;

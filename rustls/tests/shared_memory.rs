@@ -143,20 +143,13 @@ fn connections_of_one_client(provider: Provider, versions: Versions) {
         let before = heap();
         live.extend((0..CONNECTIONS).map(|_| accept()));
         let held = heap() - before;
-        assert!(
-            live.iter()
-                .all(|conn| conn.handshake_kind() == Some(HandshakeKind::Resumed))
-        );
-        assert!(
-            live.iter()
-                .all(|conn| conn.peer_certificates() == first.peer_certificates())
-        );
+        for conn in &live {
+            assert_eq!(conn.handshake_kind(), Some(HandshakeKind::Resumed));
+            assert_eq!(conn.peer_certificates(), first.peer_certificates());
+        }
         held / CONNECTIONS
     };
-    let (shared, alone) = (
-        per_connection(PeerChains::default()),
-        per_connection(PeerChains::disabled()),
-    );
+    let [shared, alone] = [PeerChains::default(), PeerChains::disabled()].map(per_connection);
     assert!(
         shared + chain_len <= alone,
         "{versions:?}: {shared}, {alone}"

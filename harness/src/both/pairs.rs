@@ -26,4 +26,16 @@ impl Configs {
             server: server_of(versions, provider, key, auth).into(),
         }
     }
+
+    /// Both ends before their handshake.
+    ///
+    /// # Errors
+    ///
+    /// If the crate rejects a configuration.
+    pub fn ends(&self) -> Result<(tls::ClientConnection, tls::ServerConnection), tls::Error> {
+        Ok((
+            tls::ClientConnection::new(self.client.clone(), server_name())?,
+            tls::ServerConnection::new(self.server.clone())?,
+        ))
+    }
 }

@@ -11,16 +11,14 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name, this,
-};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, server_name};
 use harness::peers::pairs::this::buffered::Pair;
 use harness::peers::pairs::this::{Configs, unbuffered};
 use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
 use rustls::server::ServerSessionMemoryCache;
 use rustls::unbuffered::ConnectionState;
-use rustls::{ClientConnection, ServerConnection};
+use rustls::{ClientConnection, ConnectionCommon, ServerConnection};
 
 /// The number of long copies of this thread so far; `None` if nothing counts them.
 fn copies() -> Option<u64> {
@@ -132,9 +130,7 @@ impl Case {
                     assert_ne!(client.writer().write_vectored(&slices).unwrap(), 0);
                     client.write_tls(&mut wire).unwrap();
                 }
-                while client.wants_write() {
-                    client.write_tls(&mut wire).unwrap();
-                }
+                send_all(&mut client, &mut wire);
             });
         }
     }
@@ -148,9 +144,7 @@ impl Case {
             let mut wire = Wire::new(usize::MAX);
             client.set_buffer_limit(None);
             client.writer().write_all(&[7; 300_000]).unwrap();
-            while client.wants_write() {
-                client.write_tls(&mut wire).unwrap();
-            }
+            send_all(&mut client, &mut wire);
             wire.most = most;
             let mut memory = vec![0; 20_000];
             counted(&self.name("buffered receives"), || {
@@ -178,9 +172,7 @@ impl Case {
     }
 
     fn before_the_handshake(&self) {
-        let configs = self.configs();
-        let mut client = ClientConnection::new(configs.client.clone(), server_name()).unwrap();
-        let mut server = ServerConnection::new(configs.server.clone()).unwrap();
+        let (mut client, mut server) = self.configs().ends().unwrap();
         let data = vec![7; 40_000];
         let mut wire = Wire::new(usize::MAX);
         counted(&self.name("writes before the handshake"), || {
@@ -251,8 +243,7 @@ impl Case {
         let mut configs = self.configs();
         let client = Arc::make_mut(&mut configs.client);
         client.alpn_protocols = (0..400).map(|number| vec![number as u8; 100]).collect();
-        let mut client = ClientConnection::new(configs.client.clone(), server_name()).unwrap();
-        let mut server = ServerConnection::new(configs.server.clone()).unwrap();
+        let (mut client, mut server) = configs.ends().unwrap();
         let mut wire = Wire::new(usize::MAX);
         counted(&self.name("the record layer under a long message"), || {
             client.write_tls(&mut wire).unwrap();
@@ -279,26 +270,19 @@ impl Case {
     }
 
     fn early_data(&self) {
-        let mut client = this::client(self.provider(), KeyType::EcdsaP256, ClientAuth::None);
-        client.enable_early_data = true;
-        let mut server = this::server(self.provider(), KeyType::EcdsaP256, ClientAuth::None);
+        let mut configs = self.configs();
+        Arc::make_mut(&mut configs.client).enable_early_data = true;
+        let server = Arc::make_mut(&mut configs.server);
         server.max_early_data_size = 50_000;
         server.session_storage = ServerSessionMemoryCache::new(8);
-        let configs = Configs {
-            client: client.into(),
-            server: server.into(),
-        };
         Pair::connect(&configs).unwrap();
-        let mut client = ClientConnection::new(configs.client.clone(), server_name()).unwrap();
-        let mut server = ServerConnection::new(configs.server.clone()).unwrap();
+        let (mut client, mut server) = configs.ends().unwrap();
         let data = vec![7; 40_000];
         let mut memory = vec![0; 20_000];
         let mut wire = Wire::new(usize::MAX);
         counted(&self.name("early data"), || {
             client.early_data().unwrap().write_all(&data).unwrap();
-            while client.wants_write() {
-                client.write_tls(&mut wire).unwrap();
-            }
+            send_all(&mut client, &mut wire);
             let mut received = 0;
             while received < data.len() {
                 let _ = server.read_tls(&mut wire);
@@ -313,19 +297,21 @@ impl Case {
     }
 }
 
+fn send_all<D>(conn: &mut ConnectionCommon<D>, wire: &mut Wire) {
+    while conn.wants_write() {
+        conn.write_tls(wire).unwrap();
+    }
+}
+
 /// Moves all output of both ends to the other.
 fn exchange(client: &mut ClientConnection, server: &mut ServerConnection, wire: &mut Wire) {
-    while client.wants_write() {
-        client.write_tls(wire).unwrap();
-    }
+    send_all(client, wire);
     if server.wants_read() && !wire.bytes.is_empty() {
         server.read_tls(wire).unwrap();
         server.process_new_packets().unwrap();
     }
     let mut back = Wire::new(usize::MAX);
-    while server.wants_write() {
-        server.write_tls(&mut back).unwrap();
-    }
+    send_all(server, &mut back);
     while !back.bytes.is_empty() && client.wants_read() {
         client.read_tls(&mut back).unwrap();
         client.process_new_packets().unwrap();
@@ -357,14 +343,12 @@ impl Write for Wire {
     }
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut written = 0;
+        let most = self.most;
         for slice in slices {
-            let len = slice.len().min(self.most - written);
-            for piece in slice[..len].chunks(1000) {
-                self.bytes.extend(piece);
-            }
-            written += len;
+            self.most -= self.write(slice)?;
         }
+        let written = most - self.most;
+        self.most = most;
         Ok(written)
     }
 

@@ -3,12 +3,11 @@
 //! A chain in memory takes 24 bytes for each certificate besides its content, so peers send many
 //! short ones.
 
-use std::sync::Arc;
-
 use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, server_name, this, upstream,
+    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, this, upstream,
 };
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
+use harness::peers::pairs::this::Configs;
 use harness::scripted::tls12::client::ScriptedClient as Tls12Client;
 use harness::scripted::{Refused, ScriptedClient};
 use harness::wire::client_hello::ClientHello;
@@ -16,7 +15,7 @@ use harness::wire::{message, vector};
 use rustls::compress::{CompressionLevel, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR};
 use rustls::pki_types::CertificateDer;
 use rustls::server::ServerSessionMemoryCache;
-use rustls::{ClientConfig, ClientConnection, HandshakeType, ServerConnection};
+use rustls::{HandshakeKind, HandshakeType};
 
 use crate::counting::{heap, held_by};
 
@@ -77,18 +76,15 @@ fn ours(provider: Provider, form: Form) -> Box<dyn Endpoint> {
     let auth = ClientAuth::Required;
     let mut config = this::server_of(form.versions(), provider.this(), KeyType::EcdsaP256, auth);
     config.cert_decompressors = vec![ZLIB_DECOMPRESSOR];
-    let connection = ServerConnection::new(Arc::new(config)).unwrap();
-    Box::new(ThisBuffered::new(connection))
+    Box::new(ThisBuffered::server(config))
 }
 
 fn theirs(provider: Provider, form: Form) -> Box<dyn Endpoint> {
-    use rustls_upstream as tls;
     let auth = ClientAuth::Required;
     let provider = provider.upstream();
     let mut config = upstream::server_of(form.versions(), provider, KeyType::EcdsaP256, auth);
-    config.cert_decompressors = vec![tls::compress::ZLIB_DECOMPRESSOR];
-    let connection = tls::ServerConnection::new(Arc::new(config)).unwrap();
-    Box::new(UpstreamBuffered::new(connection))
+    config.cert_decompressors = vec![rustls_upstream::compress::ZLIB_DECOMPRESSOR];
+    Box::new(UpstreamBuffered::server(config))
 }
 
 impl Form {
@@ -164,28 +160,20 @@ pub(crate) fn stored() {
             let identity = &key_type.identities().client;
             let mut chain = identity.chain.clone();
             chain.resize(1 + entries, junk);
-            let client = ClientConfig::builder_with_provider(Arc::new(provider.this()))
-                .with_protocol_versions(
-                    &versions.choose(&rustls::version::TLS12, &rustls::version::TLS13),
-                )
-                .unwrap()
-                .with_root_certificates(this::roots(key_type))
-                .with_client_auth_cert(chain.clone(), identity.key())
-                .unwrap();
-            let client = Arc::new(client);
-            let server = Arc::new(server);
+            let client = crate::client_with(provider, versions, chain.clone(), identity.key());
+            let configs = Configs {
+                client: client.into(),
+                server: server.into(),
+            };
             for is_resumed in [false, true] {
-                let mut ends = (
-                    ClientConnection::new(client.clone(), server_name()).unwrap(),
-                    ServerConnection::new(server.clone()).unwrap(),
-                );
-                crate::connect(&mut ends.0, &mut ends.1);
-                let resumed = ends.1.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
+                let (mut client, mut server) = configs.ends().unwrap();
+                crate::connect(&mut client, &mut server);
+                let resumed = server.handshake_kind() == Some(HandshakeKind::Resumed);
                 assert_eq!(resumed, is_resumed);
-                assert_eq!(ends.1.peer_certificates().unwrap(), &chain);
+                assert_eq!(server.peer_certificates().unwrap(), &chain);
             }
-            let storage = server.session_storage.clone();
-            drop(server);
+            let storage = configs.server.session_storage.clone();
+            drop(configs);
             let held = held_by(storage);
             assert!(held <= most, "{provider:?}, {versions:?}, {len}: {held}");
         }

@@ -6,8 +6,8 @@
 use std::hint::black_box;
 use std::io::{BufRead, Read, Write};
 
+use super::Configs;
 use super::tls::{ClientConnection, ConnectionCommon, ServerConnection};
-use super::{Configs, server_name};
 use crate::peers::pairs::{Result, check_received};
 
 /// Two connected sides. The client sends, the server receives.
@@ -24,12 +24,10 @@ impl Pair {
 
     /// Like [`Self::connect`], through the caller's `pipe`.
     pub fn connect_through(configs: &Configs, pipe: &mut Vec<u8>) -> Result<Self> {
+        let (client, server) = configs.ends()?;
         let mut pair = Self {
-            client: Box::new(ClientConnection::new(
-                configs.client.clone(),
-                server_name(),
-            )?),
-            server: Box::new(ServerConnection::new(configs.server.clone())?),
+            client: Box::new(client),
+            server: Box::new(server),
         };
         while pair.client.wants_write() || pair.server.wants_write() {
             hand_over(&mut pair.client, pipe)?;
