@@ -1,5 +1,5 @@
-//! The connections under test, and their peer. The peer is always upstream's, so any difference comes
-//! from the connection under test.
+//! The connections under test, and their peer. The peer is always upstream's, so any difference
+//! comes from the connection under test.
 
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::UpstreamBuffered;
@@ -48,7 +48,7 @@ impl Case {
         }
     }
 
-    /// The same with the peer's role.
+    /// The case as the peer sees it.
     pub(crate) fn other(self) -> Self {
         let role = self.role.other();
         Self { role, ..self }
@@ -67,7 +67,7 @@ impl Case {
         this::Config::new(self.role, self.versions, provider, KEY_TYPE)
     }
 
-    /// The connection before its handshake, by upstream.
+    /// Upstream's configuration for the same connection.
     pub(crate) fn upstream(self) -> upstream::Config {
         upstream::Config::new(self.role, self.versions, self.provider.upstream(), KEY_TYPE)
     }

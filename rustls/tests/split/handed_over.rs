@@ -2,19 +2,18 @@
 //! updates that the sender requests and the receiver sees answered.
 
 use std::io::{IoSlice, Write};
-use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, product, product3, server_name};
+use harness::peers::configs::{product, product3, server_name};
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::providers::provider_with_limit;
 use harness::wire::{self, message};
-use rustls::client::Resumption;
 use rustls::split::Sender;
 use rustls::{ClientConnection, Error, HandshakeKind, InPlaceError, PeerMisbehaved};
 
+use crate::cases::tls13_cases_of;
 use crate::split::kit::{
-    ALERT, APPLICATION_DATA, Case, HANDSHAKE, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role,
-    cases, output, split, tls_error, tls13_cases,
+    ALERT, APPLICATION_DATA, Case, HANDSHAKE, Halves, KEY_UPDATE, PROTECTION, Role, cases, output,
+    split, tls_error, tls13_cases,
 };
 
 /// A close_notify including its protection.
@@ -408,15 +407,11 @@ fn renegotiation_is_refused_by_the_sender() {
 /// Tickets that arrive after the split are stored and serve a later connection.
 #[test]
 fn tickets_are_taken_by_the_receiver() {
-    for provider in PROVIDERS {
-        let mut config = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
-        config.resumption = Resumption::in_memory_sessions(4);
-        let config = Arc::new(config);
-        let server = configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::None);
-        let server = Arc::new(server);
+    for case in tls13_cases_of(Role::Client) {
+        let (config, server) = (case.config().client(), case.other().upstream());
         for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {
             let mut conn = ClientConnection::new(config.clone(), server_name()).unwrap();
-            let mut peer = UpstreamBuffered::server(server.clone());
+            let mut peer = server.buffered();
             while conn.is_handshaking() {
                 peer.receive(&conn.output()).unwrap();
                 conn.input(&peer.take_output());

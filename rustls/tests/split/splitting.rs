@@ -4,12 +4,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use harness::either;
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, server_name};
+use harness::peers::configs::{PROVIDERS, SERVER_NAME, Versions};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, exchange};
+use harness::peers::pairs::this::Configs;
 use harness::peers::roles::this::Config;
-use rustls::client::{EchStatus, Resumption};
+use rustls::Error;
+use rustls::client::EchStatus;
 use rustls::split::{Receiver, Sender};
-use rustls::{ClientConnection, Error, ServerConnection};
 
 use crate::split::kit::{
     Case, Halves, KEY_TYPE, KEY_UPDATE, PROTECTION, Role, cases, split, tls13_cases,
@@ -210,7 +211,7 @@ fn both_halves_know_what_was_negotiated() {
             }
             rustls::Connection::Server(conn) => {
                 let receiver = split!(conn);
-                assert_eq!(receiver.server_name(), Some(configs::SERVER_NAME));
+                assert_eq!(receiver.server_name(), Some(SERVER_NAME));
                 assert_eq!(receiver.received_resumption_data(), None);
             }
         }
@@ -221,15 +222,11 @@ fn both_halves_know_what_was_negotiated() {
 #[test]
 fn early_data_moves_along() {
     for provider in PROVIDERS {
-        let mut client = configs::this::client(provider.this(), KEY_TYPE, ClientAuth::None);
-        client.enable_early_data = true;
-        client.resumption = Resumption::in_memory_sessions(4);
-        let mut server = configs::this::server(provider.this(), KEY_TYPE, ClientAuth::None);
-        server.max_early_data_size = 1000;
-        let (client, server) = (Arc::new(client), Arc::new(server));
+        let mut configs = Configs::new(Versions::Tls13, provider.this(), KEY_TYPE);
+        Arc::make_mut(&mut configs.client).enable_early_data = true;
+        Arc::make_mut(&mut configs.server).max_early_data_size = 1000;
         for is_resumed in [false, true] {
-            let mut client = ClientConnection::new(client.clone(), server_name()).unwrap();
-            let mut server = ServerConnection::new(server.clone()).unwrap();
+            let (mut client, mut server) = configs.ends().unwrap();
             if is_resumed {
                 let early = client.early_data().unwrap().write(b"early").unwrap();
                 assert_eq!(early, 5);
@@ -297,10 +294,8 @@ fn data_that_was_only_peeked_is_not_lost() {
         let Ok(rustls::unbuffered::ConnectionState::ReadTraffic(mut state)) = state else {
             panic!("no data");
         };
-        assert_eq!(
-            state.next_record().unwrap().unwrap().payload,
-            b"text before"
-        );
+        let record = state.next_record().unwrap().unwrap();
+        assert_eq!(record.payload, b"text before");
         let (_, mut receiver) = conn.into_split().unwrap();
         let record = receiver.open_in_place(&mut incoming[used..]).unwrap();
         assert_eq!(record.payload, b"opened after");
@@ -310,11 +305,8 @@ fn data_that_was_only_peeked_is_not_lost() {
 
 #[test]
 fn debug_shows_no_secrets() {
-    let case = cases().next().unwrap();
-    let (halves, _peer) = Case::split(case);
+    let (halves, _peer) = cases().next().unwrap().split();
     let text = format!("{:?}", halves.sender);
-    assert!(
-        text.starts_with("Sender { facts: Facts { side: Client"),
-        "{text}"
-    );
+    let start = "Sender { facts: Facts { side: Client";
+    assert!(text.starts_with(start), "{text}");
 }

@@ -1,7 +1,7 @@
 //! Each half on a thread of its own, with upstream as the peer: much data in both directions, and
 //! new keys at any time.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver as Inbox, Sender as Outbox, channel};
 use std::thread;
@@ -11,7 +11,7 @@ use harness::peers::roles::ROLES;
 use harness::wire::Noise;
 use rustls::split::Sender;
 
-use crate::split::kit::{Case, Receiving, cases, output, split};
+use crate::split::kit::{Case, Halves, Receiving, cases, output, split};
 
 /// The bytes sent each way.
 const TOTAL: usize = 3 << 20;
@@ -32,7 +32,7 @@ fn stretch(from: usize, len: usize) -> Vec<u8> {
 }
 
 /// Sends everything in pieces of any length, by every method, with key updates now and then.
-fn send_all(mut sender: Sender, updates: bool, out: Outbox<Vec<u8>>, mut noise: Noise) {
+fn send_all(mut sender: Sender, updates: bool, mut out: impl FnMut(Vec<u8>), mut noise: Noise) {
     let mut sent = 0;
     let mut buf = vec![0; 80_000];
     while sent < TOTAL {
@@ -63,14 +63,14 @@ fn send_all(mut sender: Sender, updates: bool, out: Outbox<Vec<u8>>, mut noise: 
             }
         }
         waiting.extend(output(&mut sender));
-        out.send(waiting).unwrap();
+        out(waiting);
     }
     sender.send_close_notify();
-    out.send(output(&mut sender)).unwrap();
+    out(output(&mut sender));
 }
 
 /// Receives everything until the peer closes, through the connection's buffer.
-fn receive_all(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8>>) {
+fn receive_all(mut receiver: Box<dyn Receiving>, incoming: impl IntoIterator<Item = Vec<u8>>) {
     let mut received = 0;
     let mut plaintext = vec![0; 50_000];
     for bytes in incoming {
@@ -156,6 +156,7 @@ fn both_at_once(case: Case, in_place: bool, seed: u64) {
     let (to_us, from_peer) = channel();
     let updates = case.is_tls13();
     thread::scope(|scope| {
+        let to_peer = move |bytes| to_peer.send(bytes).unwrap();
         scope.spawn(move || send_all(halves.sender, updates, to_peer, Noise::new(seed)));
         scope.spawn(move || match in_place {
             true => receive_all_in_place(halves.receiver, from_peer),
@@ -183,12 +184,28 @@ fn both_ends_split_over_sockets() {
         let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (far, _) = listener.accept().unwrap();
         thread::scope(|scope| {
-            for (conn, socket) in [(client, near), (server, far)] {
-                let halves = split(conn);
-                let incoming = socket.try_clone().unwrap();
-                let updates = case.is_tls13();
-                scope.spawn(move || write_all(halves.sender, updates, socket));
-                scope.spawn(move || read_all(halves.receiver, incoming));
+            for (conn, mut socket) in [(client, near), (server, far)] {
+                let Halves {
+                    sender, receiver, ..
+                } = split(conn);
+                let mut incoming = socket.try_clone().unwrap();
+                let (updates, noise) = (case.is_tls13(), Noise::new(7));
+                scope.spawn(move || {
+                    send_all(
+                        sender,
+                        updates,
+                        |bytes| socket.write_all(&bytes).unwrap(),
+                        noise,
+                    );
+                    socket.shutdown(Shutdown::Write).unwrap();
+                });
+                let pieces = std::iter::from_fn(move || {
+                    let mut piece = vec![0; 20_000];
+                    let len = incoming.read(&mut piece).unwrap();
+                    piece.truncate(len);
+                    (len != 0).then_some(piece)
+                });
+                scope.spawn(move || receive_all(receiver, pieces));
             }
         });
     }
@@ -202,43 +219,4 @@ fn our_ends(case: Case) -> (rustls::Connection, rustls::Connection) {
         client.input(&server.output());
     }
     (client, server)
-}
-
-fn write_all(mut sender: Sender, updates: bool, mut socket: TcpStream) {
-    let mut sent = 0;
-    while sent < TOTAL {
-        let len = Ord::min(40_000, TOTAL - sent);
-        sent += sender.writer().write(&stretch(sent, len)).unwrap();
-        if updates && sent % 11 == 0 {
-            sender.refresh_traffic_keys().unwrap();
-        }
-        while sender.wants_write() {
-            sender.write_tls(&mut socket).unwrap();
-        }
-    }
-    sender.send_close_notify();
-    while sender.wants_write() {
-        sender.write_tls(&mut socket).unwrap();
-    }
-    socket.shutdown(Shutdown::Write).unwrap();
-}
-
-fn read_all(mut receiver: Box<dyn Receiving>, mut socket: TcpStream) {
-    let mut received = 0;
-    let mut plaintext = vec![0; 20_000];
-    loop {
-        receiver.read_tls(&mut socket).unwrap();
-        receiver.process().unwrap();
-        loop {
-            match receiver.reader().read(&mut plaintext) {
-                Ok(0) => {
-                    assert_eq!(received, TOTAL);
-                    return;
-                }
-                Ok(len) => check(&plaintext[..len], &mut received),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
 }

@@ -45,10 +45,8 @@ fn a_refused_record_waits() {
         assert_eq!(take_one(&mut conn, &mut elsewhere), b"first");
         assert!(elsewhere.is_empty());
         let record = conn.peek_record(&incoming[len..]).unwrap();
-        assert_eq!(
-            (record.record_len, record.max_payload),
-            (incoming.len() - len, 10)
-        );
+        let lens = (record.record_len, record.max_payload);
+        assert_eq!(lens, (incoming.len() - len, 10));
         let mut elsewhere = incoming[len..].to_vec();
         assert_eq!(take_one(&mut conn, &mut elsewhere), b"the second");
         assert_eq!(conn.peek_record(&elsewhere), None);
@@ -67,11 +65,8 @@ fn a_record_behind_others_is_refused() {
         let mut incoming = sent.clone();
         assert_eq!(take_one(&mut conn, &mut incoming), [1; 10]);
         let discarded = sent.len() - incoming.len();
-        assert_eq!(
-            incoming,
-            sent[discarded..],
-            "opened although it was refused"
-        );
+        let rest = &sent[discarded..];
+        assert_eq!(incoming, rest, "opened although it was refused");
         let waiting = conn.peek_record(&incoming).unwrap();
         assert_eq!(waiting.max_payload, 20);
         assert_eq!(waiting.record_len, record_len(&incoming));
@@ -174,10 +169,8 @@ fn every_length_is_reported() {
             peer.send(&vec![7; len]);
             let mut incoming = peer.take_output();
             let record = conn.peek_record(&incoming).unwrap();
-            assert_eq!(
-                (record.record_len, record.max_payload),
-                (incoming.len(), len)
-            );
+            let lens = (record.record_len, record.max_payload);
+            assert_eq!(lens, (incoming.len(), len));
             assert_eq!(take_one(&mut conn, &mut incoming).len(), len);
         }
     }
