@@ -5,27 +5,27 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::ops::DerefMut;
 use std::path::Path;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Versions};
+use harness::either;
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Versions};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, handshake};
 use harness::peers::memory::Memory;
+use harness::peers::roles::Role;
 use harness::peers::roles::this::Config;
 use harness::providers::transparent::{Setup, this};
 use harness::scripted::Identity;
-use harness::scripted::recorded::flights::{self, Framing, HANDSHAKE, Record, encode};
+use harness::scripted::recorded::flights::{self, Framing, HANDSHAKE, encode};
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::scripted::tls12::server::Script;
 use harness::wire::client_hello::ClientHello;
 use harness::wire::{self, message, record};
 use rustls::ContentType;
 
-fn configs(versions: Versions, auth: ClientAuth) -> this::Configs {
-    this::Configs::new(Setup {
-        versions: [versions; 2],
-        ..Setup::usual(auth)
-    })
+use crate::behaviour::transparent::protected;
+
+fn configs(versions: Versions) -> this::Configs {
+    this::Configs::new(Setup::usual(ClientAuth::None).with_versions([versions; 2]))
 }
 
 /// A client of each API.
@@ -40,11 +40,6 @@ fn servers(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
 
 fn ends(config: &Config) -> [Box<dyn Endpoint>; 2] {
     [Box::new(config.buffered()), config.unbuffered()]
-}
-
-/// A TLS 1.3 record that the transparent cipher protects.
-fn protected(typ: u8, content: &[u8]) -> Vec<u8> {
-    Record::protected(Framing::Tls13, typ, content).encode()
 }
 
 /// The flight with `rest` appended to the handshake messages of its record number `at`.
@@ -68,13 +63,11 @@ fn refused(end: &mut dyn Endpoint, bytes: &[u8]) -> (String, Option<u8>) {
 #[test]
 fn handshake_bytes_across_a_key_change() {
     const UNEXPECTED_MESSAGE: Option<u8> = Some(10);
-    let expected = (
-        "PeerMisbehaved(KeyEpochWithPendingFragment)".to_owned(),
-        UNEXPECTED_MESSAGE,
-    );
+    let error = "PeerMisbehaved(KeyEpochWithPendingFragment)";
+    let expected = (error.to_owned(), UNEXPECTED_MESSAGE);
     let key_update = message(24, &[0]);
     for rest in [&key_update[..], &key_update[..1]] {
-        let tls13 = configs(Versions::Tls13, ClientAuth::None);
+        let tls13 = configs(Versions::Tls13);
         let server_flight = |client: &mut dyn Endpoint| {
             let mut server = ThisBuffered::new(tls13.server());
             server.receive(&client.take_output()).unwrap();
@@ -101,12 +94,12 @@ fn handshake_bytes_across_a_key_change() {
         }
         for mut server in servers(&tls13) {
             handshake(&mut ThisBuffered::new(tls13.client()), &mut *server);
-            let update = protected(HANDSHAKE, &[&key_update, rest].concat());
+            let update = protected(ContentType::Handshake, &[&key_update, rest].concat());
             assert_eq!(refused(&mut *server, &update), expected);
         }
     }
     // TLS 1.2: the start of the next message ahead of a change_cipher_spec
-    let tls12 = configs(Versions::Tls12, ClientAuth::None);
+    let tls12 = configs(Versions::Tls12);
     for mut server in servers(&tls12) {
         let mut client = ThisBuffered::new(tls12.client());
         server.receive(&client.take_output()).unwrap();
@@ -122,7 +115,7 @@ fn handshake_bytes_across_a_key_change() {
 fn close_notify_during_the_handshake_keeps_no_loop_going() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
-        let configs = configs(versions, ClientAuth::None);
+        let configs = configs(versions);
         let client_hello = ThisBuffered::new(configs.client()).take_output();
         let mut server = ThisBuffered::new(configs.server());
         server.receive(&client_hello).unwrap();
@@ -154,11 +147,13 @@ fn close_notify_during_the_handshake_keeps_no_loop_going() {
         assert_ends(server, &to_server, kind);
 
         for bytes in [&before_a_version[0], &before_a_version[1], &too_many] {
-            stream_ends(&mut configs.client(), bytes);
-            stream_ends(&mut configs.server(), bytes);
+            for conn in connections() {
+                stream_ends(conn, bytes);
+            }
         }
-        stream_ends(&mut configs.client(), &to_client);
-        stream_ends(&mut configs.server(), &to_server);
+        let [client, server] = connections();
+        stream_ends(client, &to_client);
+        stream_ends(server, &to_server);
     }
 }
 
@@ -172,22 +167,20 @@ fn assert_ends(mut conn: rustls::Connection, incoming: &[u8], kind: io::ErrorKin
     }
 }
 
-fn stream_ends<C, Data: rustls::SideData>(conn: &mut C, incoming: &[u8])
-where
-    C: DerefMut<Target = rustls::ConnectionCommon<Data>>,
-{
-    let mut wire = Memory::ending(incoming);
-    let mut stream = rustls::Stream::new(conn, &mut wire);
-    assert!(!matches!(stream.read(&mut [0; 10]), Ok(len) if len > 0));
-    let _ = stream.write(b"data");
-    let _ = stream.flush();
+fn stream_ends(conn: rustls::Connection, incoming: &[u8]) {
+    either!(rustls: conn, conn => {
+        let mut stream = rustls::StreamOwned::new(conn, Memory::ending(incoming));
+        assert!(!matches!(stream.read(&mut [0; 10]), Ok(len) if len > 0));
+        let _ = stream.write(b"data");
+        let _ = stream.flush();
+    });
 }
 
 /// The length of a handshake message is checked as soon as its header has arrived.
 #[test]
 fn too_long_handshake_messages_are_refused_by_their_header() {
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
-        let configs = configs(versions, ClientAuth::None);
+        let configs = configs(versions);
         for (typ, ends) in [(1, servers(&configs)), (2, clients(&configs))] {
             for mut end in ends {
                 end.take_output();
@@ -205,22 +198,18 @@ fn too_long_handshake_messages_are_refused_by_their_header() {
 fn downgrades_are_seen() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
-        let client = || {
-            let provider = provider.this();
-            let key_type = KeyType::EcdsaP256;
-            let auth = ClientAuth::None;
-            let config = configs::this::client_of(Versions::Both, provider, key_type, auth);
-            ThisBuffered::client(config)
+        let end = |role| {
+            let (versions, key_type) = (Versions::Both, KeyType::EcdsaP256);
+            Config::new(role, versions, provider.this(), key_type).buffered()
         };
+        let client = || end(Role::Client);
         for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
             let script = Script::new().edit(|script| {
                 script.hello.random[24..].copy_from_slice(marker);
             });
             let error = identity.run_tls12(&mut client(), &script).error.unwrap();
-            assert!(
-                error.contains("AttemptedDowngradeToTls12WhenTls13IsSupported"),
-                "{error}"
-            );
+            let expected = "AttemptedDowngradeToTls12WhenTls13IsSupported";
+            assert!(error.contains(expected), "{error}");
         }
         // choices that were not offered: a suite without forward secrecy, and a TLS 1.3 suite
         for suite in [0x009c_u16, 0x1301] {
@@ -236,14 +225,8 @@ fn downgrades_are_seen() {
             assert!(error.contains("Selected"), "{suite:#x}: {error}");
         }
         // a server of both versions marks its random when it negotiates TLS 1.2
-        let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
-        let server = configs::this::server_of(Versions::Both, provider.this(), key_type, auth);
-        let client = ScriptedClient::new(
-            Box::new(ThisBuffered::server(server)),
-            &provider.this(),
-            &ClientHello::tls12(),
-            None,
-        );
+        let (server, hello) = (Box::new(end(Role::Server)), ClientHello::tls12());
+        let client = ScriptedClient::new(server, &provider.this(), &hello, None);
         // after header, version and the first 24 bytes of the random
         let marker = &client.unwrap().flight[0][4 + 2 + 24..][..8];
         assert_eq!(marker, b"DOWNGRD\x01");
@@ -255,7 +238,7 @@ fn downgrades_are_seen() {
 fn truncation_is_not_an_end() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
-        let configs = configs(versions, ClientAuth::None);
+        let configs = configs(versions);
         let client_hello = ThisBuffered::new(configs.client()).take_output();
         let to_server = [&client_hello[..], &close_notify].concat();
         let cases: [(rustls::Connection, &[u8]); 3] = [

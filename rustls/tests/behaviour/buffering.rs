@@ -3,9 +3,11 @@
 
 use std::io::{self, BufRead, IoSlice, Read, Write};
 
+use harness::peers::configs::{product, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::wire;
 
-use crate::behaviour::compared::{assert_same, describe, same};
+use crate::behaviour::compared::{Log, assert_same, describe, same};
 use crate::behaviour::connected::this::connected;
 use crate::cases::{Case, Role, tls13_cases};
 
@@ -23,16 +25,12 @@ macro_rules! scripts {
             };
 
             fn wants(conn: &$tls::Connection) -> String {
-                format!(
-                    "wants {} {} {}",
-                    conn.wants_read(),
-                    conn.wants_write(),
-                    conn.is_handshaking()
-                )
+                let (wants_read, wants_write) = (conn.wants_read(), conn.wants_write());
+                format!("wants {wants_read} {wants_write} {}", conn.is_handshaking())
             }
 
             /// The bytes that each write accepts with a limit set before the handshake.
-            pub fn limit_set_before_the_handshake(case: Case, limit: Option<usize>) -> Vec<String> {
+            pub fn limit_set_before_the_handshake(case: Case, limit: Option<usize>) -> Log {
                 let mut conn = fresh(case);
                 conn.set_buffer_limit(limit);
                 let mut log = Vec::new();
@@ -50,7 +48,7 @@ macro_rules! scripts {
             fn exchange_reading(
                 conn: &mut $tls::Connection,
                 peer: &mut UpstreamBuffered,
-                log: &mut Vec<String>,
+                log: &mut Log,
             ) {
                 loop {
                     let to_peer = output(conn);
@@ -84,7 +82,7 @@ macro_rules! scripts {
             }
 
             /// The bytes that each write accepts with a limit set after the handshake.
-            pub fn limit_set_after_the_handshake(case: Case, limit: Option<usize>) -> Vec<String> {
+            pub fn limit_set_after_the_handshake(case: Case, limit: Option<usize>) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 conn.set_buffer_limit(limit);
                 let mut log = writes(&mut conn);
@@ -100,7 +98,7 @@ macro_rules! scripts {
                 log
             }
 
-            fn writes(conn: &mut $tls::Connection) -> Vec<String> {
+            fn writes(conn: &mut $tls::Connection) -> Log {
                 let mut log = Vec::new();
                 for len in WRITES {
                     log.push(describe(conn.writer().write(&vec![7; len])));
@@ -111,7 +109,7 @@ macro_rules! scripts {
             }
 
             /// Writes slices of various lengths in one call and logs the bytes accepted.
-            pub fn vectored_writes(case: Case, limit: Option<usize>) -> Vec<String> {
+            pub fn vectored_writes(case: Case, limit: Option<usize>) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 conn.set_buffer_limit(limit);
                 let mut log = Vec::new();
@@ -138,7 +136,7 @@ macro_rules! scripts {
             }
 
             /// The states of a handshake, by message and by record.
-            pub fn handshake(case: Case) -> Vec<String> {
+            pub fn handshake(case: Case) -> Log {
                 let mut conn = fresh(case);
                 let mut peer = case.peer();
                 let mut log = vec![wants(&conn)];
@@ -147,12 +145,10 @@ macro_rules! scripts {
                     log.push(wants(&conn));
                     peer.receive(&to_peer).unwrap();
                     let from_peer = peer.take_output();
-                    let mut rest = &from_peer[..];
-                    while !rest.is_empty() {
-                        let len = 5 + usize::from(u16::from_be_bytes([rest[3], rest[4]]));
-                        let (record, tail) = rest.split_at(len);
-                        rest = tail;
-                        for half in [&mut &record[..len / 2], &mut &record[len / 2..]] {
+                    for record in wire::records(&from_peer) {
+                        let record = record.to_bytes();
+                        let (start, end) = record.split_at(record.len() / 2);
+                        for half in [&mut &start[..], &mut &end[..]] {
                             log.push(describe(conn.read_tls(half)));
                             let state = conn.process_new_packets().unwrap();
                             log.push(format!(
@@ -173,7 +169,7 @@ macro_rules! scripts {
 
             /// Logs when `read_tls` is refused because plaintext is unread, and how reading
             /// resolves it.
-            pub fn unread_plaintext(case: Case, record: usize) -> Vec<String> {
+            pub fn unread_plaintext(case: Case, record: usize) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut wire = Vec::new();
                 for _ in 0..120_000 / record {
@@ -195,11 +191,8 @@ macro_rules! scripts {
                         }
                     };
                     let state = conn.process_new_packets();
-                    log.push(format!(
-                        "{} {state:?} {}",
-                        describe(result.as_ref()),
-                        wants(&conn)
-                    ));
+                    let read = describe(result.as_ref());
+                    log.push(format!("{read} {state:?} {}", wants(&conn)));
                     match result {
                         Ok(len) => rest = &rest[len..],
                         Err(_) => log.push(describe(conn.reader().read(&mut buf))),
@@ -215,7 +208,7 @@ macro_rules! scripts {
             }
 
             /// Every way to read plaintext that spans several records.
-            pub fn every_way_to_read(case: Case) -> Vec<String> {
+            pub fn every_way_to_read(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = vec![describe(conn.reader().read(&mut []))];
                 log.push(describe(conn.reader().read(&mut [0])));
@@ -301,39 +294,36 @@ fn states_during_the_handshake() {
 /// Every call has room for 4 KiB while at most 18 KiB are buffered.
 #[test]
 fn chunks_are_accepted_whole_where_upstream_accepts_them() {
-    for case in tls13_cases() {
-        for len in [60, 1000, 1500, 3000, 5000, 9000, 12_000, 14_000, 16_384] {
-            for chunk in [100, 512, 1000, 1024, 1400, 1460, 2000, 2048, 3000, 4096] {
-                let ours = this::in_chunks(case, len, chunk);
-                let theirs = upstream::in_chunks(case, len, chunk);
-                println!("{len} {chunk}: {ours} {theirs}");
-                assert!(ours || !theirs, "{case:?}: {chunk} of {len}");
-            }
-        }
+    let lens = [60, 1000, 1500, 3000, 5000, 9000, 12_000, 14_000, 16_384];
+    let chunks = [100, 512, 1000, 1024, 1400, 1460, 2000, 2048, 3000, 4096];
+    for (case, len, chunk) in product3(tls13_cases(), lens, chunks) {
+        let ours = this::in_chunks(case, len, chunk);
+        let theirs = upstream::in_chunks(case, len, chunk);
+        println!("{len} {chunk}: {ours} {theirs}");
+        assert!(ours || !theirs, "{case:?}: {chunk} of {len}");
     }
 }
 
 /// Tests of programs count reads until `read_tls` refuses more.
 #[test]
 fn a_few_bytes_behind_a_long_record_take_no_read_of_their_own() {
-    for case in tls13_cases() {
-        for (sent, close) in [(16_384, true), (16_384 + 1, false), (16_384 + 2, false)] {
-            let (mut conn, mut peer) = connected(case);
-            assert_eq!(peer.send(&vec![7; sent]), sent);
-            if close {
-                peer.close();
-            }
-            let wire = peer.take_output();
-            let mut rest = &wire[..];
-            let reads = [(); 2].map(|()| conn.read_tls(&mut rest).unwrap());
-            assert_eq!(reads, [4096, wire.len() - 4096], "{case:?}");
-            let state = conn.process_new_packets().unwrap();
-            assert_eq!(state.plaintext_bytes_to_read(), sent);
-            assert_eq!(state.peer_has_closed(), close);
-            if !close {
-                let refused = conn.read_tls(&mut &[][..]).unwrap_err();
-                assert_eq!(refused.to_string(), "received plaintext buffer full");
-            }
+    let ends = [(16_384, true), (16_384 + 1, false), (16_384 + 2, false)];
+    for (case, (sent, close)) in product(tls13_cases(), ends) {
+        let (mut conn, mut peer) = connected(case);
+        assert_eq!(peer.send(&vec![7; sent]), sent);
+        if close {
+            peer.close();
+        }
+        let wire = peer.take_output();
+        let mut rest = &wire[..];
+        let reads = [(); 2].map(|()| conn.read_tls(&mut rest).unwrap());
+        assert_eq!(reads, [4096, wire.len() - 4096], "{case:?}");
+        let state = conn.process_new_packets().unwrap();
+        assert_eq!(state.plaintext_bytes_to_read(), sent);
+        assert_eq!(state.peer_has_closed(), close);
+        if !close {
+            let refused = conn.read_tls(&mut &[][..]).unwrap_err();
+            assert_eq!(refused.to_string(), "received plaintext buffer full");
         }
     }
 }

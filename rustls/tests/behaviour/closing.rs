@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use harness::peers::configs::product;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 
-use crate::behaviour::compared::{describe, same};
+use crate::behaviour::compared::{Log, describe, same};
 use crate::behaviour::connected::this::{config, connected, input, output};
 use crate::cases::{Case, Role, tls13_cases, tls13_cases_of};
 
@@ -16,25 +16,25 @@ macro_rules! scripts {
             use super::*;
             use crate::behaviour::connected::$module::{connected, fresh, input, output};
 
-            fn state(conn: &mut $tls::Connection, log: &mut Vec<String>) {
+            fn state(conn: &mut $tls::Connection, log: &mut Log) {
                 let result = conn.process_new_packets();
                 let (wants_read, wants_write) = (conn.wants_read(), conn.wants_write());
                 log.push(format!("{result:?} wants {wants_read} {wants_write}"));
             }
 
-            fn read(conn: &mut $tls::Connection, log: &mut Vec<String>) {
+            fn read(conn: &mut $tls::Connection, log: &mut Log) {
                 let mut buf = [0; 100];
                 let result = conn.reader().read(&mut buf);
                 log.push(format!("read {}", describe(result.map(|len| &buf[..len]))));
             }
 
-            fn feed(conn: &mut $tls::Connection, mut bytes: &[u8], log: &mut Vec<String>) {
+            fn feed(conn: &mut $tls::Connection, mut bytes: &[u8], log: &mut Log) {
                 log.push(format!("read_tls {}", describe(conn.read_tls(&mut bytes))));
                 state(conn, log);
             }
 
             /// This end closes first; the peer goes on and closes later.
-            pub fn close_first(case: Case) -> Vec<String> {
+            pub fn close_first(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
                 conn.writer().write_all(b"before").unwrap();
@@ -64,7 +64,7 @@ macro_rules! scripts {
             }
 
             /// The peer closes first; anything it sends afterwards is ignored.
-            pub fn close_second(case: Case) -> Vec<String> {
+            pub fn close_second(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
                 peer.send(b"before");
@@ -90,7 +90,7 @@ macro_rules! scripts {
 
             /// A record that cannot be opened follows data. The data is readable, one alert is
             /// sent, and the error repeats.
-            pub fn bad_record(case: Case) -> Vec<String> {
+            pub fn bad_record(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
                 peer.send(b"before");
@@ -120,7 +120,7 @@ macro_rules! scripts {
             }
 
             /// The peer sends a fatal alert, and calls follow it.
-            pub fn alert_received(case: Case) -> Vec<String> {
+            pub fn alert_received(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
                 peer.send(b"before");
@@ -140,7 +140,7 @@ macro_rules! scripts {
             }
 
             /// Every alert at either level, in the clear, during the handshake.
-            pub fn alerts_in_the_clear(case: Case) -> Vec<String> {
+            pub fn alerts_in_the_clear(case: Case) -> Log {
                 let mut log = Vec::new();
                 for (level, description) in product([1, 2, 3], 1..=u8::MAX) {
                     let mut conn = fresh(case);
@@ -155,7 +155,7 @@ macro_rules! scripts {
             }
 
             /// Repeats one warning.
-            pub fn warnings_in_a_row(case: Case) -> Vec<String> {
+            pub fn warnings_in_a_row(case: Case) -> Log {
                 let mut log = Vec::new();
                 for description in [90, 100, 112] {
                     let mut conn = fresh(case);
@@ -169,7 +169,7 @@ macro_rules! scripts {
             }
 
             /// Closes before the handshake, with nothing else to send.
-            pub fn close_before_the_handshake(case: Case) -> Vec<String> {
+            pub fn close_before_the_handshake(case: Case) -> Log {
                 let mut conn = fresh(case);
                 let mut log = Vec::new();
                 output(&mut conn);
@@ -182,7 +182,7 @@ macro_rules! scripts {
 
             /// Closes before the handshake while the peer goes on. A client ignores this; a TLS 1.3
             /// server ends the handshake.
-            pub fn a_handshake_behind_a_close_notify(case: Case) -> Vec<String> {
+            pub fn a_handshake_behind_a_close_notify(case: Case) -> Log {
                 let mut conn = fresh(case);
                 let mut peer = case.peer();
                 conn.send_close_notify();
@@ -255,10 +255,8 @@ fn no_tickets_follow_a_close_notify() {
         assert!(!conn.is_handshaking() && !conn.wants_write());
         // the peer may still send
         peer.send(b"answer");
-        assert_eq!(
-            ThisBuffered::new(conn).read_from(&peer.take_output()),
-            b"answer"
-        );
+        let received = ThisBuffered::new(conn).read_from(&peer.take_output());
+        assert_eq!(received, b"answer");
     }
 }
 

@@ -11,6 +11,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::cases::{Case, Role, tls13_cases};
 
+/// The results of calls in their order, and what was seen between them.
+pub type Log = Vec<String>;
+
 /// Describes a result for comparison: the value, or the error's kind and text.
 pub fn describe<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String {
     match result {
@@ -67,8 +70,8 @@ pub(crate) use same;
 /// Compares the logs of both crates with every provider, role and case.
 pub fn same_for_all<I: Clone + Debug>(
     inputs: impl IntoIterator<Item = I, IntoIter: Clone>,
-    ours: impl Fn(Case, I) -> Vec<String>,
-    theirs: impl Fn(Case, I) -> Vec<String>,
+    ours: impl Fn(Case, I) -> Log,
+    theirs: impl Fn(Case, I) -> Log,
 ) {
     for (case, input) in product(tls13_cases(), inputs) {
         let what = format!("{case:?} {input:?}");

@@ -12,7 +12,7 @@ use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use rustls::HandshakeKind;
 
-use crate::behaviour::compared::same;
+use crate::behaviour::compared::{Log, same};
 use crate::cases::{Case, KEY_TYPE};
 
 /// A transport for `write_vectored` alone. It accepts at most `most` bytes per call, and records
@@ -92,7 +92,7 @@ macro_rules! scripts {
 
             /// Logs the slices of a handshake, of data written before and after it, and of the
             /// close_notify.
-            pub fn slices_of_a_writer(case: Case, most: usize) -> Vec<String> {
+            pub fn slices_of_a_writer(case: Case, most: usize) -> Log {
                 let mut conn = fresh(case);
                 let mut peer = case.peer();
                 conn.set_buffer_limit(None);

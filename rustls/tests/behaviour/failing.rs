@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, exchange};
 use harness::providers::provider_that_refuses;
+use harness::wire;
 use rustls::unbuffered::ConnectionState;
 use rustls::{AlertDescription, Connection, ContentType, Error, InPlaceError, ProtocolVersion};
 
@@ -35,9 +36,8 @@ fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
         let mut conn = fresh(case);
         let mut peer = case.peer();
         peer.receive(&output(&mut conn)).unwrap();
-        let hello = peer.take_output();
-        let first_record = 5 + usize::from(u16::from_be_bytes([hello[3], hello[4]]));
-        input(&mut conn, &hello[..first_record]).unwrap();
+        let first_record = wire::records(&peer.take_output())[0].to_bytes();
+        input(&mut conn, &first_record).unwrap();
         assert_eq!(conn.protocol_version(), Some(ProtocolVersion::TLSv1_3));
 
         let error = input(&mut conn, &CLOSE_NOTIFY).unwrap_err();
@@ -126,10 +126,8 @@ fn a_close_notify_follows_written_data() {
         assert!(peer.peer_has_closed());
         // the peer may still send
         peer.send(b"answer");
-        assert_eq!(
-            ThisBuffered::new(conn).read_from(&peer.take_output()),
-            b"answer"
-        );
+        let received = ThisBuffered::new(conn).read_from(&peer.take_output());
+        assert_eq!(received, b"answer");
     }
 }
 

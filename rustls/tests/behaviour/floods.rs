@@ -11,22 +11,7 @@ use harness::wire::client_hello::ClientHello;
 use harness::wire::message;
 use rustls::ContentType;
 
-/// A record protected by the transparent cipher.
-fn protected(typ: ContentType, content: &[u8]) -> Vec<u8> {
-    Record::protected(Framing::Tls13, typ.into(), content).encode()
-}
-
-fn data(content: &[u8]) -> Vec<u8> {
-    protected(ContentType::ApplicationData, content)
-}
-
-fn user_canceled() -> Vec<u8> {
-    protected(ContentType::Alert, &[1, 90])
-}
-
-fn key_update(request: u8) -> Vec<u8> {
-    protected(ContentType::Handshake, &[24, 0, 0, 1, request])
-}
+use crate::behaviour::transparent::{alert, data, key_update};
 
 /// Connections in `role` after the handshake: both APIs of this crate, then upstream.
 fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
@@ -34,10 +19,7 @@ fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
 }
 
 fn connected_of(versions: Versions, role: Role) -> [Box<dyn Endpoint>; 3] {
-    let setup = Setup {
-        versions: [versions; 2],
-        ..Setup::usual(ClientAuth::None)
-    };
+    let setup = Setup::usual(ClientAuth::None).with_versions([versions; 2]);
     let ours = transparent::this::Configs::new(setup);
     let theirs = transparent::upstream::Configs::new(setup);
     let (client, server) = (Config::Client(ours.client), Config::Server(ours.server));
@@ -101,11 +83,8 @@ fn floods_are_bounded() {
             for mut end in [buffered, unbuffered] {
                 let (count, error) = rounds(&mut *end, std::slice::from_ref(&record));
                 assert!(count < 100, "{versions:?} {role:?} {what}: {count}");
-                assert_eq!(
-                    error,
-                    format!("PeerMisbehaved({what})"),
-                    "{versions:?} {role:?}"
-                );
+                let expected = format!("PeerMisbehaved({what})");
+                assert_eq!(error, expected, "{versions:?} {role:?}");
             }
         }
     }
@@ -115,16 +94,13 @@ fn floods_are_bounded() {
 #[test]
 fn warnings_are_counted_whatever_comes_between() {
     let expected = (4, "PeerMisbehaved(TooManyWarningAlertsReceived)".to_owned());
-    for role in ROLES {
-        for between in [vec![], data(b"x"), data(b""), key_update(0), key_update(1)] {
-            for mut end in connected(role) {
-                let records = [between.clone(), user_canceled()];
-                assert_eq!(
-                    rounds(&mut *end, &records),
-                    expected,
-                    "{role:?} {between:?}"
-                );
-            }
+    let between = [vec![], data(b"x"), data(b""), key_update(0), key_update(1)];
+    for (role, between) in product(ROLES, between) {
+        // user_canceled
+        let records = [between, alert(1, 90)];
+        for mut end in connected(role) {
+            let rounds = rounds(&mut *end, &records);
+            assert_eq!(rounds, expected, "{role:?} {records:?}");
         }
     }
 }

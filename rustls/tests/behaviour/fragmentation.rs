@@ -4,7 +4,7 @@
 use harness::peers::endpoints::Endpoint;
 use harness::wire;
 
-use crate::behaviour::compared::same;
+use crate::behaviour::compared::{Log, same};
 use crate::cases::Case;
 
 /// The bytes of a record besides its plaintext: header, content type and tag.
@@ -29,7 +29,7 @@ macro_rules! scripts {
 
             /// The lengths of a connection's records while it sends much data. Those of the
             /// handshake are included if both crates agree on them.
-            pub fn every_record_keeps_to_the_limit(case: Case, size: Option<usize>) -> Vec<String> {
+            pub fn every_record_keeps_to_the_limit(case: Case, size: Option<usize>) -> Log {
                 let mut conn = with_size(case, size).connection();
                 let mut peer = case.peer();
                 let limit = size.unwrap_or(16389);
@@ -62,7 +62,7 @@ macro_rules! scripts {
                 log
             }
 
-            pub fn refused_sizes(case: Case, size: usize) -> Vec<String> {
+            pub fn refused_sizes(case: Case, size: usize) -> Log {
                 let refused = with_size(case, Some(size)).try_connection();
                 vec![format!("{:?}", refused.unwrap_err())]
             }

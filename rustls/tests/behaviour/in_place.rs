@@ -14,15 +14,14 @@ use crate::behaviour::connected::encrypt_in_place;
 use crate::behaviour::connected::this::{connected, fresh, output};
 use crate::cases::{Case, tls13_cases};
 
+/// The record in the buffer.
+type Sealed = Result<Range<usize>, InPlaceError>;
+
 /// A connection of either API.
 trait InPlace {
     fn room(&mut self) -> InPlaceRoom;
 
-    fn encrypt(
-        &mut self,
-        buf: &mut [u8],
-        payload: Range<usize>,
-    ) -> Result<Range<usize>, InPlaceError>;
+    fn encrypt(&mut self, buf: &mut [u8], payload: Range<usize>) -> Sealed;
 
     fn refresh(&mut self);
 
@@ -35,11 +34,7 @@ impl InPlace for rustls::Connection {
         either!(rustls: self, conn => conn.in_place_room())
     }
 
-    fn encrypt(
-        &mut self,
-        buf: &mut [u8],
-        payload: Range<usize>,
-    ) -> Result<Range<usize>, InPlaceError> {
+    fn encrypt(&mut self, buf: &mut [u8], payload: Range<usize>) -> Sealed {
         encrypt_in_place(self, buf, payload)
     }
 
@@ -57,11 +52,7 @@ impl<C: Unbuffered> InPlace for ThisUnbuffered<C> {
         self.conn.write_traffic().unwrap().in_place_room()
     }
 
-    fn encrypt(
-        &mut self,
-        buf: &mut [u8],
-        payload: Range<usize>,
-    ) -> Result<Range<usize>, InPlaceError> {
+    fn encrypt(&mut self, buf: &mut [u8], payload: Range<usize>) -> Sealed {
         let mut traffic = self.conn.write_traffic().unwrap();
         traffic.encrypt_in_place(buf, payload)
     }
@@ -157,10 +148,8 @@ fn errors_change_nothing() {
             }
             let end = headroom + max + 1 + tailroom;
             let mut buf = vec![0x5a; end];
-            assert_eq!(
-                conn.encrypt(&mut buf, headroom..headroom + max + 1),
-                Err(InPlaceError::PayloadTooLong { max })
-            );
+            let too_long = conn.encrypt(&mut buf, headroom..headroom + max + 1);
+            assert_eq!(too_long, Err(InPlaceError::PayloadTooLong { max }));
             #[expect(clippy::reversed_empty_ranges, reason = "a mistake of the caller")]
             let outside = [
                 headroom..end + 1,
@@ -172,11 +161,8 @@ fn errors_change_nothing() {
                 usize::MAX..usize::MAX,
             ];
             for payload in outside {
-                assert_eq!(
-                    conn.encrypt(&mut buf, payload.clone()),
-                    Err(InPlaceError::PayloadOutOfBounds),
-                    "{payload:?}"
-                );
+                let sealed = conn.encrypt(&mut buf, payload.clone());
+                assert_eq!(sealed, Err(InPlaceError::PayloadOutOfBounds), "{payload:?}");
             }
             assert!(buf.iter().all(|&byte| byte == 0x5a));
             let record = conn.encrypt(&mut buf, headroom..headroom + 100).unwrap();
@@ -193,10 +179,8 @@ fn refused_while_other_output_is_pending() {
         let room = conn.room();
         let mut buf = vec![7; room.headroom + 6 + room.tailroom];
         let payload = room.headroom..room.headroom + 6;
-        assert_eq!(
-            conn.encrypt(&mut buf, payload.clone()),
-            Err(InPlaceError::OutputPending)
-        );
+        let pending = conn.encrypt(&mut buf, payload.clone());
+        assert_eq!(pending, Err(InPlaceError::OutputPending));
         assert!(buf.iter().all(|&byte| byte == 7));
         assert_eq!(peer.read_from(&conn.pending()), b"first");
         let record = conn.encrypt(&mut buf, payload.clone()).unwrap();
@@ -204,10 +188,8 @@ fn refused_while_other_output_is_pending() {
         // a KeyUpdate has to be sent first, too
         conn.refresh();
         buf.fill(8);
-        assert_eq!(
-            conn.encrypt(&mut buf, payload.clone()),
-            Err(InPlaceError::OutputPending)
-        );
+        let pending = conn.encrypt(&mut buf, payload.clone());
+        assert_eq!(pending, Err(InPlaceError::OutputPending));
         assert_eq!(peer.read_from(&conn.pending()), b"");
         let record = conn.encrypt(&mut buf, payload).unwrap();
         assert_eq!(peer.read_from(&buf[record]), [8; 6]);
@@ -225,10 +207,8 @@ fn neither_before_the_handshake_nor_after_the_end() {
         let (mut conn, _) = connected(case);
         conn.send_close_notify();
         conn.pending();
-        assert_eq!(
-            conn.encrypt(&mut buf, 20..30),
-            Err(InPlaceError::EncryptExhausted)
-        );
+        let sealed = conn.encrypt(&mut buf, 20..30);
+        assert_eq!(sealed, Err(InPlaceError::EncryptExhausted));
         assert_eq!(buf, [7; 100]);
     }
 }
@@ -241,10 +221,8 @@ fn mixed_with_the_writer() {
         let room = conn.room();
         for round in 0..10 {
             let mut buf = vec![round; room.headroom + 50 + room.tailroom];
-            let record = conn
-                .encrypt(&mut buf, room.headroom..room.headroom + 50)
-                .unwrap();
-            let mut wire = buf[record].to_vec();
+            let record = conn.encrypt(&mut buf, room.headroom..room.headroom + 50);
+            let mut wire = buf[record.unwrap()].to_vec();
             conn.writer().write_all(&[round; 20_000]).unwrap();
             wire.extend(conn.pending());
             let plaintext = peer.read_from(&wire);

@@ -12,7 +12,7 @@ use harness::either;
 use harness::peers::configs::product3;
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::behaviour::compared::{assert_same, describe, same};
+use crate::behaviour::compared::{Log, assert_same, describe, same};
 use crate::cases::{Case, tls13_cases};
 
 /// The peer's output: a request for a KeyUpdate, data, a close_notify. `|` ends the input of one
@@ -120,7 +120,7 @@ enum By {
 }
 
 /// Reads until the socket is drained, as an event loop does. Returns the result of each call.
-fn read_all<S: BufRead>(stream: &mut S, by: By, drained: impl Fn(&S) -> bool) -> Vec<String> {
+fn read_all<S: BufRead>(stream: &mut S, by: By, drained: impl Fn(&S) -> bool) -> Log {
     let mut log = Vec::new();
     loop {
         let mut buf = [0; 3];
@@ -155,7 +155,7 @@ macro_rules! scripts {
 
             /// Reads through a stream, then sends the answer. Checks that both ends' keys match
             /// unless the peer has closed.
-            pub fn read(case: Case, scene: &str, takes: Takes, by: By) -> Vec<String> {
+            pub fn read(case: Case, scene: &str, takes: Takes, by: By) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut socket = Socket::new(&mut peer, scene, takes);
                 let log = either!($tls: &mut conn, conn => {
@@ -167,7 +167,7 @@ macro_rules! scripts {
             }
 
             /// Reads through a stream that owns the connection and the socket.
-            pub fn read_owned(case: Case, scene: &str, takes: Takes, by: By) -> Vec<String> {
+            pub fn read_owned(case: Case, scene: &str, takes: Takes, by: By) -> Log {
                 let (conn, mut peer) = connected(case);
                 let socket = Socket::new(&mut peer, scene, takes);
                 either!($tls: conn, conn => {
@@ -181,7 +181,7 @@ macro_rules! scripts {
 
             /// Calls `complete_io` until it reads nothing. Returns the bytes read by each call, and
             /// the data.
-            pub fn complete_io_reads_on(case: Case, scene: &str) -> Vec<String> {
+            pub fn complete_io_reads_on(case: Case, scene: &str) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut socket = Socket::new(&mut peer, scene, Takes::Everything);
                 let mut log = Vec::new();

@@ -54,6 +54,7 @@ macro_rules! misuse {
                 ("export", |conn| export(&conn, 32, None)),
                 ("export nothing", |conn| export(&conn, 0, None)),
                 ("export much", |conn| export(&conn, 8000, None)),
+                ("export more", |conn| export(&conn, 1 << 14, None)),
                 ("export too much", |conn| export(&conn, 70_000, None)),
                 ("export with a context", |conn| {
                     export(&conn, 32, Some(b"context"))

@@ -34,4 +34,5 @@ mod stream_io;
 mod stream_reads;
 mod tickets;
 mod too_long;
+mod transparent;
 mod unbuffered_operations;

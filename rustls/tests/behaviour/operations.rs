@@ -9,7 +9,7 @@ use std::io::{BufRead, ErrorKind, IoSlice, Read, Write};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 
-use crate::behaviour::compared::{describe, same_for_operations};
+use crate::behaviour::compared::{Log, describe, same_for_operations};
 use crate::cases::{Case, Role, cases, tls13_cases};
 
 /// An operation of the connection or its peer.
@@ -47,18 +47,12 @@ enum Moved {
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let len = || prop_oneof![4 => 0..300_usize, 1 => 0..40_000_usize];
     let moved = || prop_oneof![3 => Just(Moved::All), 2 => (1..900_usize).prop_map(Moved::AtMost)];
-    let limits = [
-        None,
-        Some(0),
-        Some(1),
-        Some(100),
-        Some(20_000),
-        Some(70_000),
-    ];
+    let limits = [0, 1, 100, 20_000, 70_000].map(Some);
+    let limits: Vec<_> = [None].into_iter().chain(limits).collect();
     let operation = prop_oneof![
         6 => len().prop_map(Operation::Write),
         1 => (0..4_usize, 0..200_usize).prop_map(|(n, len)| Operation::WriteVectored(n, len)),
-        1 => proptest::sample::select(limits.to_vec()).prop_map(Operation::SetBufferLimit),
+        1 => proptest::sample::select(limits).prop_map(Operation::SetBufferLimit),
         10 => moved().prop_map(Operation::WriteTls),
         10 => moved().prop_map(Operation::ReadTls),
         8 => Just(Operation::Process),
@@ -163,7 +157,7 @@ macro_rules! runs {
                 case: Case,
                 with_early_data: bool,
                 operations: &[Operation],
-            ) -> Vec<String> {
+            ) -> Log {
                 let peer = super::upstream::config(case.other(), with_early_data);
                 let conn = config(case, with_early_data);
                 if with_early_data {

@@ -8,7 +8,7 @@ use harness::peers::configs::{KeyType, PROVIDERS, Provider, server_name};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered};
 use rustls::pki_types::ServerName;
 
-use crate::behaviour::compared::{assert_same, outcome};
+use crate::behaviour::compared::{Log, assert_same, outcome};
 use crate::cases::{Case, KEY_TYPE, Role};
 
 /// Times when the test certificates are valid, not yet valid and expired.
@@ -63,7 +63,7 @@ macro_rules! scripts {
             }
 
             /// An application's own verifier, with a name that webpki would reject.
-            pub fn verifier(provider: Provider) -> Vec<String> {
+            pub fn verifier(provider: Provider) -> Log {
                 let certificate_errors = [
                     CertificateError::Expired,
                     CertificateError::Revoked,

@@ -9,7 +9,7 @@ use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use harness::peers::faulty::{Call, Fault, Plan, Then, Transport};
 use harness::peers::memory::Memory;
 
-use crate::behaviour::compared::{describe, same};
+use crate::behaviour::compared::{Log, describe, same};
 use crate::behaviour::connected::this::{connected, fresh};
 use crate::behaviour::counted::Slices;
 use crate::cases::{Case, Role, tls13_cases};
@@ -49,7 +49,7 @@ macro_rules! scripts {
             pub fn complete_io_over_a_faulty_transport(
                 case: Case,
                 plan: Option<Plan>,
-            ) -> Vec<String> {
+            ) -> Log {
                 let mut conn = fresh(case);
                 let mut transport = transport(case, plan);
                 let mut log = Vec::new();
@@ -86,7 +86,7 @@ macro_rules! scripts {
             }
 
             /// Calls `complete_io` with a peer that has sent `bytes` and may have ended the stream.
-            pub fn after_bytes(case: Case, bytes: &[u8], ends: bool) -> Vec<String> {
+            pub fn after_bytes(case: Case, bytes: &[u8], ends: bool) -> Log {
                 let mut conn = fresh(case);
                 let mut transport = Memory::new(bytes);
                 transport.ends = ends;
@@ -141,7 +141,7 @@ macro_rules! scripts {
             pub fn stream_over_a_faulty_transport(
                 case: Case,
                 plan: Option<Plan>,
-            ) -> Vec<String> {
+            ) -> Log {
                 let mut transport = transport(case, plan);
                 either!($tls: fresh(case), mut conn => {
                     let mut stream = $tls::Stream::new(&mut conn, &mut transport);
@@ -158,7 +158,7 @@ macro_rules! scripts {
             pub fn stream_owned_over_a_faulty_transport(
                 case: Case,
                 plan: Option<Plan>,
-            ) -> Vec<String> {
+            ) -> Log {
                 let transport = transport(case, plan);
                 either!($tls: fresh(case), mut conn => {
                     conn.set_buffer_limit(None);
@@ -178,7 +178,7 @@ scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
 /// Writes and reads, and returns the result of each call.
-fn calls<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
+fn calls<S: BufRead + Write>(stream: &mut S) -> Log {
     let mut log = Vec::new();
     let mut buf = [0; 100];
     for _ in 0..TRIES {
@@ -207,7 +207,7 @@ fn calls<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
     log
 }
 
-fn calls_after_close<S: BufRead + Write>(stream: &mut S) -> Vec<String> {
+fn calls_after_close<S: BufRead + Write>(stream: &mut S) -> Log {
     let mut log = Vec::new();
     let mut buf = [0; 100];
     for _ in 0..TRIES {
@@ -255,10 +255,8 @@ same!(
 #[test]
 fn write_tls_needs_no_more_than_write_vectored() {
     for case in tls13_cases() {
-        assert_eq!(
-            this::writes_by_slices(case),
-            upstream::writes_by_slices(case)
-        );
+        let theirs = upstream::writes_by_slices(case);
+        assert_eq!(this::writes_by_slices(case), theirs, "{case:?}");
     }
 }
 
@@ -314,11 +312,8 @@ fn writing_nothing_reads_nothing() {
     for case in tls13_cases() {
         for (limit, payload) in [(None, &b""[..]), (Some(0), b"data")] {
             assert_eq!(this::reads_of_writes(case, limit, payload), 0, "{case:?}");
-            assert_eq!(
-                upstream::reads_of_writes(case, limit, payload),
-                2,
-                "{case:?}"
-            );
+            let theirs = upstream::reads_of_writes(case, limit, payload);
+            assert_eq!(theirs, 2, "{case:?}");
         }
     }
 }

@@ -6,18 +6,14 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, ErrorKind, IoSliceMut, Read, Write};
 
 use harness::either;
-use harness::peers::configs::product;
+use harness::peers::configs::{product, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::behaviour::compared::{describe, same};
+use crate::behaviour::compared::{Log, describe, same};
 use crate::cases::Case;
 
 /// The part of a connection's state that a case sets up.
-#[derive(Clone, Copy, Debug)]
-struct Before {
-    received: Received,
-    pending: Pending,
-}
+type Before = (Received, Pending);
 
 harness::listed! {
     /// The bytes that the connection has received and processed.
@@ -45,11 +41,7 @@ enum Pending {
 }
 
 /// The behaviour of the transport, in all calls of a kind.
-#[derive(Clone, Copy, Debug)]
-struct Behaviour {
-    reads: Reads,
-    writes: Writes,
-}
+type Behaviour = (Reads, Writes);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Reads {
@@ -73,7 +65,8 @@ harness::listed! {
 
 /// A transport that records its calls.
 struct Recorded {
-    behaviour: Behaviour,
+    reads: Reads,
+    writes: Writes,
     incoming: Vec<u8>,
     /// True if the two crates send messages of different lengths: ClientHellos, and tickets.
     hides_lengths: bool,
@@ -94,7 +87,7 @@ impl Recorded {
 
 impl Read for Recorded {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let result = match self.behaviour.reads {
+        let result = match self.reads {
             Reads::Data if !self.incoming.is_empty() => {
                 let len = self.incoming.len().min(buf.len());
                 buf[..len].copy_from_slice(&self.incoming[..len]);
@@ -111,7 +104,7 @@ impl Read for Recorded {
 
 impl Write for Recorded {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let result = match self.behaviour.writes {
+        let result = match self.writes {
             Writes::Work | Writes::FlushFails => Ok(buf.len()),
             Writes::Short => Ok(buf.len().div_ceil(2)),
             Writes::Nothing => Ok(0),
@@ -122,7 +115,7 @@ impl Write for Recorded {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let result = match self.behaviour.writes {
+        let result = match self.writes {
             Writes::FlushFails => Err(ErrorKind::BrokenPipe.into()),
             _ => Ok(0),
         };
@@ -177,7 +170,7 @@ fn log_of<S: BufRead>(
     stream: &mut S,
     reading: Reading,
     transport: impl Fn(&mut S) -> &mut Recorded,
-) -> Vec<String> {
+) -> Log {
     let calls = (0..4).map(|_| {
         let result = reading.call(stream);
         entry(&result, &mut transport(stream).log)
@@ -205,31 +198,29 @@ macro_rules! scripts {
             /// A connection and its transport in the state of the case.
             fn prepared(
                 case: Case,
-                before: Before,
-                behaviour: Behaviour,
+                (received, pending): Before,
+                (reads, writes): Behaviour,
             ) -> ($tls::Connection, Recorded) {
                 let mut transport = Recorded {
-                    behaviour,
+                    reads,
+                    writes,
                     incoming: Vec::new(),
-                    hides_lengths: matches!(
-                        before.received,
-                        Received::Fresh | Received::EndOfHandshake
-                    ),
+                    hides_lengths: matches!(received, Received::Fresh | Received::EndOfHandshake),
                     log: String::new(),
                 };
                 let mut conn = fresh(case);
-                if before.received != Received::Fresh {
+                if received != Received::Fresh {
                     let mut peer = case.peer();
-                    if before.received == Received::EndOfHandshake {
+                    if received == Received::EndOfHandshake {
                         end_handshake(&mut conn, &mut peer);
                     } else {
                         exchange_all(&mut conn, &mut peer);
                     }
-                    receive(&mut conn, &mut peer, before.received);
+                    receive(&mut conn, &mut peer, received);
                     peer.send(b"later");
                     transport.incoming = peer.take_output();
                 }
-                match before.pending {
+                match pending {
                     Pending::Nothing => {}
                     Pending::Data => write(&mut conn),
                     Pending::DataAndClose => {
@@ -282,7 +273,7 @@ macro_rules! scripts {
             pub fn reads_of_a_stream(
                 case: Case,
                 (before, behaviour, reading): (Before, Behaviour, Reading),
-            ) -> Vec<String> {
+            ) -> Log {
                 let (conn, mut transport) = prepared(case, before, behaviour);
                 either!($tls: conn, mut conn => {
                     let mut stream = $tls::Stream::new(&mut conn, &mut transport);
@@ -293,7 +284,7 @@ macro_rules! scripts {
             pub fn reads_of_an_owned_stream(
                 case: Case,
                 (before, behaviour, reading): (Before, Behaviour, Reading),
-            ) -> Vec<String> {
+            ) -> Log {
                 let (conn, transport) = prepared(case, before, behaviour);
                 either!($tls: conn, conn => {
                     let mut stream = $tls::StreamOwned::new(conn, transport);
@@ -304,7 +295,7 @@ macro_rules! scripts {
             pub fn calls_of_complete_io(
                 case: Case,
                 (before, behaviour): (Before, Behaviour),
-            ) -> Vec<String> {
+            ) -> Log {
                 let (mut conn, mut transport) = prepared(case, before, behaviour);
                 let calls = (0..4).map(|_| {
                     let result = conn.complete_io(&mut transport);
@@ -320,34 +311,26 @@ macro_rules! scripts {
 scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
-fn befores() -> Vec<Before> {
+fn befores() -> impl Iterator<Item = Before> {
     let pending = [Pending::Nothing, Pending::Data, Pending::DataAndClose];
-    product(Received::ALL.iter().copied(), pending)
-        .filter(|case| match case {
-            // a close_notify then waits for the end of the handshake; upstream sends it at once
-            (Received::Fresh, Pending::DataAndClose) => false,
-            // the alert is pending
-            (Received::PlaintextAndNoRecord, pending) => *pending == Pending::Nothing,
-            _ => true,
-        })
-        .map(|(received, pending)| Before { received, pending })
-        .collect()
-}
-
-fn behaviours() -> Vec<Behaviour> {
-    let reads = [Reads::Block, Reads::Data, Reads::End, Reads::Fail];
-    product(reads, Writes::ALL)
-        .map(|(reads, &writes)| Behaviour { reads, writes })
-        .collect()
+    product(Received::ALL.iter().copied(), pending).filter(|case| match case {
+        // a close_notify then waits for the end of the handshake; upstream sends it at once
+        (Received::Fresh, Pending::DataAndClose) => false,
+        // the alert is pending
+        (Received::PlaintextAndNoRecord, pending) => *pending == Pending::Nothing,
+        _ => true,
+    })
 }
 
 /// The combinations of states and transports. Those are left out in which upstream fails with the
 /// error of a read that it makes after the connection has failed.
 fn cases() -> Vec<(Before, Behaviour)> {
-    product(befores(), behaviours())
-        .filter(|(before, behaviour)| {
-            before.received != Received::PlaintextAndNoRecord || behaviour.reads != Reads::Fail
+    let reads = [Reads::Block, Reads::Data, Reads::End, Reads::Fail];
+    product3(befores(), reads, Writes::ALL)
+        .filter(|((received, _), reads, _)| {
+            *received != Received::PlaintextAndNoRecord || *reads != Reads::Fail
         })
+        .map(|(before, reads, &writes)| (before, (reads, writes)))
         .collect()
 }
 

@@ -7,7 +7,7 @@
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
 
-use crate::behaviour::compared::same_for_operations;
+use crate::behaviour::compared::{Log, same_for_operations};
 use crate::behaviour::operations::next;
 use crate::cases::{Case, cases};
 
@@ -63,7 +63,6 @@ macro_rules! runs {
             use harness::peers::pairs::$module::unbuffered::Unbuffered;
             use $tls::unbuffered::{
                 ConnectionState, EncodeTlsData, EncryptError, ReadTraffic, UnbufferedStatus,
-                WriteTraffic,
             };
 
             use super::*;
@@ -84,7 +83,7 @@ macro_rules! runs {
                 log: Vec<String>,
             }
 
-            pub(super) fn run(case: Case, operations: &[Operation]) -> Vec<String> {
+            pub(super) fn run(case: Case, operations: &[Operation]) -> Log {
                 let peer = case.peer();
                 match config(case) {
                     Config::Client(config) => {
@@ -114,7 +113,7 @@ macro_rules! runs {
                     }
                 }
 
-                fn run(mut self, operations: &[Operation]) -> Vec<String> {
+                fn run(mut self, operations: &[Operation]) -> Log {
                     for operation in operations {
                         if !self.has_failed {
                             self.step(operation);
@@ -186,10 +185,11 @@ macro_rules! runs {
                             Use::PeekOnly => format!("ReadTraffic {:?}", state.peek_len()),
                             _ => read(state),
                         },
-                        Ok(ConnectionState::WriteTraffic(state)) => match made {
+                        Ok(ConnectionState::WriteTraffic(mut state)) => match made {
                             Use::Encrypt(len) if !self.has_closed => {
                                 let plaintext = next(&mut self.written, len);
-                                encrypt(state, &plaintext, &mut self.to_peer)
+                                let encrypt = |out: &mut [u8]| state.encrypt(&plaintext, out);
+                                format!("encrypt {len} {}", append(&mut self.to_peer, encrypt))
                             }
                             // the same conditions as for buffered connections
                             Use::Refresh if !self.has_refreshed && !self.has_closed => {
@@ -198,7 +198,8 @@ macro_rules! runs {
                             }
                             Use::Close => {
                                 self.has_closed = true;
-                                close(state, &mut self.to_peer)
+                                let close = |out: &mut [u8]| state.queue_close_notify(out);
+                                format!("close {}", append(&mut self.to_peer, close))
                             }
                             _ => "WriteTraffic".to_string(),
                         },
@@ -225,40 +226,23 @@ macro_rules! runs {
                 format!("encoded {typ}: {short} {records} {again}")
             }
 
-            fn encrypt<D>(
-                mut state: WriteTraffic<'_, D>,
-                plaintext: &[u8],
+            /// Appends what `write` makes, after a try with too short a buffer.
+            fn append(
                 out: &mut Vec<u8>,
+                mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>,
             ) -> String {
-                let short = state.encrypt(plaintext, &mut []);
+                let short = write(&mut []);
                 let start = out.len();
                 out.resize(start + 100_000, 0);
-                let written = state.encrypt(plaintext, &mut out[start..]);
+                let written = write(&mut out[start..]);
                 out.truncate(start + *written.as_ref().unwrap_or(&0));
-                format!(
-                    "encrypt {} {:?} {:?}",
-                    plaintext.len(),
-                    required(short),
-                    required(written)
-                )
-            }
-
-            fn close<D>(mut state: WriteTraffic<'_, D>, out: &mut Vec<u8>) -> String {
-                let short = state.queue_close_notify(&mut []);
-                let start = out.len();
-                out.resize(start + 1000, 0);
-                let written = state.queue_close_notify(&mut out[start..]);
-                out.truncate(start + *written.as_ref().unwrap_or(&0));
-                format!("close {:?} {:?}", required(short), required(written))
-            }
-
-            fn required(result: Result<usize, EncryptError>) -> String {
-                match result {
+                let required = |result| match result {
                     Err(EncryptError::InsufficientSize(error)) => {
                         format!("needs {}", error.required_size)
                     }
                     other => format!("{other:?}"),
-                }
+                };
+                format!("{:?} {:?}", required(short), required(written))
             }
 
             /// Reads the record, and logs the answer when there is no other.
