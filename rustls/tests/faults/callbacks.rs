@@ -121,10 +121,8 @@ impl Scene {
                     check_unverified(name, &*talk.ends[side]);
                     talk.deliver_rest(side);
                     talk.check_received();
-                    assert!(
-                        error.contains(&check_over(&mut *talk.ends[side])),
-                        "{error}"
-                    );
+                    let over = check_over(&mut *talk.ends[side]);
+                    assert!(error.contains(&over), "{error}");
                 }
                 // if resumption fails, the peer may authenticate again
                 Stop::Done if name.contains("::verify_") => {

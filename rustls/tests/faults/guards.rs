@@ -20,56 +20,61 @@ use crate::callbacks::OVER;
 use crate::ends::Api;
 use crate::other_calls::{TLS13, connected, panics, panics_at};
 use crate::rigged::{Rig, Setup};
-use crate::stores::TLS12;
+use crate::stores::{FORGETS, TLS12};
 use crate::talk::good;
 
-const SEAL: &str = "MessageEncrypter::encrypt";
-const SEAL_IN_PLACE: &str = "MessageEncrypter::encrypt_in_place";
-const OPEN: &str = "MessageDecrypter::decrypt";
+pub(crate) const SEAL: &str = "MessageEncrypter::encrypt";
+pub(crate) const SEAL_IN_PLACE: &str = "MessageEncrypter::encrypt_in_place";
+pub(crate) const OPEN: &str = "MessageDecrypter::decrypt";
 
 const EARLY: Setup = Setup {
     early_data: true,
     ..TLS13
 };
 
-/// A call of a connection `C`, and the callback that panics in it.
-type Case<C> = (&'static str, &'static str, fn(&mut C));
+/// A call of a connection `C`, the callback in it, and the setups in which the call itself ends a
+/// connection whose cipher fails.
+type Case<C> = (&'static str, &'static str, &'static [Setup], fn(&mut C));
 
-/// Lists cases: the name of a call, its callback, and the call of `$conn`.
+const BOTH: &[Setup] = &[TLS12, TLS13];
+
+/// Lists cases: the name of a call, its callback, perhaps the setups in which it ends a connection,
+/// and the call of `$conn`.
 macro_rules! cases {
-    ($conn:ident: $of:ty; $($what:literal, $callback:expr => $call:expr;)*) => {{
-        let cases: &[Case<$of>] = &[$(($what, $callback, |$conn| {
+    ($conn:ident: $of:ty; $($what:literal, $callback:expr $(, ends $ends:expr)? => $call:expr;)*) => {{
+        let cases: &[Case<$of>] = &[$(($what, $callback, cases!(@ends $($ends)?), |$conn| {
             let _ = $call;
         })),*];
         cases
     }};
+    (@ends) => { &[] };
+    (@ends $ends:expr) => { $ends };
 }
 
-/// Runs each call on a new connection, and checks that connection.
-fn each<C>(cases: &[Case<C>], new: impl Fn() -> C, check: impl Fn(C)) {
-    for &(what, callback, call) in cases {
+/// Runs each call on a new connection, with a callback that panics, and checks that connection.
+///
+/// Then the cipher fails. RFC 9846 §6, RFC 5246 §7.2.2: the call itself drops all secrets, which
+/// leaves no user of the configuration, and forgets the session.
+fn each<C>(cases: &[Case<C>], setup: Setup, new: impl Fn(&Rig) -> C, check: impl Fn(C)) {
+    for &(what, callback, ends, call) in cases {
         println!("{what}: {callback} panics");
-        let mut conn = new();
+        let mut conn = new(&Rig::new(setup));
         panics(callback, || call(&mut conn));
         check(conn);
         assert!(calls().is_empty(), "{what}: {:?}", calls());
-    }
-}
 
-/// Runs each call on a new connection, with a cipher that fails. RFC 9846 §6, RFC 5246 §7.2.2: the
-/// call itself drops all secrets, which leaves no user of the configuration, and forgets the
-/// session.
-fn each_ends_the_handshake<C>(cases: &[Case<C>], setup: Setup, new: impl Fn(&Rig) -> C) {
-    for &(what, callback, call) in cases {
-        let rig = Rig::new(setup);
-        let mut conn = new(&rig);
-        assert_ne!(Arc::strong_count(&rig.client), 1, "{what}");
-        bomb::arm(callback, 0, Wrong::Fails);
-        call(&mut conn);
-        assert!(bomb::disarm(), "{what}");
-        assert_eq!(Arc::strong_count(&rig.client), 1, "{what}");
-        let is_forgotten = calls().contains_key("ClientSessionStore::remove_tls12_session");
-        assert_eq!(is_forgotten, setup.versions == Versions::Tls12, "{what}");
+        for setup in ends {
+            println!("{what}: {callback} fails in {setup:?}");
+            let rig = Rig::new(*setup);
+            let mut conn = new(&rig);
+            assert_ne!(Arc::strong_count(&rig.client), 1, "{what}");
+            bomb::arm(callback, 0, Wrong::Fails);
+            call(&mut conn);
+            assert!(bomb::disarm(), "{what}");
+            assert_eq!(Arc::strong_count(&rig.client), 1, "{what}");
+            let is_forgotten = calls().contains_key(FORGETS);
+            assert_eq!(is_forgotten, setup.versions == Versions::Tls12, "{what}");
+        }
     }
 }
 
@@ -98,52 +103,33 @@ fn buffered_is_over(mut conn: ClientConnection) {
 
 #[test]
 fn buffered_connections() {
-    let writes = cases! { conn: ClientConnection;
-        "write", SEAL => conn.writer().write(b"data");
-        "write_vectored", SEAL => conn.writer().write_vectored(&[IoSlice::new(b"data")]);
-        "encrypt_in_place", SEAL_IN_PLACE => {
+    let cases = cases! { conn: ClientConnection;
+        "write", SEAL, ends BOTH => conn.writer().write(b"data");
+        "write_vectored", SEAL, ends BOTH => {
+            conn.writer().write_vectored(&[IoSlice::new(b"data")])
+        };
+        "encrypt_in_place", SEAL_IN_PLACE, ends BOTH => {
             let (mut buf, payload) = in_place(conn.in_place_room());
             conn.encrypt_in_place(&mut buf, payload)
         };
-    };
-    let refresh = cases! { conn: ClientConnection;
-        "refresh_traffic_keys", SEAL => conn.refresh_traffic_keys();
-    };
-    let closing = cases! { conn: ClientConnection;
-        "send_close_notify", SEAL => conn.send_close_notify();
-    };
-    let reading = cases! { conn: ClientConnection;
+        "refresh_traffic_keys", SEAL, ends &[TLS13] => conn.refresh_traffic_keys();
+        "send_close_notify", SEAL, ends BOTH => conn.send_close_notify();
         "process_new_packets", OPEN => conn.process_new_packets();
     };
-    for cases in [writes, refresh, closing, reading] {
-        each(cases, || buffered(&Rig::new(TLS13)), buffered_is_over);
-    }
-    for cases in [writes, closing] {
-        each_ends_the_handshake(cases, TLS12, buffered);
-    }
-    for cases in [writes, refresh, closing] {
-        each_ends_the_handshake(cases, TLS13, buffered);
-    }
+    each(cases, TLS13, buffered, buffered_is_over);
 }
 
 /// The enum of both sides does not close by the method of the `CommonState` that it derefs to.
 #[test]
 fn connections_of_either_side() {
     let closing = cases! { conn: Connection;
-        "send_close_notify", SEAL => conn.send_close_notify();
+        "send_close_notify", SEAL, ends BOTH => conn.send_close_notify();
     };
     let new = |rig: &Rig| Connection::from(buffered(rig));
-    for setup in [TLS12, TLS13] {
-        each_ends_the_handshake(closing, setup, new);
-    }
-    each(
-        closing,
-        || new(&Rig::new(TLS13)),
-        |conn| match conn {
-            Connection::Client(conn) => buffered_is_over(conn),
-            Connection::Server(_) => unreachable!(),
-        },
-    );
+    each(closing, TLS13, new, |conn| match conn {
+        Connection::Client(conn) => buffered_is_over(conn),
+        Connection::Server(_) => unreachable!(),
+    });
 }
 
 /// A buffer with a payload of ten bytes and `room` around it.
@@ -162,10 +148,9 @@ fn with_session(rig: &Rig) -> Arc<ClientConfig> {
 fn early_data() {
     let new = |rig: &Rig| ClientConnection::new(with_session(rig), server_name()).unwrap();
     let cases = cases! { conn: ClientConnection;
-        "write", SEAL => conn.early_data().unwrap().write(b"early");
+        "write", SEAL, ends &[EARLY] => conn.early_data().unwrap().write(b"early");
     };
-    each(cases, || new(&Rig::new(EARLY)), buffered_is_over);
-    each_ends_the_handshake(cases, EARLY, new);
+    each(cases, EARLY, new, buffered_is_over);
 }
 
 #[test]
@@ -176,27 +161,22 @@ fn early_data_of_unbuffered_connections() {
         outgoing: vec![0; 2000],
     };
     let cases = cases! { own: OwnBuffers;
-        "encrypt", SEAL => own.transmit(|mut state| {
+        "encrypt", SEAL, ends &[EARLY] => own.transmit(|mut state| {
             let mut early_data = state.may_encrypt_early_data().unwrap();
             let _ = early_data.encrypt(b"early", &mut [0; 100]);
         });
-        "encrypt_to_vec", SEAL => own.transmit(|mut state| {
+        "encrypt_to_vec", SEAL, ends &[EARLY] => own.transmit(|mut state| {
             let mut early_data = state.may_encrypt_early_data().unwrap();
             let _ = early_data.encrypt_to_vec(b"early", &mut vec![0; 100], 0);
         });
     };
-    each_ends_the_handshake(cases, EARLY, new);
-    each(
-        cases,
-        || new(&Rig::new(EARLY)),
-        |mut own| {
-            own.transmit(|mut state| {
-                assert!(state.may_encrypt_early_data().is_none());
-                state.done();
-            });
-            unbuffered_is_over(own);
-        },
-    );
+    each(cases, EARLY, new, |mut own| {
+        own.transmit(|mut state| {
+            assert!(state.may_encrypt_early_data().is_none());
+            state.done();
+        });
+        unbuffered_is_over(own);
+    });
 }
 
 /// A client with its application's incoming and outgoing bytes.
@@ -254,7 +234,7 @@ impl OwnBuffers {
 
 #[test]
 fn unbuffered_connections() {
-    let processing = cases! { own: OwnBuffers;
+    let cases = cases! { own: OwnBuffers;
         "process_tls_records", OPEN => own.process();
         "process_tls_records before the output is sent", OPEN => {
             own.conn.write_traffic().unwrap().refresh_traffic_keys().unwrap();
@@ -265,33 +245,27 @@ fn unbuffered_connections() {
             state.encode(&mut own.outgoing).unwrap();
             own.process()
         };
-    };
-    let writes = cases! { own: OwnBuffers;
-        "encrypt", SEAL => own.conn.write_traffic().unwrap().encrypt(b"data", &mut own.outgoing);
-        "encrypt_to_vec", SEAL => {
+        "encrypt", SEAL, ends BOTH => {
+            own.conn.write_traffic().unwrap().encrypt(b"data", &mut own.outgoing)
+        };
+        "encrypt_to_vec", SEAL, ends BOTH => {
             let mut traffic = own.conn.write_traffic().unwrap();
             traffic.encrypt_to_vec(b"data", &mut own.outgoing, 1000)
         };
-        "encrypt_in_place", SEAL_IN_PLACE => {
+        "encrypt_in_place", SEAL_IN_PLACE, ends BOTH => {
             let mut traffic = own.conn.write_traffic().unwrap();
             let (mut buf, payload) = in_place(traffic.in_place_room());
             traffic.encrypt_in_place(&mut buf, payload)
         };
-        "queue_close_notify", SEAL => {
+        "queue_close_notify", SEAL, ends BOTH => {
             let mut traffic = own.conn.write_traffic().unwrap();
             traffic.queue_close_notify(&mut own.outgoing)
         };
+        "refresh_traffic_keys", SEAL, ends &[TLS13] => {
+            own.conn.write_traffic().unwrap().refresh_traffic_keys()
+        };
     };
-    let refresh = cases! { own: OwnBuffers;
-        "refresh_traffic_keys", SEAL => own.conn.write_traffic().unwrap().refresh_traffic_keys();
-    };
-    for cases in [processing, writes, refresh] {
-        each(cases, || unbuffered(&Rig::new(TLS13)), unbuffered_is_over);
-    }
-    each_ends_the_handshake(writes, TLS12, unbuffered);
-    for cases in [writes, refresh] {
-        each_ends_the_handshake(cases, TLS13, unbuffered);
-    }
+    each(cases, TLS13, unbuffered, unbuffered_is_over);
 }
 
 /// A close_notify that the cipher did not seal is an error, not an empty output.
@@ -318,15 +292,11 @@ fn unbuffered_connections_after_a_loss_of_data() {
             own.process()
         };
     };
-    each(
-        cases,
-        || unbuffered(&Rig::new(TLS13)),
-        |mut own| {
-            assert!(own.conn.write_traffic().is_none());
-            let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut own.incoming);
-            assert!(matches!(state, Err(Error::General(_))));
-        },
-    );
+    each(cases, TLS13, unbuffered, |mut own| {
+        assert!(own.conn.write_traffic().is_none());
+        let UnbufferedStatus { state, .. } = own.conn.process_tls_records(&mut own.incoming);
+        assert!(matches!(state, Err(Error::General(_))));
+    });
 }
 
 /// A split client. Its server has requested a KeyUpdate, which was received, and sent a record,
@@ -338,8 +308,8 @@ struct Halves {
     out: Vec<u8>,
 }
 
-fn halves() -> Halves {
-    let (client, mut server) = connected(&Rig::new(TLS13));
+fn halves(rig: &Rig) -> Halves {
+    let (client, mut server) = connected(rig);
     let (sender, mut receiver) = client.into_split().unwrap();
     server.refresh_traffic_keys().unwrap();
     receiver.read_tls(&mut &server.output()[..]).unwrap();
@@ -396,7 +366,7 @@ fn senders() {
             halves.sender.writer().write_vectored(&[IoSlice::new(b"data")])
         };
     };
-    each(cases, halves, halves_are_over);
+    each(cases, TLS13, halves, halves_are_over);
 }
 
 #[test]
@@ -408,14 +378,14 @@ fn receivers() {
             halves.receiver.process_new_packets()
         };
     };
-    each(cases, halves, halves_are_over);
+    each(cases, TLS13, halves, halves_are_over);
 }
 
 /// A sender that learns of the receiver's failure seals an alert.
 #[test]
 fn senders_after_a_failure_of_the_receiver() {
-    let new = || {
-        let mut halves = halves();
+    let new = |rig: &Rig| {
+        let mut halves = halves(rig);
         halves.record[7] ^= 1;
         let failed = halves.receiver.open_in_place(&mut halves.record);
         assert_eq!(failed.unwrap_err(), Error::DecryptError);
@@ -427,7 +397,7 @@ fn senders_after_a_failure_of_the_receiver() {
         "take_tls", SEAL => halves.sender.take_tls(&mut halves.out);
         "send_close_notify", SEAL => halves.sender.send_close_notify();
     };
-    each(cases, new, |mut halves| {
+    each(cases, TLS13, new, |mut halves| {
         let sender = &mut halves.sender;
         assert_eq!(sender.error(), Some(Error::DecryptError));
         assert!(sender.encrypt(b"late", &mut halves.out).is_err());

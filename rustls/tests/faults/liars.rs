@@ -87,9 +87,9 @@ enum End {
     Panicked,
 }
 
-/// Implements a trait for a liar by the part of a provider that it wraps. Behind `but` stands the lie
-/// about the result of a method. With `#[lying]`, the result is a liar, too;
-/// with `#[encrypter]`, it is what a function of this name makes of it.
+/// Implements a trait for a liar by calls of the part that it wraps. A method returns the value
+/// behind `but` if that is the lie. With `#[lying]`, the result is a liar, too. With
+/// `#[encrypter]`, it goes through a function of this name.
 macro_rules! liar {
     ($trait:path, $inner:ty: $(
         $(#[$kind:ident])? fn $name:ident($($arg:ident: $typ:ty),*) -> $out:ty
@@ -377,22 +377,18 @@ impl MessageEncrypter for Encrypter {
 fn impossible_lengths_of_providers_are_rejected() {
     for (versions, lie) in product([Versions::Tls12, Versions::Tls13], lies()) {
         let ours = this::end(versions, lie);
-        let is_refused = matches!(
+        let what = format!("{versions:?} {lie:?}: {ours:?}");
+        let refuses = matches!(
             lie,
             Lie::HashLen(65..) | Lie::KeyLen(33..) | Lie::QuicKeyLen(33..) | Lie::Shape(..)
         );
-        assert_eq!(
-            matches!(ours, End::Refused(_)),
-            is_refused,
-            "{versions:?} {lie:?}: {ours:?}"
-        );
+        assert_eq!(matches!(ours, End::Refused(_)), refuses, "{what}");
         if matches!(lie, Lie::ShortTags(0)) {
             // the keys would be zeros
-            assert_eq!(ours, End::Panicked, "{versions:?} {lie:?}");
+            assert_eq!(ours, End::Panicked, "{what}");
         }
         if ours == End::Panicked {
-            let theirs = upstream::end(versions, lie);
-            assert_eq!(theirs, End::Panicked, "{versions:?} {lie:?}");
+            assert_eq!(upstream::end(versions, lie), End::Panicked, "{what}");
         }
     }
 }

@@ -85,12 +85,12 @@ fn exporters() {
     assert!(of_server.is_ok());
 }
 
-fn kernels(
-    rig: &Rig,
-) -> (
+type Kernels = (
     KernelConnection<ClientConnectionData>,
     KernelConnection<ServerConnectionData>,
-) {
+);
+
+fn kernels(rig: &Rig) -> Kernels {
     let mut client = ThisUnbuffered::client(rig.client.clone());
     let mut server = ThisUnbuffered::server(rig.server.clone());
     handshake(&mut client, &mut server);

@@ -31,20 +31,16 @@ impl Pieces {
 
     /// Asserts that everything has arrived once and in order.
     pub(crate) fn check(&self, mut received: &[u8]) {
+        let log = &self.log;
         for (piece, is_certain) in &self.written {
             match received.strip_prefix(&piece[..]) {
                 Some(rest) => received = rest,
-                None => assert!(
-                    !is_certain,
-                    "{received:?} instead of {piece:?}: {:?}",
-                    self.log
-                ),
+                None => assert!(!is_certain, "{received:?} instead of {piece:?}: {log:?}"),
             }
         }
         assert!(
             received.is_empty(),
-            "unexpected data: {received:?}, {:?}",
-            self.log
+            "unexpected data: {received:?}, {log:?}"
         );
     }
 }

@@ -43,7 +43,7 @@ mod provider;
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, KeyType, Provider, Versions};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions};
 use harness::providers::leak;
 use harness::verifiers::hooked::Hooked;
 use rustls::client::{ClientSessionMemoryCache, Resumption, WebPkiServerVerifier};
@@ -52,7 +52,6 @@ use rustls::crypto::CryptoProvider;
 use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
 use rustls::time_provider::DefaultTimeProvider;
-use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, NoKeyLog, ServerConfig};
 
 use self::application::{Bomb, Rigged};
@@ -86,49 +85,52 @@ impl Rig {
     }
 }
 
-fn provider(setup: Setup, is_server: bool) -> Arc<CryptoProvider> {
+fn provider(setup: Setup, is_server: bool) -> CryptoProvider {
     let mut provider = provider::provider();
     if setup.retry && is_server {
         provider.kx_groups.remove(0);
     }
-    Arc::new(provider)
+    provider
+}
+
+/// Rigs what the configurations of both sides have.
+macro_rules! rig_common {
+    ($config:ident) => {
+        $config.time_provider = Arc::new(Rigged(Arc::new(DefaultTimeProvider)));
+        $config.enable_secret_extraction = true;
+        $config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
+        $config.cert_compressors = vec![leak(Rigged(ZLIB_COMPRESSOR))];
+        $config.cert_decompressors = vec![leak(Rigged(ZLIB_DECOMPRESSOR))];
+    };
 }
 
 fn client(setup: Setup) -> ClientConfig {
     let provider = provider(setup, false);
     let roots = configs::this::roots(KEY_TYPE);
-    let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider.clone().into());
     let verifier = verifier.build().unwrap();
     let key = certified(&KEY_TYPE.identities().client);
-    let clock = Arc::new(Rigged(Arc::new(DefaultTimeProvider)));
-    let mut config = ClientConfig::builder_with_details(provider, clock)
-        .with_protocol_versions(&setup.versions.choose(&TLS12, &TLS13))
-        .unwrap()
-        .dangerous()
-        .with_custom_certificate_verifier(Hooked::new(verifier, Bomb))
-        .with_client_cert_resolver(Arc::new(Rigged(key)));
+    let auth = ClientAuth::None;
+    let mut config = configs::this::client_of(setup.versions, provider, KEY_TYPE, auth);
+    let mut dangerous = config.dangerous();
+    dangerous.set_certificate_verifier(Hooked::new(verifier, Bomb));
+    config.client_auth_cert_resolver = Arc::new(Rigged(key));
     let store = Arc::new(ClientSessionMemoryCache::new(32));
     config.resumption = Resumption::store(Arc::new(Rigged(store)));
     config.enable_early_data = setup.early_data;
-    config.enable_secret_extraction = true;
-    config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
-    config.cert_compressors = vec![leak(Rigged(ZLIB_COMPRESSOR))];
-    config.cert_decompressors = vec![leak(Rigged(ZLIB_DECOMPRESSOR))];
+    rig_common!(config);
     config
 }
 
 fn server(setup: Setup) -> ServerConfig {
     let provider = provider(setup, true);
     let roots = configs::this::roots(KEY_TYPE);
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone().into());
     let verifier = verifier.build().unwrap();
     let key = certified(&KEY_TYPE.identities().server);
-    let clock = Arc::new(Rigged(Arc::new(DefaultTimeProvider)));
-    let mut config = ServerConfig::builder_with_details(provider, clock)
-        .with_protocol_versions(&setup.versions.choose(&TLS12, &TLS13))
-        .unwrap()
-        .with_client_cert_verifier(Hooked::new(verifier, Bomb))
-        .with_cert_resolver(Arc::new(Rigged(key)));
+    let verifier = Hooked::new(verifier, Bomb);
+    let mut config = configs::this::server_verifying(setup.versions, provider, KEY_TYPE, verifier);
+    config.cert_resolver = Arc::new(Rigged(key));
     if setup.tickets {
         config.session_storage = Arc::new(NoServerSessionStorage {});
         let ticketer = rustls_provider_ring::Ticketer::new().unwrap();
@@ -139,10 +141,7 @@ fn server(setup: Setup) -> ServerConfig {
     if setup.early_data {
         config.max_early_data_size = if setup.quic { u32::MAX } else { 1000 };
     }
-    config.enable_secret_extraction = true;
-    config.key_log = Arc::new(Rigged(Arc::new(NoKeyLog)));
-    config.cert_compressors = vec![leak(Rigged(ZLIB_COMPRESSOR))];
-    config.cert_decompressors = vec![leak(Rigged(ZLIB_DECOMPRESSOR))];
+    rig_common!(config);
     config
 }
 

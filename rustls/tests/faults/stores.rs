@@ -7,17 +7,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::peers::callbacks::this::Sessions;
-use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Versions, product, server_name,
-};
+use harness::peers::configs::{KeyType, PROVIDERS, Versions, product, server_name};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange};
 use harness::peers::memory::Memory;
+use harness::peers::roles::Role;
+use harness::peers::roles::this::Config;
 use rustls::client::{ClientConnectionData, Resumption};
 use rustls::split::{Receiver, Sender};
 use rustls::{AlertDescription, ClientConnection, Error};
 
 use crate::bomb::{self, Wrong, survives};
 use crate::ends::Api;
+use crate::guards::{OPEN, SEAL, SEAL_IN_PLACE};
 use crate::other_calls::{TLS13, connected};
 use crate::rigged::{Rig, Setup};
 use crate::talk::good;
@@ -26,6 +27,9 @@ pub(crate) const TLS12: Setup = Setup {
     versions: Versions::Tls12,
     ..TLS13
 };
+
+/// The call by which a client forgets a session of TLS 1.2.
+pub(crate) const FORGETS: &str = "ClientSessionStore::remove_tls12_session";
 
 /// Records to a client that waits for the ServerHello, the error that they cause, and the output.
 type Refused = (&'static [u8], fn(&Error) -> bool, &'static [u8]);
@@ -56,20 +60,16 @@ fn a_handshake_is_over_although_its_store_panics_each_time() {
             assert!(!panics, "poisoned");
             true
         });
-        let key_type = KeyType::EcdsaP256;
-        let server =
-            configs::this::server_of(Versions::Tls12, provider.this(), key_type, ClientAuth::None);
-        let mut client =
-            configs::this::client_of(Versions::Both, provider.this(), key_type, ClientAuth::None);
-        client.resumption = Resumption::store(store);
-        let client = Arc::new(client);
-        exchange(
-            &mut ThisBuffered::client(client.clone()),
-            &mut ThisBuffered::server(server),
-        )
-        .unwrap();
-
-        let mut client = ClientConnection::new(client, server_name()).unwrap();
+        let config =
+            |role, versions| Config::new(role, versions, provider.this(), KeyType::EcdsaP256);
+        let mut server = config(Role::Server, Versions::Tls12).buffered();
+        let client = config(Role::Client, Versions::Both);
+        let client = client.edit(
+            |client| client.resumption = Resumption::store(store),
+            |_| {},
+        );
+        exchange(&mut client.buffered(), &mut server).unwrap();
+        let mut client = ClientConnection::new(client.client(), server_name()).unwrap();
         client.output();
         client.read_tls(&mut &records[..]).unwrap();
         is_poisoned.store(true, Ordering::Relaxed);
@@ -105,9 +105,7 @@ fn a_session_is_forgotten_after_a_panic() {
         assert!(processed.is_none());
         bomb::forget_calls();
         client.process_new_packets().unwrap_err();
-        let calls = bomb::calls();
-        let is_forgotten = calls.contains_key("ClientSessionStore::remove_tls12_session");
-        assert!(is_forgotten, "line {line}");
+        assert!(bomb::calls().contains_key(FORGETS), "line {line}");
     }
 }
 
@@ -121,7 +119,7 @@ fn a_write_that_fails_forgets_the_session() {
         if !is_first {
             server.writer().write_all(b"before").unwrap();
         }
-        bomb::arm("MessageEncrypter::encrypt", 0, wrong);
+        bomb::arm(SEAL, 0, wrong);
         let written = survives(|| server.writer().write_all(b"data"));
         assert!(bomb::disarm());
         match wrong {
@@ -145,44 +143,30 @@ fn a_write_that_fails_forgets_the_session() {
 fn one_half_of_a_connection_forgets_the_session() {
     type Fails = fn(&mut Sender, &mut Receiver<ClientConnectionData>, &mut [u8]) -> bool;
     const FAILING: [(&str, Fails); 5] = [
-        ("encrypt", |sender, _, _| {
-            sender.writer().write(b"data").is_err()
-        }),
-        ("encrypt", |sender, _, out| {
-            sender.encrypt(b"data", out).is_err()
-        }),
-        ("encrypt_in_place", |sender, _, out| {
+        (SEAL, |sender, _, _| sender.writer().write(b"data").is_err()),
+        (SEAL, |sender, _, out| sender.encrypt(b"data", out).is_err()),
+        (SEAL_IN_PLACE, |sender, _, out| {
             sender.encrypt_in_place(out, 20..40).is_err()
         }),
-        ("encrypt", |sender, _, _| {
+        (SEAL, |sender, _, _| {
             sender.send_close_notify();
             sender.error().is_some()
         }),
-        ("decrypt", |_, receiver, record| {
+        (OPEN, |_, receiver, record| {
             receiver.open_in_place(record).is_err()
         }),
     ];
-    for (call, fails) in FAILING {
+    for (callback, fails) in FAILING {
         let (client, mut server) = connected(&Rig::new(TLS12));
         let (mut sender, mut receiver) = client.into_split().unwrap();
         server.writer().write_all(&[7; 100]).unwrap();
         let mut record = server.output();
-        let callback = match call {
-            "encrypt" => "MessageEncrypter::encrypt",
-            "decrypt" => "MessageDecrypter::decrypt",
-            _ => "MessageEncrypter::encrypt_in_place",
-        };
         bomb::arm(callback, 0, Wrong::Fails);
-        assert!(fails(&mut sender, &mut receiver, &mut record), "{call}");
+        assert!(fails(&mut sender, &mut receiver, &mut record), "{callback}");
         assert!(bomb::disarm());
-        let forgotten = || {
-            bomb::calls()
-                .get("ClientSessionStore::remove_tls12_session")
-                .copied()
-        };
-        assert_eq!(forgotten(), Some(1), "{call}");
+        assert_eq!(bomb::calls()[FORGETS], 1, "{callback}");
         sender.writer().write(b"late").unwrap_err();
         receiver.process_new_packets().unwrap_err();
-        assert_eq!(forgotten(), Some(1), "{call}");
+        assert_eq!(bomb::calls()[FORGETS], 1, "{callback}");
     }
 }
