@@ -2,8 +2,10 @@
 
 use std::io::{Read, Write};
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this, upstream};
-use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake};
+use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, Versions};
+use harness::peers::endpoints::{ThisBuffered, handshake};
+use harness::peers::pairs::this::Configs;
+use harness::peers::roles::{ROLES, Role, this, upstream};
 use harness::wire::Noise;
 use rustls::SignatureAlgorithm::ECDSA;
 use rustls::{CipherSuite, SupportedCipherSuite};
@@ -113,64 +115,46 @@ transfer!(this_to_upstream, rustls, rustls_upstream);
 transfer!(upstream_to_this, rustls_upstream, rustls);
 transfer!(this_to_this, rustls, rustls);
 
-/// The provider and suite of the connections.
-#[derive(Clone, Copy, Debug)]
-struct Case {
+const KEY: KeyType = KeyType::EcdsaP256;
+const TLS13_SUITE: CipherSuite = CipherSuite::TLS13_AES_128_GCM_SHA256;
+
+/// The ends of a connection: of this crate in `role`, and of upstream.
+fn ends(
     provider: Provider,
     suite: CipherSuite,
-}
-
-impl Case {
-    fn of_tls13(provider: Provider) -> Self {
-        Self {
-            provider,
-            suite: CipherSuite::TLS13_AES_128_GCM_SHA256,
-        }
-    }
-}
-
-const KEY: KeyType = KeyType::EcdsaP256;
-const AUTH: ClientAuth = ClientAuth::None;
-const VERSIONS: Versions = Versions::Both;
-
-/// The ends of a connection: of this crate and of upstream.
-type Ends = (rustls::Connection, rustls_upstream::Connection);
-
-fn our_client(case: Case) -> Ends {
-    let Case { provider, suite } = case;
-    let ours = this::provider_of(provider, suite);
-    let theirs = upstream::provider_of(provider, suite);
-    let mut client = ThisBuffered::client(this::client_of(VERSIONS, ours, KEY, AUTH));
-    let mut server = UpstreamBuffered::server(upstream::server_of(VERSIONS, theirs, KEY, AUTH));
-    handshake(&mut client, &mut server);
-    (client.conn, server.conn)
-}
-
-fn our_server(case: Case) -> Ends {
-    let Case { provider, suite } = case;
-    let ours = this::provider_of(provider, suite);
-    let theirs = upstream::provider_of(provider, suite);
-    let mut client = UpstreamBuffered::client(upstream::client_of(VERSIONS, theirs, KEY, AUTH));
-    let mut server = ThisBuffered::server(this::server_of(VERSIONS, ours, KEY, AUTH));
-    handshake(&mut client, &mut server);
-    (server.conn, client.conn)
+    role: Role,
+) -> (rustls::Connection, rustls_upstream::Connection) {
+    let (versions, other) = (Versions::Both, role.other());
+    let (ours, theirs) = (
+        configs::this::provider_of(provider, suite),
+        configs::upstream::provider_of(provider, suite),
+    );
+    let mut ours = this::Config::new(role, versions, ours, KEY).buffered();
+    let mut theirs = upstream::Config::new(other, versions, theirs, KEY).buffered();
+    role.handshake(&mut ours, &mut theirs);
+    (ours.conn, theirs.conn)
 }
 
 /// Sends this many bytes from the client and from the server, with this crate as each of them.
-fn each_way(case: Case, size: WriteSize, from_client: usize, from_server: usize) {
-    println!("{case:?} {size:?}");
-    let (mut ours, mut theirs) = our_client(case);
-    this_to_upstream(&mut ours, &mut theirs, size, from_client);
-    upstream_to_this(&mut theirs, &mut ours, size, from_server);
-    let (mut ours, mut theirs) = our_server(case);
-    this_to_upstream(&mut ours, &mut theirs, size, from_server);
-    upstream_to_this(&mut theirs, &mut ours, size, from_client);
+fn each_way(
+    provider: Provider,
+    suite: CipherSuite,
+    size: WriteSize,
+    [from_client, from_server]: [usize; 2],
+) {
+    for role in ROLES {
+        println!("{provider:?} {suite:?} {size:?} {role:?}");
+        let (mut ours, mut theirs) = ends(provider, suite, role);
+        let (from_us, from_peer) = role.client_and_server(from_client, from_server);
+        this_to_upstream(&mut ours, &mut theirs, size, from_us);
+        upstream_to_this(&mut theirs, &mut ours, size, from_peer);
+    }
 }
 
 /// Every write size except one byte, in both directions, with this crate as client and as server.
 fn eight_mebibytes_each_way(provider: Provider) {
     for size in WRITE_SIZES {
-        each_way(Case::of_tls13(provider), size, TOTAL, TOTAL / 4);
+        each_way(provider, TLS13_SUITE, size, [TOTAL, TOTAL / 4]);
     }
 }
 
@@ -197,7 +181,7 @@ fn two_mebibytes_each_way_of_tls12() {
                 WriteSize::Fixed(16385),
                 WriteSize::Random,
             ] {
-                each_way(Case { provider, suite }, size, TOTAL / 4, TOTAL / 4);
+                each_way(provider, suite, size, [TOTAL / 4; 2]);
             }
         }
     }
@@ -207,13 +191,13 @@ fn two_mebibytes_each_way_of_tls12() {
 
 #[test]
 fn one_byte_at_a_time_from_our_client() {
-    let (mut ours, mut theirs) = our_client(Case::of_tls13(Provider::AwsLc));
+    let (mut ours, mut theirs) = ends(Provider::AwsLc, TLS13_SUITE, Role::Client);
     this_to_upstream(&mut ours, &mut theirs, WriteSize::Fixed(1), MIB);
 }
 
 #[test]
 fn one_byte_at_a_time_to_our_server() {
-    let (mut ours, mut theirs) = our_server(Case::of_tls13(Provider::AwsLc));
+    let (mut ours, mut theirs) = ends(Provider::AwsLc, TLS13_SUITE, Role::Server);
     upstream_to_this(&mut theirs, &mut ours, WriteSize::Fixed(1), MIB);
 }
 
@@ -232,10 +216,9 @@ fn half_a_mebibyte_each_way_with_every_suite_of_this_crate() {
             } else {
                 KeyType::Rsa2048
             };
-            let config = this::client_of(version, restricted.clone(), key, AUTH);
-            let mut client = ThisBuffered::client(config);
-            let config = this::server_of(version, restricted, key, AUTH);
-            let mut server = ThisBuffered::server(config);
+            let configs = Configs::new(version, restricted, key);
+            let mut client = ThisBuffered::client(configs.client);
+            let mut server = ThisBuffered::server(configs.server);
             handshake(&mut client, &mut server);
             assert_eq!(client.conn.negotiated_cipher_suite(), Some(suite));
             this_to_this(&mut client.conn, &mut server.conn, SIZE, MIB / 2);

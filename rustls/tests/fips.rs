@@ -1,6 +1,7 @@
 //! Connections with the provider validated for FIPS 140-3, between two ends of this crate and with
 //! upstream.
 
+use harness::either;
 use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, product, this, upstream};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, send_and_check,
@@ -35,11 +36,7 @@ fn assert_approved(conn: &Connection) {
     assert!(suite.fips(), "{suite:?}");
     let group = conn.negotiated_key_exchange_group().unwrap();
     assert!(group.fips(), "{group:?}");
-    let is_fips = match conn {
-        Connection::Client(conn) => conn.fips(),
-        Connection::Server(conn) => conn.fips(),
-    };
-    assert!(is_fips);
+    assert!(either!(rustls: conn, conn => conn.fips()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::Endpoint;
-use harness::peers::roles::{Implementation, Role, this, upstream};
+use harness::peers::roles::{Implementation, ROLES, Role, this, upstream};
 use rustls::CipherSuite;
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;
@@ -36,17 +36,17 @@ impl Outcome {
 struct Setup {
     provider: Provider,
     suite: CipherSuite,
-    /// True if the client receives, false if the server does.
-    to_client: bool,
+    /// The role of the receiver.
+    role: Role,
 }
 
 impl Setup {
     fn all() -> impl Iterator<Item = Self> {
-        let setups = product3(PROVIDERS, SUITES, [false, true]);
-        setups.map(|(provider, suite, to_client)| Self {
+        let setups = product3(PROVIDERS, SUITES, ROLES);
+        setups.map(|(provider, suite, role)| Self {
             provider,
             suite,
-            to_client,
+            role,
         })
     }
 
@@ -68,14 +68,9 @@ impl Setup {
 
     /// The receiver and upstream's sender, after the handshake.
     fn connected(self, receiver: Implementation) -> [Box<dyn Endpoint>; 2] {
-        let role = if self.to_client {
-            Role::Client
-        } else {
-            Role::Server
-        };
-        let mut receiver = self.end(receiver, role);
-        let mut sender = self.end(Implementation::Upstream, role.other());
-        role.handshake(&mut *receiver, &mut *sender);
+        let mut receiver = self.end(receiver, self.role);
+        let mut sender = self.end(Implementation::Upstream, self.role.other());
+        self.role.handshake(&mut *receiver, &mut *sender);
         [receiver, sender]
     }
 
@@ -136,7 +131,7 @@ fn nothing_changed() {
 /// Changes any byte after the header: content, type or tag.
 #[test]
 fn a_changed_byte_is_a_bad_record_mac() {
-    for setup in Setup::all().filter(|setup| !setup.to_client) {
+    for setup in Setup::all().filter(|setup| setup.role == Role::Server) {
         for (at, mask) in product(5..5 + 3 + 1 + 16, [1, 0x80]) {
             setup.check(&bad_record_mac(b"one"), |mut records| {
                 records[1][at] ^= mask;
