@@ -65,7 +65,7 @@ pub(crate) fn end(config: Config, api: Api) -> Result<Box<dyn End>, String> {
     let buffered = || Ok::<_, String>(Buffered::new(config.try_connection().map_err(to_text)?));
     Ok(match (api, &config) {
         (Api::Buffered, _) => Box::new(buffered()?),
-        (Api::Split, _) => Box::new(Splitting::Whole(Some(buffered()?))),
+        (Api::Split, _) => Box::new(Splitting::Whole(Some(Box::new(buffered()?)))),
         (Api::Unbuffered, Config::Client(config)) => {
             let conn = UnbufferedClientConnection::new(config.clone(), server_name());
             Box::new(OwnBuffers::new(conn.map_err(to_text)?))

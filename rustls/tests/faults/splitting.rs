@@ -12,21 +12,21 @@ use crate::ends::{Buffered, End, to_text};
 /// A connection that is split when data is first sent.
 pub(crate) enum Splitting {
     /// `None` only during the split.
-    Whole(Option<Buffered>),
+    Whole(Option<Box<Buffered>>),
     Halves(Box<dyn End>),
 }
 
 impl Splitting {
     fn end(&self) -> &dyn End {
         match self {
-            Self::Whole(whole) => whole.as_ref().unwrap(),
+            Self::Whole(whole) => whole.as_deref().unwrap(),
             Self::Halves(halves) => &**halves,
         }
     }
 
     fn end_mut(&mut self) -> &mut dyn End {
         match self {
-            Self::Whole(whole) => whole.as_mut().unwrap(),
+            Self::Whole(whole) => whole.as_deref_mut().unwrap(),
             Self::Halves(halves) => &mut **halves,
         }
     }
@@ -43,7 +43,7 @@ impl End for Splitting {
 
     fn send(&mut self, plaintext: &[u8]) -> Result<(), String> {
         if let Self::Whole(whole) = self {
-            let Buffered { conn, received, .. } = whole.take().unwrap();
+            let Buffered { conn, received, .. } = *whole.take().unwrap();
             *self = Self::Halves(either!(rustls: conn, conn => {
                 let (sender, receiver) = conn.into_split().unwrap();
                 Box::new(Halves { sender, receiver, received })
