@@ -10,7 +10,7 @@ use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, p
 use harness::peers::endpoints::exchange;
 use harness::peers::servers::Server;
 
-use crate::cases::KEY_TYPE;
+use crate::cases::{KEY_TYPE, Role};
 
 const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];
 
@@ -107,9 +107,9 @@ type MakeServers = fn(Provider, Versions, [u32; 2], bool, &Arc<KeyLines>) -> [Se
 /// Both ends of upstream.
 const OF_UPSTREAM: (MakeClient, MakeServers) = (upstream::client, upstream::servers);
 /// This crate at one end.
-const OURS: [(MakeClient, MakeServers); 2] = [
-    (this::client, upstream::servers),
-    (upstream::client, this::servers),
+const OURS: [(Role, (MakeClient, MakeServers)); 2] = [
+    (Role::Client, (this::client, upstream::servers)),
+    (Role::Server, (upstream::client, this::servers)),
 ];
 
 /// Connects both ends, and returns the calls meanwhile.
@@ -174,7 +174,10 @@ fn the_calls_of_a_session_store() {
         let ours = store_calls(this::client, provider, versions, servers, retries);
         let theirs = store_calls(upstream::client, provider, versions, servers, retries);
         let theirs = without_repetition(theirs);
-        assert_eq!(ours, theirs, "{versions:?} {servers:?} {retries}");
+        assert_eq!(
+            ours, theirs,
+            "{provider:?} {versions:?} {servers:?} {retries}"
+        );
     }
 }
 
@@ -195,7 +198,7 @@ fn the_calls_of_clients_that_share_a_session_store() {
         let mut all = theirs.iter().flatten();
         assert!(all.all(|it| it != "failed"), "{theirs:?}");
         let theirs = without_repetition(theirs.into());
-        assert_eq!(ours[..], theirs, "{first:?} {second:?}");
+        assert_eq!(ours[..], theirs, "{provider:?} {first:?} {second:?}");
     }
 }
 
@@ -235,8 +238,8 @@ fn the_labels_of_key_logs() {
     let cases = product3(PROVIDERS, VERSIONS, early_data);
     for ((provider, versions, early_data), retries) in product(cases, [false, true]) {
         let labels = |ends| labels(ends, provider, versions, early_data, retries);
-        for ours in OURS {
-            let what = format!("{versions:?} {early_data:?} {retries}");
+        for (role, ours) in OURS {
+            let what = format!("{provider:?} {role:?} {versions:?} {early_data:?} {retries}");
             assert_eq!(labels(ours), labels(OF_UPSTREAM), "{what}");
         }
     }
@@ -274,9 +277,9 @@ fn reports(
 fn reports_during_a_handshake() {
     for (provider, versions, retries) in product3(PROVIDERS, VERSIONS, [false, true]) {
         let reports = |ends| reports(ends, provider, versions, retries);
-        for ours in OURS {
-            let theirs = reports(OF_UPSTREAM);
-            assert_eq!(reports(ours), theirs, "{versions:?} {retries}");
+        for (role, ours) in OURS {
+            let what = format!("{provider:?} {role:?} {versions:?} {retries}");
+            assert_eq!(reports(ours), reports(OF_UPSTREAM), "{what}");
         }
     }
 }
