@@ -174,13 +174,9 @@ fn pending_hellos() {
     let protocols = u16_vec(&u8_vec(b"x").repeat(32_000));
     let schemes: Vec<_> = (0x2000..0x2000 + 30_000).collect();
     let schemes = u16_vec(&u16s(&schemes));
-    for (versions, hello) in [
-        (Versions::Tls13, ClientHello::new().with(ALPN, protocols)),
-        (
-            Versions::Tls12,
-            ClientHello::tls12().with(SIGNATURE_ALGORITHMS, schemes),
-        ),
-    ] {
+    let tls13 = ClientHello::new().with(ALPN, protocols);
+    let tls12 = ClientHello::tls12().with(SIGNATURE_ALGORITHMS, schemes);
+    for (versions, hello) in [(Versions::Tls13, tls13), (Versions::Tls12, tls12)] {
         let hello = hello.message();
         let configs = Configs::new(versions, Provider::Ring.this(), KeyType::EcdsaP256);
         let mut server = (*configs.server).clone();
@@ -382,21 +378,16 @@ fn slow_handshakes(provider: Provider) {
     for protocols in [0, 50, 170] {
         let hello = client_hello(&configs.client, protocols);
         let in_three = in_records(&hello[5..], hello.len().div_ceil(3).min(16384));
+        let third = hello.len() / 3;
         for (what, received) in [
             ("nothing", &[][..]),
             ("one byte", &hello[..1]),
             ("a header", &hello[..5]),
             ("half a hello", &hello[..hello.len() / 2]),
             ("nearly a hello", &hello[..hello.len() - 1]),
-            ("a third", &in_three[..hello.len() / 3 + 10]),
-            (
-                "two thirds and a bit",
-                &in_three[..2 * hello.len() / 3 + 20],
-            ),
-            (
-                "three records less one byte",
-                &in_three[..in_three.len() - 1],
-            ),
+            ("a third", &in_three[..third + 10]),
+            ("two thirds and a bit", &in_three[..2 * third + 20]),
+            ("nearly three records", &in_three[..in_three.len() - 1]),
         ] {
             // all at once, byte by byte, and in between
             for piece in [usize::MAX, 1, 700] {
@@ -407,10 +398,8 @@ fn slow_handshakes(provider: Provider) {
                 assert!(conn.is_handshaking() && !conn.wants_write());
                 let held = held_by(conn);
                 let most = received.len() * 9 / 4 + 2048;
-                assert!(
-                    held <= most,
-                    "{provider:?}: {held} bytes for {what}, {most} allowed"
-                );
+                let case = format!("{provider:?}, {what}");
+                assert!(held <= most, "{case}: {held} bytes, {most} allowed");
             }
         }
     }
@@ -482,10 +471,9 @@ fn slow_records(provider: Provider) {
                 230..1000 => 1024,
                 1000.. => (len + len / 4).min(16_650),
             };
-            assert!(
-                held <= idle + if with_part || !is_read { most } else { 0 },
-                "{provider:?}: {held} bytes for {part} of {len}, {idle} when idle"
-            );
+            let most = idle + if with_part || !is_read { most } else { 0 };
+            let case = format!("{provider:?}, {part} of {len}");
+            assert!(held <= most, "{case}: {held} bytes, {idle} when idle");
         }
     }
 }
