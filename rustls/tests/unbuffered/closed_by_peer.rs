@@ -1,22 +1,18 @@
 //! Behaviour after the peer's close_notify, which only ends the peer's direction (RFC 9846 §6.1).
 
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
-use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus};
+use rustls::unbuffered::{ConnectionState, EncryptError};
 
 use crate::unbuffered::ends::{
-    Case, encrypted, for_all, idle_state, own_output, replace_keys, take_one,
+    Case, encrypted, for_all, idle_state, own_output, processed, replace_keys, take_one,
 };
 
 /// Delivers the peer's close_notify, which the connection must report.
 fn close_by_peer(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
     peer.close();
     let mut incoming = peer.take_output();
-    let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
-    assert!(
-        matches!(state, Ok(ConnectionState::PeerClosed)),
-        "{state:?}"
-    );
-    assert_eq!(discard, incoming.len());
+    let (discard, state) = processed(conn, &mut incoming);
+    assert_eq!((discard, &*state), (incoming.len(), "PeerClosed"));
 }
 
 /// This side keeps sending by either method, then closes.
@@ -28,13 +24,11 @@ fn this_side_keeps_sending_and_closes() {
         let wire = encrypted(&mut conn, b"directly");
         assert_eq!(peer.read_from(&wire), b"directly");
         for plaintext in [&b"later"[..], &[5; 40_000]] {
+            let Ok(ConnectionState::WriteTraffic(mut traffic)) = conn.process(&mut []).state else {
+                panic!("nothing can be sent");
+            };
             let mut wire = Vec::new();
-            match conn.process(&mut []).state {
-                Ok(ConnectionState::WriteTraffic(mut traffic)) => {
-                    traffic.encrypt_to_vec(plaintext, &mut wire, 0).unwrap();
-                }
-                other => panic!("{other:?}"),
-            }
+            traffic.encrypt_to_vec(plaintext, &mut wire, 0).unwrap();
             assert!(peer.read_from(&wire) == plaintext);
         }
         if case.is_tls13() {
@@ -70,14 +64,13 @@ fn earlier_data_is_read_and_later_data_is_not() {
         let wire = encrypted(&mut conn, b"before");
         assert_eq!(peer.read_from(&wire), b"before");
         assert_eq!(take_one(&mut conn, &mut incoming), b"last");
-        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
-        assert!(matches!(state, Ok(ConnectionState::PeerClosed)));
+        let (discard, state) = processed(&mut conn, &mut incoming);
+        assert_eq!(state, "PeerClosed");
         // the close_notify, without the bytes after it
         incoming.drain(..discard);
         assert!(incoming.starts_with(b"\x17\x03\x03\x00\x20 whatever"));
-        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
-        assert!(matches!(state, Ok(ConnectionState::WriteTraffic(_))));
-        assert_eq!(discard, 0);
+        let (discard, state) = processed(&mut conn, &mut incoming);
+        assert_eq!((discard, &*state), (0, "WriteTraffic"));
         let wire = encrypted(&mut conn, b"after");
         assert_eq!(peer.read_from(&wire), b"after");
     }
@@ -111,9 +104,8 @@ fn a_close_in_the_clear_does_not_permit_sending() {
         own_output(&mut conn);
         assert!(conn.write_traffic().is_none());
         let mut close = *b"\x15\x03\x03\x00\x02\x01\x00";
-        let UnbufferedStatus { discard, state } = conn.process(&mut close);
-        assert_eq!(discard, 7);
-        assert!(matches!(state, Ok(ConnectionState::BlockedHandshake)));
+        let (discard, state) = processed(&mut conn, &mut close);
+        assert_eq!((discard, &*state), (7, "BlockedHandshake"));
         assert!(conn.write_traffic().is_none());
     }
     for_all!(fresh test);

@@ -80,9 +80,15 @@ pub(crate) fn replace_keys(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffer
     peer.receive(&own_output(conn)).unwrap();
 }
 
+/// Processes `incoming`; returns the number of bytes to discard, and the state.
+pub(crate) fn processed(conn: &mut impl Unbuffered, incoming: &mut [u8]) -> (usize, String) {
+    let UnbufferedStatus { discard, state } = conn.process(incoming);
+    (discard, format!("{:?}", state.unwrap()))
+}
+
 /// The state that the connection reports without input.
 pub(crate) fn idle_state(conn: &mut impl Unbuffered) -> String {
-    format!("{:?}", conn.process(&mut []).state.unwrap())
+    processed(conn, &mut []).1
 }
 
 /// Takes all output that the connection itself has to send.

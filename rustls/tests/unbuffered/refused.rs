@@ -4,7 +4,7 @@ use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 use crate::unbuffered::ends::{
-    Case, encrypted, for_all, idle_state, own_output, replace_keys, take_one,
+    Case, encrypted, for_all, idle_state, own_output, processed, replace_keys, take_one,
 };
 
 /// The length of the first record in `wire`.
@@ -97,10 +97,8 @@ fn records_behind_a_refused_one_wait_too() {
             // its type is not visible
             let record = conn.peek_record(&incoming).unwrap();
             assert_eq!(record.max_payload, 5);
-            let UnbufferedStatus { discard, state } =
-                conn.process(&mut incoming[..record.record_len]);
-            assert_eq!(discard, record.record_len);
-            assert!(matches!(state, Ok(ConnectionState::WriteTraffic(_))));
+            let (discard, state) = processed(&mut conn, &mut incoming[..record.record_len]);
+            assert_eq!((discard, &*state), (record.record_len, "WriteTraffic"));
             incoming.drain(..discard);
             // the pending answer is sent while the next record waits
             let wire = encrypted(&mut conn, b"answer");
@@ -113,9 +111,8 @@ fn records_behind_a_refused_one_wait_too() {
         assert_eq!(alert.record_len, incoming.len());
         // in TLS 1.2, the type shows that there is no application data
         assert_eq!(alert.max_payload, if case.is_tls13() { 2 } else { 0 });
-        let UnbufferedStatus { discard, state } = conn.process(&mut incoming);
-        assert_eq!(discard, alert.record_len);
-        assert!(matches!(state, Ok(ConnectionState::PeerClosed)));
+        let (discard, state) = processed(&mut conn, &mut incoming);
+        assert_eq!((discard, &*state), (alert.record_len, "PeerClosed"));
         // data after a close_notify is ignored
         assert_eq!(conn.peek_record(b"\x17\x03\x03\x00\x01a"), None);
     }
