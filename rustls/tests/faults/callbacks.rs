@@ -22,7 +22,7 @@ struct Scene {
     api: Api,
     setup: Setup,
     resumes: bool,
-    /// True if a callback fails at its last call only; otherwise also at the first and a middle one.
+    /// True if a callback fails at its last call only; otherwise also at the first and middle ones.
     fails_last: bool,
     rig: Rc<Rig>,
 }
