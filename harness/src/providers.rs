@@ -102,7 +102,8 @@ pub fn hooked(
     }
 }
 
-fn copy(common: &CipherSuiteCommon) -> CipherSuiteCommon {
+/// A copy, which the type does not allow by `Clone`.
+pub fn copy(common: &CipherSuiteCommon) -> CipherSuiteCommon {
     CipherSuiteCommon {
         suite: common.suite,
         hash_provider: common.hash_provider,

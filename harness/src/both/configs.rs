@@ -13,9 +13,18 @@ use crate::peers::configs::{ClientAuth, KeyType, Provider, Versions};
 use crate::wire::client_hello::{P256, X25519};
 
 pub fn roots(key_type: KeyType) -> Arc<tls::RootCertStore> {
-    let mut roots = tls::RootCertStore::empty();
-    roots.add(key_type.identities().ca.clone()).unwrap();
-    Arc::new(roots)
+    trusted([&key_type.identities().ca])
+}
+
+/// A store of these roots.
+pub fn trusted<'a>(
+    roots: impl IntoIterator<Item = &'a CertificateDer<'static>>,
+) -> Arc<tls::RootCertStore> {
+    let mut store = tls::RootCertStore::empty();
+    for root in roots {
+        store.add(root.clone()).unwrap();
+    }
+    Arc::new(store)
 }
 
 /// Returns the provider with only this suite.
@@ -96,15 +105,19 @@ pub fn server_of(
     key_type: KeyType,
     auth: ClientAuth,
 ) -> tls::ServerConfig {
-    let roots = roots(key_type);
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone().into());
+    let crypto = Arc::new(provider.clone());
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots(key_type), crypto);
     let verifier = match auth {
         ClientAuth::None => WebPkiClientVerifier::no_client_auth(),
         ClientAuth::Required => verifier.build().unwrap(),
         _ => verifier.allow_unauthenticated().build().unwrap(),
     };
+    let verifier = super::prepare_verifier(verifier);
     server_verifying(versions, provider, key_type, verifier)
 }
+
+/// A server that verifies clients by `verifier`.
+pub use self::server_verifying as server_with;
 
 /// A server that verifies clients by `verifier`.
 pub fn server_verifying(
@@ -117,7 +130,7 @@ pub fn server_verifying(
     let mut config = tls::ServerConfig::builder_with_provider(Arc::new(provider))
         .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
         .unwrap()
-        .with_client_cert_verifier(super::prepare_verifier(verifier))
+        .with_client_cert_verifier(verifier)
         .with_single_cert(identity.chain.clone(), identity.key())
         .unwrap();
     config.alpn_protocols = vec![b"http/1.1".to_vec(), b"h2".to_vec()];

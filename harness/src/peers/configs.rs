@@ -240,6 +240,9 @@ pub enum Versions {
 }
 
 impl Versions {
+    /// Each version alone.
+    pub const EACH: [Self; 2] = [Self::Tls12, Self::Tls13];
+
     /// Returns those of `tls12` and `tls13` that are enabled.
     pub fn choose<T>(self, tls12: T, tls13: T) -> Vec<T> {
         match self {

@@ -2,10 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::client::ResolvesClientCert;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier, VerifierRules,
+};
 use rustls::operation::BoxFuture;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::sign::CertifiedKey;
@@ -24,6 +27,27 @@ pub trait Hook: fmt::Debug + Send + Sync {
 
     /// Called after a record was sealed or opened, or that failed.
     fn returns(&self, _: &'static str) {}
+
+    /// The rules of the verifier. If it has any, its acceptances never end.
+    fn rules(&self) -> Option<VerifierRules> {
+        None
+    }
+
+    /// The verifier that connections use instead of this one. By default, they use this one, since
+    /// another verifier would bypass the hook.
+    fn current_server_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
+        None
+    }
+
+    /// The same for a verifier of clients.
+    fn current_client_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
+        None
+    }
+
+    /// The same for a resolver.
+    fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
+        None
+    }
 }
 
 /// A verifier with a hook.
@@ -40,13 +64,14 @@ impl<V: ?Sized, H> Hooked<V, H> {
 }
 
 /// Implements a trait by calling the hook and then the inner object. If the hook returns true, the
-/// result is `wrong` instead, if given. If `start` of the inner object returns a future, the hook
-/// is called then, too.
+/// result is `wrong` instead, if given; otherwise `then` receives the result and the rules, and
+/// returns the final one. If `start` of the inner object returns a future, the hook is called then,
+/// too.
 macro_rules! hooked {
     (
         $of:ident:
         $(fn $name:ident $(, $start:ident)? ($($arg:ident: $type:ty),*) -> $out:ty
-            $(, wrong $wrong:expr)?;)*
+            $(, wrong $wrong:expr)? $(, then $then:expr)?;)*
     ) => {
         $(
             fn $name(&self, $($arg: $type),*) -> $out {
@@ -54,7 +79,9 @@ macro_rules! hooked {
                 $(if _is_wrong {
                     return $wrong;
                 })?
-                self.inner.$name($($arg),*)
+                let answer = self.inner.$name($($arg),*);
+                $(let answer = $then(answer, self.hook.rules());)?
+                answer
             }
             hooked! { @start $of $name $($start)? ($($arg: $type),*) $out $(, $wrong)? }
         )*
@@ -75,7 +102,7 @@ macro_rules! hooked {
 
 // The methods that verifiers of both sides share.
 macro_rules! verifier {
-    ($of:ident) => {
+    ($of:ident, $current:ident) => {
         hooked! {
             $of:
             fn verify_tls12_signature, verify_tls12_signature_async(
@@ -92,17 +119,20 @@ macro_rules! verifier {
             fn requires_raw_public_keys() -> bool, wrong true;
         }
 
-        /// Returns `None`, since another verifier would bypass the hook.
+        fn rules(&self) -> Option<VerifierRules> {
+            self.hook.rules()
+        }
+
         fn current_verifier(&self) -> Option<Arc<dyn $of>> {
             self.hook
                 .called(concat!(stringify!($of), "::current_verifier"));
-            None
+            self.hook.$current()
         }
     };
 }
 
 impl<V: ServerCertVerifier + ?Sized, H: Hook> ServerCertVerifier for Hooked<V, H> {
-    verifier!(ServerCertVerifier);
+    verifier!(ServerCertVerifier, current_server_verifier);
 
     hooked! {
         ServerCertVerifier:
@@ -112,13 +142,24 @@ impl<V: ServerCertVerifier + ?Sized, H: Hook> ServerCertVerifier for Hooked<V, H
             name: &ServerName<'_>,
             ocsp: &[u8],
             now: UnixTime
-        ) -> Result<ServerCertVerified, Error>, wrong Err(as_told());
+        ) -> Result<ServerCertVerified, Error>, wrong Err(as_told()), then server_for_ever;
         fn root_hint_subjects() -> Option<&[DistinguishedName]>;
+    }
+
+    fn recheck_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> bool {
+        self.hook.rules().is_some()
     }
 }
 
 impl<V: ClientCertVerifier + ?Sized, H: Hook> ClientCertVerifier for Hooked<V, H> {
-    verifier!(ClientCertVerifier);
+    verifier!(ClientCertVerifier, current_client_verifier);
 
     hooked! {
         ClientCertVerifier:
@@ -129,11 +170,42 @@ impl<V: ClientCertVerifier + ?Sized, H: Hook> ClientCertVerifier for Hooked<V, H
             end_entity: &CertificateDer<'_>,
             intermediates: &[CertificateDer<'_>],
             now: UnixTime
-        ) -> Result<ClientCertVerified, Error>, wrong Err(as_told());
+        ) -> Result<ClientCertVerified, Error>, wrong Err(as_told()), then client_for_ever;
+    }
+
+    fn recheck_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> bool {
+        self.hook.rules().is_some()
     }
 }
 
+macro_rules! for_ever {
+    ($($name:ident: $verified:ident;)*) => {$(
+        fn $name(
+            verified: Result<$verified, Error>,
+            rules: Option<VerifierRules>,
+        ) -> Result<$verified, Error> {
+            const NEVER: UnixTime = UnixTime::since_unix_epoch(Duration::MAX);
+            let verified = verified?;
+            Ok(rules.map_or(verified, |rules| $verified::assertion_until(rules, NEVER)))
+        }
+    )*};
+}
+
+for_ever! {
+    server_for_ever: ServerCertVerified;
+    client_for_ever: ClientCertVerified;
+}
+
 impl<R: ResolvesClientCert + ?Sized, H: Hook> ResolvesClientCert for Hooked<R, H> {
+    fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
+        self.hook.current_resolver()
+    }
+
     hooked! {
         ResolvesClientCert:
         fn resolve, resolve_async(
