@@ -1,5 +1,6 @@
 //! 0-RTT keys, and the values that sessions remember for early data.
 
+use harness::peers::configs::product;
 use rustls::HandshakeKind;
 use rustls::quic::PacketKey;
 
@@ -57,44 +58,37 @@ fn keys_last_until_the_handshake_is_complete() {
     }
 }
 
+/// A client drops its keys with the message that rejects early data: the ServerHello without
+/// resumption, EncryptedExtensions otherwise.
 #[test]
-fn keys_are_dropped_when_the_server_rejects() {
-    for configs in PROVIDERS.map(with_session) {
-        let (mut client, mut server) = (configs.client(), configs.server());
-        reject(&mut server);
-        relay(&mut client, &mut server);
-        assert!(server.zero_rtt_keys().is_none());
-        let [hello, flight] = two_levels(&mut server);
-        client.read_hs(&hello).unwrap();
-        assert!(client.zero_rtt_keys().is_some());
-        let [extensions, finished] = &messages::split(&flight)[..] else {
-            panic!("resumed");
-        };
-        client.read_hs(extensions).unwrap();
-        assert!(client.zero_rtt_keys().is_none());
-        client.read_hs(finished).unwrap();
-        exchange(&mut client, &mut server);
-        assert!(!is_accepted(&client) && !server.is_handshaking());
-        assert_eq!(server.handshake_kind(), Some(HandshakeKind::Resumed));
-    }
-}
-
-#[test]
-fn keys_are_dropped_without_resumption() {
-    for provider in PROVIDERS {
+fn keys_are_dropped_with_a_rejection() {
+    for (provider, resumes) in product(PROVIDERS, [true, false]) {
         let mut configs = with_session(provider);
-        configs.server = Arc::new(server_config(provider));
+        if !resumes {
+            configs.server = Arc::new(server_config(provider.this()));
+        }
         let (mut client, mut server) = (configs.client(), configs.server());
         assert!(client.zero_rtt_keys().is_some());
+        if resumes {
+            reject(&mut server);
+        }
         relay(&mut client, &mut server);
         assert!(server.zero_rtt_keys().is_none());
         let [hello, flight] = two_levels(&mut server);
         client.read_hs(&hello).unwrap();
-        assert!(client.zero_rtt_keys().is_none());
-        client.read_hs(&flight).unwrap();
+        assert_eq!(client.zero_rtt_keys().is_some(), resumes);
+        for message in split(&flight) {
+            client.read_hs(message).unwrap();
+            assert!(client.zero_rtt_keys().is_none());
+        }
         exchange(&mut client, &mut server);
         assert!(!is_accepted(&client) && !server.is_handshaking());
-        assert_eq!(server.handshake_kind(), Some(HandshakeKind::Full));
+        let kind = if resumes {
+            HandshakeKind::Resumed
+        } else {
+            HandshakeKind::Full
+        };
+        assert_eq!(server.handshake_kind(), Some(kind));
     }
 }
 
@@ -161,13 +155,9 @@ fn keys_have_conditions() {
         )
     };
     assert_eq!(without(&|_| ()), (true, Some(SERVER_PARAMETERS.to_vec())));
-    assert_eq!(
-        without(&|config| config.enable_early_data = false),
-        (false, None)
-    );
+    let disabled = without(&|config| config.enable_early_data = false);
+    assert_eq!(disabled, (false, None));
     // the server would reject the early data
-    assert_eq!(
-        without(&|config| config.alpn_protocols = vec![b"other".to_vec()]),
-        (true, Some(SERVER_PARAMETERS.to_vec()))
-    );
+    let other = without(&|config| config.alpn_protocols = vec![b"other".to_vec()]);
+    assert_eq!(other, (true, Some(SERVER_PARAMETERS.to_vec())));
 }

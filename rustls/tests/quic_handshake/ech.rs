@@ -2,6 +2,7 @@
 
 use harness::peers::configs::SERVER_NAME;
 use harness::scripted::ech::EchKey;
+use harness::wire::client_hello::{EARLY_DATA, PRE_SHARED_KEY};
 use rustls::client::{EchConfig, EchGreaseConfig, EchMode, WebPkiServerVerifier};
 use rustls::crypto::aws_lc_rs::hpke::{ALL_SUPPORTED_SUITES, DH_KEM_X25519_HKDF_SHA256_AES_128};
 use rustls::crypto::hpke::Hpke;
@@ -57,13 +58,13 @@ fn a_rejection_ends_the_connection() {
     for provider in PROVIDERS {
         let name = ServerName::try_from("secret.example").unwrap();
         let mut client = connect(&config(provider, ech()), name);
-        let mut server = server(&Arc::new(server_config(provider)), Version::V1);
+        let mut server = server(&Arc::new(server_config(provider.this())), Version::V1);
 
         let hello = rejected_flight(&mut client, &mut server);
-        let types = messages::extension_types(&hello);
+        let types = ClientHello::read(&hello).extension_types();
         assert!(types.contains(&ECH) && types.contains(&57));
         // RFC 9001 §8.4: no legacy_session_id
-        assert_eq!(hello[4 + 2 + 32], 0);
+        assert_eq!(ClientHello::read(&hello).session_id, b"");
         assert_eq!(client.alert(), Some(Alert::EncryptedClientHelloRequired));
         assert_eq!(client.alpn_protocol(), None);
         assert!(client.peer_certificates().is_none());
@@ -76,12 +77,10 @@ fn a_rejection_ends_the_connection() {
 #[test]
 fn early_data_ends_with_a_rejection() {
     for provider in PROVIDERS {
-        let mut plain = client_config(provider);
-        let crypto = Arc::new(provider.this());
-        let verifier =
-            WebPkiServerVerifier::builder_with_provider(this::roots(KeyType::Ed25519), crypto)
-                .build()
-                .unwrap();
+        let mut plain = client_config(provider.this());
+        let (roots, crypto) = (this::roots(KeyType::Ed25519), Arc::new(provider.this()));
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, crypto);
+        let verifier = verifier.build().unwrap();
         plain.dangerous().set_certificate_verifier(verifier.clone());
 
         let mut encrypting = ClientConfig::clone(&config(provider, ech()));
@@ -92,7 +91,7 @@ fn early_data_ends_with_a_rejection() {
 
         let configs = Configs {
             client: Arc::new(plain),
-            server: Arc::new(server_config(provider)),
+            server: Arc::new(server_config(provider.this())),
         };
         configs.connected();
 
@@ -101,17 +100,12 @@ fn early_data_ends_with_a_rejection() {
         // this server has the session, but the outer hello does not name it
         let mut server = configs.server();
         let hello = rejected_flight(&mut client, &mut server);
-        let types = messages::extension_types(&hello);
-        const EARLY_DATA: u16 = 42;
-        const PRE_SHARED_KEY: u16 = 41;
+        let types = ClientHello::read(&hello).extension_types();
         assert!(types.contains(&EARLY_DATA) && types.contains(&PRE_SHARED_KEY));
         assert!(client.zero_rtt_keys().is_none());
         assert!(write_all(&mut client).is_empty());
-        assert!(
-            client
-                .export_keying_material([0; 8], b"label", None)
-                .is_err()
-        );
+        let exported = client.export_keying_material([0; 8], b"label", None);
+        assert!(exported.is_err());
     }
 }
 
@@ -122,9 +116,9 @@ fn grease_changes_nothing() {
         let (key, _) = suite.generate_key_pair().unwrap();
         let config = config(provider, EchGreaseConfig::new(suite, key).into());
         let mut client = connect(&config, server_name());
-        let mut server = server(&Arc::new(server_config(provider)), Version::V1);
+        let mut server = server(&Arc::new(server_config(provider.this())), Version::V1);
         let hello = write(&mut client).bytes;
-        assert!(messages::extension_types(&hello).contains(&ECH));
+        assert!(ClientHello::read(&hello).extension_types().contains(&ECH));
         server.read_hs(&hello).unwrap();
         exchange(&mut client, &mut server);
         assert!(!client.is_handshaking() && !server.is_handshaking());

@@ -18,7 +18,7 @@ fn the_error_stays_and_everything_else_is_dropped() {
         let mut wrong = flight[1].bytes.clone();
         *wrong.last_mut().unwrap() ^= 1;
         let (error, alert) = (Error::DecryptError, Alert::DecryptError);
-        let finished = messages::message(20, &[0; 48]);
+        let finished = message(20, &[0; 48]);
         for (conn, bytes) in [(&mut client, wrong), (&mut server, finished)] {
             assert_eq!(conn.alert(), None);
             assert!(conn.zero_rtt_keys().is_some());
@@ -45,8 +45,7 @@ fn a_failure_leaves_no_partial_flight() {
     let configs = Configs::new(Provider::Ring);
     let mut server = configs.server();
     let hello = write(&mut configs.client()).bytes;
-    let without_parameters =
-        messages::with_extensions(&hello, |typ, body| (typ != 57).then(|| body.to_vec()));
+    let without_parameters = ClientHello::read(&hello).without(57).message();
     assert_eq!(
         server.read_hs(&without_parameters),
         Err(PeerMisbehaved::MissingQuicTransportParameters.into())

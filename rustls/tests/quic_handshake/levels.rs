@@ -13,23 +13,24 @@ fn calls(written: &[Written]) -> Vec<(Vec<u8>, Option<&'static str>)> {
     written.iter().map(call).collect()
 }
 
+fn apart(pair: (Connection, Connection)) -> (ClientConnection, ServerConnection) {
+    match pair {
+        (Connection::Client(client), Connection::Server(server)) => (client, server),
+        _ => panic!("the sides are exchanged"),
+    }
+}
+
 /// The connections of each side report for themselves what [`Connection`] reports for both.
 #[test]
 fn each_side_reports_for_itself() {
     for configs in PROVIDERS.map(Configs::new) {
-        let (Connection::Client(client), Connection::Server(server)) =
-            (configs.client(), configs.server())
-        else {
-            panic!("the sides are exchanged");
-        };
+        let (client, server) = apart((configs.client(), configs.server()));
         assert_eq!(client.quic_transport_parameters(), None);
         assert_eq!(client.tls13_tickets_received(), 0);
         assert_eq!(server.quic_transport_parameters(), None);
         assert_eq!(server.server_name(), None);
 
-        let (Connection::Client(client), Connection::Server(server)) = configs.connected() else {
-            panic!("the sides are exchanged");
-        };
+        let (client, server) = apart(configs.connected());
         assert_eq!(client.quic_transport_parameters(), Some(SERVER_PARAMETERS));
         assert_eq!(client.tls13_tickets_received(), 2);
         assert_eq!(server.quic_transport_parameters(), Some(CLIENT_PARAMETERS));
@@ -37,12 +38,10 @@ fn each_side_reports_for_itself() {
         assert_eq!(name, Some(server_name().to_str().into_owned()));
 
         // a client with the session, and a message that nobody expects
-        let Connection::Client(mut client) = configs.client() else {
-            panic!("the sides are exchanged");
-        };
+        let (mut client, _) = apart((configs.client(), configs.server()));
         assert!(client.zero_rtt_keys().is_some());
         assert_eq!(client.alert(), None);
-        client.read_hs(&messages::message(20, &[])).unwrap_err();
+        client.read_hs(&message(20, &[])).unwrap_err();
         assert_eq!(client.alert(), Some(AlertDescription::UnexpectedMessage));
     }
 }
@@ -135,7 +134,7 @@ fn existing_bytes_in_the_buffer_stay() {
         buf.extend(b"here");
         assert!(configs.client().write_hs(&mut buf).is_none());
         assert_eq!(buf[..4], *b"here");
-        assert_eq!(messages::split(&buf[4..]).len(), 1);
+        assert_eq!(split(&buf[4..]).len(), 1);
     }
 }
 

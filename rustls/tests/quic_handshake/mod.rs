@@ -7,14 +7,16 @@ mod early_data;
 mod ech;
 mod failures;
 mod levels;
-mod messages;
 mod rules;
 
 use std::sync::Arc;
 
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, server_name, this};
+use harness::wire::client_hello::ClientHello;
+use harness::wire::{Reader, extensions, message, u16_vec};
+use rustls::crypto::CryptoProvider;
 use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
-use rustls::{ClientConfig, NamedGroup, ServerConfig};
+use rustls::{ClientConfig, HandshakeType, NamedGroup, ServerConfig};
 
 const CLIENT_PARAMETERS: &[u8] = b"parameters of the client";
 const SERVER_PARAMETERS: &[u8] = b"parameters of the server";
@@ -28,8 +30,8 @@ struct Configs {
 impl Configs {
     fn new(provider: Provider) -> Self {
         Self {
-            client: Arc::new(client_config(provider)),
-            server: Arc::new(server_config(provider)),
+            client: Arc::new(client_config(provider.this())),
+            server: Arc::new(server_config(provider.this())),
         }
     }
 
@@ -50,15 +52,15 @@ impl Configs {
     }
 }
 
-fn client_config(provider: Provider) -> ClientConfig {
-    let mut config = this::client(provider.this(), KeyType::Ed25519, ClientAuth::None);
+fn client_config(provider: CryptoProvider) -> ClientConfig {
+    let mut config = this::client(provider, KeyType::Ed25519, ClientAuth::None);
     config.alpn_protocols = vec![b"h3".to_vec()];
     config.enable_early_data = true;
     config
 }
 
-fn server_config(provider: Provider) -> ServerConfig {
-    let mut config = this::server(provider.this(), KeyType::Ed25519, ClientAuth::None);
+fn server_config(provider: CryptoProvider) -> ServerConfig {
+    let mut config = this::server(provider, KeyType::Ed25519, ClientAuth::None);
     config.alpn_protocols = vec![b"h3".to_vec()];
     config.max_early_data_size = u32::MAX;
     config
@@ -89,10 +91,28 @@ fn retrying(provider: Provider) -> ServerConfig {
     let mut only_p256 = provider.this();
     let groups = &mut only_p256.kx_groups;
     groups.retain(|group| group.name() == NamedGroup::secp256r1);
-    let mut config = this::server(only_p256, KeyType::Ed25519, ClientAuth::None);
-    config.alpn_protocols = vec![b"h3".to_vec()];
-    config.max_early_data_size = u32::MAX;
-    config
+    server_config(only_p256)
+}
+
+/// Splits `bytes` into messages with their headers.
+fn split(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut messages = Vec::new();
+    let mut rest = Reader(bytes);
+    while !rest.is_empty() {
+        let start = rest.0;
+        rest.number(1);
+        rest.vector(3);
+        messages.push(&start[..start.len() - rest.0.len()]);
+    }
+    messages
+}
+
+/// EncryptedExtensions without the extension `typ`.
+fn without_extension(encrypted_extensions: &[u8], typ: u16) -> Vec<u8> {
+    let of = HandshakeType::EncryptedExtensions.into();
+    let mut list = Reader::of_message(encrypted_extensions, of).extensions();
+    list.retain(|(other, _)| *other != typ);
+    message(of, &u16_vec(&extensions(&list)))
 }
 
 /// The result of one call of `write_hs`.
@@ -105,10 +125,8 @@ struct Written {
 impl Written {
     /// The types of the messages.
     fn types(&self) -> Vec<u8> {
-        messages::split(&self.bytes)
-            .iter()
-            .map(|message| message[0])
-            .collect()
+        let messages = split(&self.bytes).into_iter();
+        messages.map(|message| message[0]).collect()
     }
 }
 
