@@ -96,6 +96,8 @@ struct Ends {
     server: Arc<ServerConfig>,
     client_sessions: Arc<ClientSessionMemoryCache>,
     server_sessions: Arc<ServerSessionMemoryCache>,
+    /// True if a resuming client may send early data.
+    sends_early: bool,
 }
 
 impl Ends {
@@ -136,6 +138,7 @@ impl Ends {
             server: Arc::new(server),
             client_sessions,
             server_sessions,
+            sends_early: versions == Versions::Tls13 && !tickets,
         }
     }
 
@@ -152,6 +155,13 @@ impl Ends {
         let client = ClientConnection::new(self.client.clone(), server_name()).unwrap();
         let server = ServerConnection::new(self.server.clone()).unwrap();
         [client.into(), server.into()]
+    }
+
+    /// Both ends after the handshake.
+    fn connected(&self) -> [Connection; 2] {
+        let mut pair = self.connect();
+        exchange_all(&mut pair);
+        pair
     }
 }
 
@@ -190,29 +200,22 @@ fn apart(pair: [Connection; 2]) -> (ClientConnection, ServerConnection) {
     }
 }
 
-fn for_all(test: impl Fn(Provider, Versions, bool)) {
-    let versions = [Versions::Tls12, Versions::Tls13];
-    for (provider, versions, tickets) in product3(PROVIDERS, versions, [false, true]) {
-        test(provider, versions, tickets);
+fn for_all(test: impl Fn(&Ends)) {
+    for (provider, versions, tickets) in product3(PROVIDERS, Versions::EACH, [false, true]) {
+        test(&Ends::new(provider, versions, tickets));
         assert!(forget() > 5);
     }
 }
 
-/// True if a resuming client may send early data.
-fn sends_early(versions: Versions, tickets: bool) -> bool {
-    versions == Versions::Tls13 && !tickets
-}
-
 #[test]
 fn connections_and_their_sessions() {
-    for_all(|provider, versions, tickets| {
-        let ends = Ends::new(provider, versions, tickets);
+    for_all(|ends| {
         ends.check();
         for is_resumed in [false, true] {
             let mut pair = ends.connect();
             if let Connection::Client(conn) = &mut pair[0] {
                 let early = conn.early_data();
-                let has_early = is_resumed && sends_early(versions, tickets);
+                let has_early = is_resumed && ends.sends_early;
                 assert_eq!(early.is_some(), has_early);
                 if let Some(mut early) = early {
                     check_as("WriteEarlyData { bytes_left: 1000", &early);
@@ -251,10 +254,8 @@ fn connections_and_their_sessions() {
 
 #[test]
 fn connections_that_have_failed() {
-    for_all(|provider, versions, tickets| {
-        let ends = Ends::new(provider, versions, tickets);
-        let mut pair = ends.connect();
-        exchange_all(&mut pair);
+    for_all(|ends| {
+        let mut pair = ends.connected();
         for conn in &mut pair {
             conn.writer().write_all(DATA).unwrap();
             let bad = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
@@ -267,11 +268,9 @@ fn connections_that_have_failed() {
 
 #[test]
 fn unbuffered_connections_and_acceptors() {
-    for_all(|provider, versions, tickets| {
-        let ends = Ends::new(provider, versions, tickets);
-        let mut pair = ends.connect();
-        exchange_all(&mut pair);
-        let has_early = sends_early(versions, tickets);
+    for_all(|ends| {
+        ends.connected();
+        let has_early = ends.sends_early;
         let client = UnbufferedClientConnection::new(ends.client.clone(), server_name());
         let mut client = client.unwrap();
         check_as("UnbufferedClientConnection", &client);
@@ -359,10 +358,8 @@ fn quic_connections() {
 
 #[test]
 fn split_connections() {
-    for_all(|provider, versions, tickets| {
-        let ends = Ends::new(provider, versions, tickets);
-        let mut pair = ends.connect();
-        exchange_all(&mut pair);
+    for_all(|ends| {
+        let mut pair = ends.connected();
         for conn in &mut pair {
             conn.writer().write_all(DATA).unwrap();
         }

@@ -8,46 +8,39 @@ use harness::peers::configs::{
 };
 use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange};
 use harness::peers::log_lines::{Line, listen};
+use harness::verifiers::this::Verifier;
 use log::Level;
 
 use crate::diagnostics::recording::{self, assert_no_secret};
 
-macro_rules! all_events {
-    ($($event:ident),*) => {
-        /// An event in the life of a connection.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        enum Event {
-            $($event),*
-        }
-
-        const EVENTS: &[Event] = &[$(Event::$event),*];
-    };
+harness::listed! {
+    /// An event in the life of a connection.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Event {
+        Handshake,
+        Retry,
+        Resumption,
+        CloseSent,
+        CloseReceived,
+        WarningReceived,
+        FatalReceived,
+        BadRecord,
+        NoRecord,
+        UnknownIssuer,
+        NoSuiteInCommon,
+        NoAlpnInCommon,
+        NoCertificate,
+        ClientCertificate,
+        NoClientCertificate,
+        UnexpectedMessage,
+        UnexpectedRecord,
+        ChangeCipherSpec,
+        KeyUpdate,
+        EarlyData,
+        EarlyDataRejected,
+        LongValues,
+    }
 }
-
-all_events!(
-    Handshake,
-    Retry,
-    Resumption,
-    CloseSent,
-    CloseReceived,
-    WarningReceived,
-    FatalReceived,
-    BadRecord,
-    NoRecord,
-    UnknownIssuer,
-    NoSuiteInCommon,
-    NoAlpnInCommon,
-    NoCertificate,
-    ClientCertificate,
-    NoClientCertificate,
-    UnexpectedMessage,
-    UnexpectedRecord,
-    ChangeCipherSpec,
-    KeyUpdate,
-    EarlyData,
-    EarlyDataRejected,
-    LongValues
-);
 
 macro_rules! events {
     ($module:ident, $tls:ident) => {
@@ -69,17 +62,9 @@ macro_rules! events {
                 let connect = || {
                     let client = $tls::ClientConnection::new(client.clone(), server_name());
                     let server = $tls::ServerConnection::new(server.clone());
-                    [
-                        End::new(client.unwrap().into()),
-                        End::new(server.unwrap().into()),
-                    ]
+                    [client.unwrap().into(), server.unwrap().into()].map(End::new)
                 };
-                let resumes = [
-                    Event::Resumption,
-                    Event::EarlyData,
-                    Event::EarlyDataRejected,
-                ];
-                if resumes.contains(&event) {
+                if let Event::Resumption | Event::EarlyData | Event::EarlyDataRejected = event {
                     exchange_all(&mut connect());
                 }
                 let mut ends = connect();
@@ -247,38 +232,20 @@ events!(upstream, rustls_upstream);
 /// A logged fact, as prefixes of its lines in this crate and in upstream.
 type Fact = (&'static [&'static str], &'static [&'static str]);
 
+#[rustfmt::skip] // a table
 const FACTS: [Fact; 14] = [
     (&["received ClientHello"], &["we got a clienthello"]),
-    (
-        &["received ServerHello,"],
-        &["We got ServerHello", "Got HRR"],
-    ),
-    (
-        &["choosing a certificate"],
-        &["Resolving server certificate"],
-    ),
+    (&["received ServerHello,"], &["We got ServerHello", "Got HRR"]),
+    (&["choosing a certificate"], &["Resolving server certificate"]),
     (&["sending NewSessionTicket"], &["sending new ticket"]),
     (&["dropped a change_cipher_spec"], &["Dropping CCS"]),
     (&["dropped early data"], &["Dropping undecryptable"]),
-    (
-        &["cipher suite "],
-        &["Using ciphersuite", "decided upon suite"],
-    ),
-    (
-        &["application protocol "],
-        &["ALPN protocol is", "Chosen ALPN protocol"],
-    ),
-    (
-        &["resuming a session"],
-        &["Resuming", "Server agreed to resume"],
-    ),
+    (&["cipher suite "], &["Using ciphersuite", "decided upon suite"]),
+    (&["application protocol "], &["ALPN protocol is", "Chosen ALPN protocol"]),
+    (&["resuming a session"], &["Resuming", "Server agreed to resume"]),
     (
         &["client authentication"],
-        &[
-            "Attempting client auth",
-            "Client auth requested",
-            "client auth requested",
-        ],
+        &["Attempting client auth", "Client auth requested", "client auth requested"],
     ),
     (
         &["the client's early data is not accepted"],
@@ -287,10 +254,7 @@ const FACTS: [Fact; 14] = [
     (&["sending Warning alert"], &["Sending warning alert"]),
     (&["received warning alert"], &["TLS alert warning received"]),
     (
-        &[
-            "received unexpected message",
-            "received unexpected handshake message",
-        ],
+        &["received unexpected message", "received unexpected handshake message"],
         &["Received a "],
     ),
 ];
@@ -328,8 +292,7 @@ fn behaves_differently(versions: Versions, event: Event, of_client: bool) -> boo
 
 #[test]
 fn facts_are_logged_at_the_same_level() {
-    let versions = [Versions::Tls12, Versions::Tls13];
-    for (provider, versions, &event) in product3(PROVIDERS, versions, EVENTS) {
+    for (provider, versions, &event) in product3(PROVIDERS, Versions::EACH, Event::ALL) {
         let ours = this::lines(provider, versions, event);
         let texts: Vec<&str> = ours.iter().flatten().map(|line| &line.text[..]).collect();
         assert_no_secret(&texts.join("\n"));
@@ -353,22 +316,15 @@ fn facts_are_logged_at_the_same_level() {
                 let expected = levels(theirs, upstreams);
                 // this crate may log more, except as checked below
                 if !expected.is_empty() {
-                    assert_eq!(
-                        levels(ours, prefixes),
-                        expected,
-                        "{provider:?} {versions:?} {event:?} {side} {:?}\n{ours:#?}",
-                        prefixes
-                    );
+                    let what = format!("{provider:?} {versions:?} {event:?} {side} {prefixes:?}");
+                    assert_eq!(levels(ours, prefixes), expected, "{what}\n{ours:#?}");
                 }
             }
             // lines that may alert an operator
             let is_warning = |line: &&Line| line.level <= Level::Warn;
             let warned = |lines: &[Line]| lines.iter().filter(is_warning).count();
-            assert_eq!(
-                warned(ours),
-                warned(theirs),
-                "{versions:?} {event:?} {side} {ours:#?} {theirs:#?}"
-            );
+            let what = format!("{versions:?} {event:?} {side} {ours:#?} {theirs:#?}");
+            assert_eq!(warned(ours), warned(theirs), "{what}");
         }
     }
 }
@@ -393,8 +349,7 @@ fn each_failed_connection_has_one_line() {
         Event::NoAlpnInCommon,
         Event::NoCertificate,
     ];
-    let versions = [Versions::Tls12, Versions::Tls13];
-    for (provider, versions, &event) in product3(PROVIDERS, versions, EVENTS) {
+    for (provider, versions, &event) in product3(PROVIDERS, Versions::EACH, Event::ALL) {
         if event == Event::ChangeCipherSpec {
             continue; // its outcome depends on the side and the version
         }
@@ -424,21 +379,14 @@ fn each_failed_connection_has_one_line() {
 /// A server's error may quote the names in a client's certificate, or what a verifier says.
 #[test]
 fn a_failure_is_logged_on_one_short_line() {
-    let provider = Provider::Ring;
-    let (key_type, auth) = (KeyType::Ed25519, ClientAuth::Required);
-    let client = configs::this::client(provider.this(), key_type, auth);
-    let mut server = configs::this::server(provider.this(), key_type, auth);
+    let (key_type, versions) = (KeyType::Ed25519, Versions::Tls13);
+    let crypto = || Provider::Ring.this();
+    let client = configs::this::client(crypto(), key_type, ClientAuth::Required);
     // also characters that end a line for some readers, or change the direction of the rest
     let text = "first line\nsecond\u{1b}[0m \u{2028}\u{202e}".repeat(100);
-    let verifier = RejectingVerifier(text);
-    server = {
-        let builder = rustls::ServerConfig::builder_with_provider(provider.this().into())
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .unwrap();
-        builder
-            .with_client_cert_verifier(Arc::new(verifier))
-            .with_cert_resolver(server.cert_resolver)
-    };
+    let verifier = Verifier::accepting(versions, &[rustls::SignatureScheme::ED25519])
+        .with_certificates(move |_| Err(rustls::Error::General(text.clone())));
+    let server = configs::this::server_with(versions, crypto(), key_type, Arc::new(verifier));
     let (_, lines) = listen(|| {
         let mut client = ThisBuffered::client(client);
         exchange(&mut client, &mut ThisBuffered::server(server))
@@ -448,53 +396,8 @@ fn a_failure_is_logged_on_one_short_line() {
         .find(|line| line.text.starts_with("connection failed: "));
     let line = &line.unwrap().text;
     assert!(line.contains("first line second"), "{line}");
-    assert!(
-        line.len() < 700
-            && !line.contains(char::is_control)
-            && !line.contains(['\u{2028}', '\u{202e}']),
-        "{line}"
-    );
-}
-
-/// Rejects all certificates with this text.
-#[derive(Debug)]
-struct RejectingVerifier(String);
-
-impl rustls::server::danger::ClientCertVerifier for RejectingVerifier {
-    fn root_hint_subjects(&self) -> &[rustls::DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &pki_types::CertificateDer<'_>,
-        _: &[pki_types::CertificateDer<'_>],
-        _: pki_types::UnixTime,
-    ) -> Result<rustls::server::danger::ClientCertVerified, rustls::Error> {
-        Err(rustls::Error::General(self.0.clone()))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &pki_types::CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &pki_types::CertificateDer<'_>,
-        _: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        Ok(rustls::client::danger::HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        vec![rustls::SignatureScheme::ED25519]
-    }
+    let is_plain = !line.contains(char::is_control) && !line.contains(['\u{2028}', '\u{202e}']);
+    assert!(line.len() < 700 && is_plain, "{line}");
 }
 
 /// Each message at trace level, negotiated values at debug level, and no data.
@@ -522,16 +425,9 @@ fn handshakes_are_logged() {
             assert!(has(Level::Trace, &format!("received {message}")) >= 1);
         }
         // logged by both sides
-        assert_eq!(
-            has(Level::Debug, "cipher suite TLS13_AES_"),
-            2,
-            "{lines:#?}"
-        );
-        assert_eq!(
-            has(Level::Debug, "application protocol h2"),
-            2,
-            "{lines:#?}"
-        );
+        for text in ["cipher suite TLS13_AES_", "application protocol h2"] {
+            assert_eq!(has(Level::Debug, text), 2, "{text}: {lines:#?}");
+        }
         assert_eq!(has(Level::Debug, "sending Warning alert CloseNotify"), 1);
         assert_eq!(has(Level::Warn, ""), 0, "{lines:#?}");
         for level in [Level::Trace, Level::Debug] {

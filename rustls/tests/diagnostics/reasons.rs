@@ -5,9 +5,11 @@ use std::sync::Arc;
 use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::peers::log_lines::listen;
+use harness::peers::servers;
 use log::Level;
+use rustls::crypto::CryptoProvider;
 use rustls::server::ServerSessionMemoryCache;
-use rustls::{CipherSuite, NamedGroup, ServerConfig};
+use rustls::{CipherSuite, ServerConfig};
 
 const KEY_TYPE: KeyType = KeyType::Ed25519;
 
@@ -29,11 +31,11 @@ fn lines_after(
     client.enable_early_data = true;
     let client = Arc::new(client);
     change(&mut after, provider);
-    exchange(
-        &mut ThisBuffered::client(client.clone()),
-        &mut ThisBuffered::server(before),
-    )
-    .unwrap();
+    let (mut first, mut server) = (
+        ThisBuffered::client(client.clone()),
+        ThisBuffered::server(before),
+    );
+    exchange(&mut first, &mut server).unwrap();
     let ((), lines) = listen(|| {
         let mut client = ThisBuffered::client(client.clone());
         let mut server = ThisBuffered::server(after);
@@ -71,13 +73,9 @@ fn assert_reason(versions: Versions, prepare: Change, change: Change, text: &str
 #[test]
 fn unopened_tickets_are_logged() {
     let new_ticketer: Change = |config, provider| config.ticketer = provider.this_ticketer();
-    for versions in [Versions::Tls12, Versions::Tls13] {
-        assert_reason(
-            versions,
-            new_ticketer,
-            new_ticketer,
-            "a ticket cannot be opened",
-        );
+    for versions in Versions::EACH {
+        let text = "a ticket cannot be opened";
+        assert_reason(versions, new_ticketer, new_ticketer, text);
     }
 }
 
@@ -85,13 +83,9 @@ fn unopened_tickets_are_logged() {
 fn missing_sessions_are_logged() {
     let new_storage: Change =
         |config, _| config.session_storage = ServerSessionMemoryCache::new(10);
-    for (versions, text) in [
-        (Versions::Tls12, "the session ID is not in the storage"),
-        (
-            Versions::Tls13,
-            "the session of a ticket is not in the storage",
-        ),
-    ] {
+    let missing_id = "the session ID is not in the storage";
+    let missing = "the session of a ticket is not in the storage";
+    for (versions, text) in [(Versions::Tls12, missing_id), (Versions::Tls13, missing)] {
         assert_reason(versions, |_, _| {}, new_storage, text);
     }
 }
@@ -99,7 +93,7 @@ fn missing_sessions_are_logged() {
 #[test]
 fn unsuitable_sessions_are_logged() {
     let text = "a session is not resumed: the policy for client certificates has changed";
-    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let before = server_with(provider, versions, ClientAuth::None);
         let mut after = server_with(provider, versions, ClientAuth::OptionalAbsent);
         after.session_storage = before.session_storage.clone();
@@ -107,47 +101,31 @@ fn unsuitable_sessions_are_logged() {
         assert!(lines.iter().any(|line| line == text), "{lines:#?}");
     }
     let other_suite: Change = |config, _| {
-        let mut provider = (**config.crypto_provider()).clone();
+        let mut crypto = (**config.crypto_provider()).clone();
         let other = CipherSuite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256;
-        let suites = &mut provider.cipher_suites;
-        suites.retain(|suite| suite.suite() == other);
-        let resolver = config.cert_resolver.clone();
-        let storage = config.session_storage.clone();
-        *config = ServerConfig::builder_with_provider(Arc::new(provider))
-            .with_protocol_versions(&[&rustls::version::TLS12])
-            .unwrap()
-            .with_no_client_auth()
-            .with_cert_resolver(resolver);
-        config.session_storage = storage;
+        crypto.cipher_suites.retain(|suite| suite.suite() == other);
+        replace(config, crypto, Versions::Tls12);
         config.alpn_protocols = vec![b"h2".to_vec()];
     };
     let text = "a session is not resumed: it has another cipher suite";
-    assert_reason(
-        Versions::Tls12,
-        |config, _| {
-            config.alpn_protocols = vec![b"h2".to_vec()];
-        },
-        other_suite,
-        text,
-    );
+    let h2: Change = |config, _| config.alpn_protocols = vec![b"h2".to_vec()];
+    assert_reason(Versions::Tls12, h2, other_suite, text);
 }
 
 #[test]
 fn rejected_early_data_is_logged() {
     let allow: Change = |config, _| config.max_early_data_size = 1000;
+    let forbid: Change = |config, _| config.max_early_data_size = 0;
+    let other_protocol: Change = |config, _| config.alpn_protocols = vec![b"h2".to_vec()];
+    let new_storage: Change =
+        |config, _| config.session_storage = ServerSessionMemoryCache::new(10);
     let cases: [(Change, &str); 4] = [
+        (forbid, "the ticket or the configuration does not allow it"),
         (
-            |config, _| config.max_early_data_size = 0,
-            "the ticket or the configuration does not allow it",
-        ),
-        (
-            |config, _| config.alpn_protocols = vec![b"h2".to_vec()],
+            other_protocol,
             "the application protocol differs from the session's",
         ),
-        (
-            |config, _| config.session_storage = ServerSessionMemoryCache::new(10),
-            "no session is resumed",
-        ),
+        (new_storage, "no session is resumed"),
         (ask_for_another_share, "a HelloRetryRequest is needed"),
     ];
     for (change, reason) in cases {
@@ -166,9 +144,13 @@ fn rejected_early_data_is_logged() {
 
 fn ask_for_another_share(config: &mut ServerConfig, provider: Provider) {
     let mut crypto = provider.this();
-    let groups = &mut crypto.kx_groups;
-    groups.retain(|group| group.name() == NamedGroup::secp384r1);
-    let mut new = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
+    servers::ask_for_another_share(&mut crypto);
+    replace(config, crypto, Versions::Tls13);
+}
+
+/// Replaces the provider of a server, which keeps its sessions.
+fn replace(config: &mut ServerConfig, crypto: CryptoProvider, versions: Versions) {
+    let mut new = configs::this::server_of(versions, crypto, KEY_TYPE, ClientAuth::None);
     new.session_storage = config.session_storage.clone();
     new.max_early_data_size = config.max_early_data_size;
     *config = new;

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use harness::peers::configs::Provider;
+use harness::providers::leak;
 
 thread_local! {
     static SECRETS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -50,10 +51,8 @@ pub fn assert_no_secret(text: &str) {
             for form in [hex, decimal] {
                 assert!(!digits.contains(&form), "{piece:02x?} is revealed: {text}");
             }
-            assert!(
-                !plain.contains(&escaped),
-                "{piece:02x?} is revealed: {text}"
-            );
+            let is_revealed = plain.contains(&escaped);
+            assert!(!is_revealed, "{piece:02x?} is revealed: {text}");
         }
     });
 }
@@ -92,27 +91,20 @@ macro_rules! recording {
                 }
             }
 
-            fn leak<T>(value: T) -> &'static T {
-                Box::leak(Box::new(value))
-            }
-
             fn recorded(suite: SupportedCipherSuite) -> SupportedCipherSuite {
                 match suite {
                     SupportedCipherSuite::Tls13(suite) => {
                         SupportedCipherSuite::Tls13(leak(Tls13CipherSuite {
                             common: common(&suite.common),
                             hkdf_provider: leak(Recorded(suite.hkdf_provider)),
-                            aead_alg: suite.aead_alg,
-                            quic: suite.quic,
+                            ..*suite
                         }))
                     }
                     SupportedCipherSuite::Tls12(suite) => {
                         SupportedCipherSuite::Tls12(leak(Tls12CipherSuite {
                             common: common(&suite.common),
                             prf_provider: leak(Recorded(suite.prf_provider)),
-                            kx: suite.kx,
-                            sign: suite.sign,
-                            aead_alg: suite.aead_alg,
+                            ..*suite
                         }))
                     }
                 }

@@ -5,28 +5,22 @@ macro_rules! values {
         mod $module {
             use std::fmt::Debug;
 
-            use $tls::client::danger::{HandshakeSignatureValid, ServerCertVerified};
-            use $tls::client::{Resumption, TicketRequest};
-            use $tls::compress::CompressionCache;
-            use $tls::server::danger::ClientCertVerified;
-            use $tls::server::{NoClientAuth, NoServerSessionStorage};
-            use $tls::time_provider::DefaultTimeProvider;
-            use $tls::{DistinguishedName, NoKeyLog, RootCertStore};
+            use $tls::{client, server};
 
             pub(super) fn values() -> Vec<String> {
                 let values: [&dyn Debug; 12] = [
-                    &DistinguishedName::in_sequence(b"name"),
-                    &RootCertStore::empty(),
-                    &Resumption::disabled(),
-                    &NoKeyLog,
-                    &NoClientAuth,
-                    &NoServerSessionStorage {},
-                    &DefaultTimeProvider,
-                    &ServerCertVerified::assertion(),
-                    &HandshakeSignatureValid::assertion(),
-                    &ClientCertVerified::assertion(),
-                    &CompressionCache::Disabled,
-                    &TicketRequest {
+                    &$tls::DistinguishedName::in_sequence(b"name"),
+                    &$tls::RootCertStore::empty(),
+                    &client::Resumption::disabled(),
+                    &$tls::NoKeyLog,
+                    &server::NoClientAuth,
+                    &server::NoServerSessionStorage {},
+                    &$tls::time_provider::DefaultTimeProvider,
+                    &client::danger::ServerCertVerified::assertion(),
+                    &client::danger::HandshakeSignatureValid::assertion(),
+                    &server::danger::ClientCertVerified::assertion(),
+                    &$tls::compress::CompressionCache::Disabled,
+                    &client::TicketRequest {
                         new_session_count: 1,
                         resumption_count: 2,
                     },
