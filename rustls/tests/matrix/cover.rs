@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use harness::peers::configs::product;
+use harness::peers::configs::product3;
 
 use crate::matrix::table::{Case, DIMENSIONS, RULES, position};
 
@@ -50,24 +50,19 @@ pub(crate) fn cases() -> Vec<Case> {
 
 /// All sets of dimensions that are combined.
 fn places() -> Vec<[usize; STRENGTH]> {
-    let count = DIMENSIONS.len();
-    let mut places = Vec::new();
-    for first in 0..count {
-        for second in first + 1..count {
-            places.extend((second + 1..count).map(|third| [first, second, third]));
-        }
-    }
-    places
+    let all = || 0..DIMENSIONS.len();
+    product3(all(), all(), all())
+        .filter(|(first, second, third)| first < second && second < third)
+        .map(|(first, second, third)| [first, second, third])
+        .collect()
 }
 
 /// All combinations of these dimensions' values.
 fn values(places: &[usize; STRENGTH]) -> Vec<[usize; STRENGTH]> {
-    let [first, second, third] = places.map(|place| DIMENSIONS[place].values.len());
-    let mut values = Vec::new();
-    for (a, b) in product(0..first, 0..second) {
-        values.extend((0..third).map(|c| [a, b, c]));
-    }
-    values
+    let [first, second, third] = places.map(|place| 0..DIMENSIONS[place].values.len());
+    product3(first, second, third)
+        .map(|(a, b, c)| [a, b, c])
+        .collect()
 }
 
 /// A number that identifies these values of these dimensions.

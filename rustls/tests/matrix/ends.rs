@@ -36,14 +36,15 @@ impl Side {
     /// A server with the same sessions but without the client's protocol. It resumes but rejects
     /// early data (RFC 9846 §4.3.10).
     pub(crate) fn without_alpn(self) -> Self {
+        let Self {
+            implementation,
+            this,
+            upstream,
+        } = self;
         Self {
-            implementation: self.implementation,
-            this: self
-                .this
-                .edit(|_| {}, |server| server.alpn_protocols.clear()),
-            upstream: self
-                .upstream
-                .edit(|_| {}, |server| server.alpn_protocols.clear()),
+            implementation,
+            this: this.edit(|_| {}, |server| server.alpn_protocols.clear()),
+            upstream: upstream.edit(|_| {}, |server| server.alpn_protocols.clear()),
         }
     }
 
@@ -112,28 +113,18 @@ macro_rules! configs {
             pub(super) fn server(case: &Case) -> $tls::ServerConfig {
                 let (_, versions) = versions(case);
                 let provider = provider(case, false, true);
-                let mut config = configs::$module::server_of(
-                    versions,
-                    provider.clone(),
-                    case.key_type(),
-                    case.auth(),
-                );
-                let identities = case.key_type().identities();
-                if case.raw_keys().1 {
+                let (key_type, auth) = (case.key_type(), case.auth());
+                let identities = key_type.identities();
+                let mut config = if case.raw_keys().1 {
                     let mut verifier = verifier(&identities.client, case.provider());
-                    if case.auth() != ClientAuth::Required {
+                    if auth != ClientAuth::Required {
                         verifier = verifier.optional();
                     }
-                    let alpn_protocols = config.alpn_protocols;
-                    config = $tls::ServerConfig::builder_with_provider(Arc::new(provider))
-                        .with_protocol_versions(
-                            &versions.choose(&$tls::version::TLS12, &$tls::version::TLS13),
-                        )
-                        .unwrap()
-                        .with_client_cert_verifier(Arc::new(verifier))
-                        .with_cert_resolver(config.cert_resolver);
-                    config.alpn_protocols = alpn_protocols;
-                }
+                    let verifier = Arc::new(verifier);
+                    configs::$module::server_with(versions, provider, key_type, verifier)
+                } else {
+                    configs::$module::server_of(versions, provider, key_type, auth)
+                };
                 config.session_storage = match case.value("resumption") {
                     "stored" => ServerSessionMemoryCache::new(8),
                     _ => Arc::new(NoServerSessionStorage {}),
@@ -151,13 +142,13 @@ macro_rules! configs {
                 config
             }
 
-            /// Restricts a side to the algorithm of the case.
-            fn compression(
-                case: &Case,
-            ) -> (
+            type Compression = (
                 Vec<&'static dyn CertCompressor>,
                 Vec<&'static dyn CertDecompressor>,
-            ) {
+            );
+
+            /// Restricts a side to the algorithm of the case.
+            fn compression(case: &Case) -> Compression {
                 match case.value("compression") {
                     "zlib" => (vec![ZLIB_COMPRESSOR], vec![ZLIB_DECOMPRESSOR]),
                     "brotli" => (vec![BROTLI_COMPRESSOR], vec![BROTLI_DECOMPRESSOR]),
@@ -181,22 +172,17 @@ macro_rules! configs {
                 });
 
                 let groups = case.provider().$groups();
-                let is_named = |name: &str| {
+                let named = |name: &str| {
                     let mut groups = groups.iter();
                     *groups
                         .find(|group| format!("{:?}", group.name()) == name)
                         .unwrap()
                 };
                 let name = case.value("group");
-                let other = if name == "X25519" {
-                    "secp256r1"
-                } else {
-                    "X25519"
-                };
-                provider.kx_groups = if with_other_group {
-                    vec![is_named(other), is_named(name)]
-                } else {
-                    vec![is_named(name)]
+                provider.kx_groups = match (with_other_group, name) {
+                    (false, _) => vec![named(name)],
+                    (true, "X25519") => vec![named("secp256r1"), named(name)],
+                    (true, _) => vec![named("X25519"), named(name)],
                 };
                 provider
             }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use ends::Side;
 use harness::peers::configs::Identity;
-use harness::peers::endpoints::{Endpoint, handshake, send_and_check, talk_and_close};
+use harness::peers::endpoints::{Endpoint, exchange, handshake, send_and_check, talk_and_close};
 use harness::verifiers::raw_keys::this::raw_key;
 use table::Case;
 
@@ -33,10 +33,9 @@ fn run(ends: &str) {
 
 fn connect_and_talk(case: &Case) {
     let (client, server) = (Side::client(case), Side::server(case));
-    let first = if case.is("retry", "yes") {
-        "FullWithHelloRetryRequest"
-    } else {
-        "Full"
+    let first = match case.value("retry") {
+        "yes" => "FullWithHelloRetryRequest",
+        _ => "Full",
     };
     let again = match case.value("resumption") {
         "none" => first,
@@ -69,22 +68,17 @@ fn connect_and_talk(case: &Case) {
 }
 
 fn check_negotiated(case: &Case, kind: &str, without_alpn: bool, client: &dyn Endpoint) {
-    let version = if case.is_tls13() {
-        "TLSv1_3"
-    } else {
-        "TLSv1_2"
-    };
+    let version = if case.is_tls13() { 3 } else { 2 };
     // RFC 5246 §7.3: an abbreviated handshake of TLS 1.2 exchanges no keys
-    let group = if !case.is_tls13() && kind == "Resumed" {
-        "None".to_owned()
-    } else {
-        format!("Some({})", case.value("group"))
+    let group = match (version, kind) {
+        (2, "Resumed") => "None".to_owned(),
+        _ => format!("Some({})", case.value("group")),
     };
     let suite = case.value("suite");
     let alpn = format!("{:?}", (!without_alpn).then_some(b"http/1.1"));
     assert_eq!(
         client.negotiated(),
-        format!("Some({version}) Some({suite}) {group} {alpn} Some({kind})")
+        format!("Some(TLSv1_{version}) Some({suite}) {group} {alpn} Some({kind})")
     );
 }
 
@@ -112,16 +106,20 @@ fn talk_without_key_update(client: &mut dyn Endpoint, server: &mut dyn Endpoint)
     send_and_check(client, server, &[1; 20_000]);
     send_and_check(server, client, &[2; 20_000]);
     client.close();
-    harness::peers::endpoints::exchange(client, server).unwrap();
+    exchange(client, server).unwrap();
     assert!(server.peer_has_closed());
     // RFC 5246 §7.2.1: the other side answers with its own close_notify
     server.close();
-    harness::peers::endpoints::exchange(client, server).unwrap();
+    exchange(client, server).unwrap();
     assert!(client.peer_has_closed());
 }
 
 macro_rules! tests {
     ($($name:ident: $ends:literal,)*) => {
+        /// Client and server: each API of this crate in each role against upstream, against the
+        /// other API and against itself.
+        const PAIRS: [&str; 10] = [$($ends),*];
+
         $(
             #[test]
             fn $name() {

@@ -2,6 +2,8 @@
 
 use harness::peers::configs::{ClientAuth, KeyType, Provider};
 
+use crate::matrix::PAIRS;
+
 /// A feature of connections, and its possible values.
 pub(crate) struct Dimension {
     pub(crate) name: &'static str,
@@ -24,21 +26,6 @@ pub(crate) const DIMENSIONS: [Dimension; 12] = [
     Dimension { name: "early data", values: &["none", "accepted", "rejected"] },
     Dimension { name: "compression", values: &["none", "zlib", "brotli"] },
     Dimension { name: "raw keys", values: &["none", "server's", "client's", "both"] },
-];
-
-/// Client and server: each API of this crate in each role against upstream, against the other API
-/// and against itself.
-const PAIRS: [&str; 10] = [
-    "buffered to upstream",
-    "unbuffered to upstream",
-    "upstream to buffered",
-    "upstream to unbuffered",
-    "buffered to unbuffered",
-    "unbuffered to buffered",
-    "buffered to buffered",
-    "unbuffered to unbuffered",
-    "in place to upstream unbuffered",
-    "upstream unbuffered to in place",
 ];
 
 /// The versions of client and server.
@@ -106,12 +93,7 @@ const fn when(
 pub(crate) const RULES: [Rule; 13] = [
     when("versions", TLS13, "suite", TLS13_SUITES),
     when("suite", TLS13_SUITES, "versions", TLS13),
-    when(
-        "suite",
-        ECDSA_SUITES,
-        "key",
-        &["P-256", "P-384", "P-521", "Ed25519"],
-    ),
+    when("suite", ECDSA_SUITES, "key", &["P-256", "P-384", "P-521", "Ed25519"]),
     when("suite", RSA_SUITES, "key", &["RSA"]),
     // hybrids are for TLS 1.3 only
     when("versions", TLS12, "group", ECDH_GROUPS),
@@ -124,12 +106,7 @@ pub(crate) const RULES: [Rule; 13] = [
     when("early data", &["accepted", "rejected"], "versions", TLS13),
     // features that ring lacks
     when("provider", &["ring"], "group", ECDH_GROUPS),
-    when(
-        "provider",
-        &["ring"],
-        "key",
-        &["P-256", "P-384", "Ed25519", "RSA"],
-    ),
+    when("provider", &["ring"], "key", &["P-256", "P-384", "Ed25519", "RSA"]),
 ];
 
 /// The position of the value in each dimension.
