@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider};
+use harness::peers::configs::{self, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, product};
 use harness::peers::texts::agree;
 use harness::providers::ffdhe::{self, Key};
 use rustls_upstream::pki_types::{
@@ -11,7 +11,7 @@ use rustls_upstream::pki_types::{
     PrivatePkcs8KeyDer, PrivateSec1KeyDer, ServerName,
 };
 
-use crate::configuration::refused::{or_panic, outcome};
+use crate::configuration::refused::{or_panic, outcome, outcomes};
 
 /// Certificate chains with all kinds of mistakes, and a valid one.
 fn chains() -> Vec<(&'static str, Vec<CertificateDer<'static>>)> {
@@ -65,7 +65,8 @@ macro_rules! builders {
     ($module:ident, $tls:ident) => {
         mod $module {
             use $tls::client::{
-                AlwaysResolvesClientRawPublicKeys, UnbufferedClientConnection, WebPkiServerVerifier,
+                AlwaysResolvesClientRawPublicKeys, ResolvesClientCert, UnbufferedClientConnection,
+                WebPkiServerVerifier,
             };
             use $tls::crypto::CryptoProvider;
             use $tls::server::{
@@ -83,43 +84,42 @@ macro_rules! builders {
 
             /// Providers that lack a part, with every choice of versions.
             pub(super) fn versions(provider: Provider) -> Vec<String> {
-                let of = |what: &str| {
-                    let mut changed = provider.$module();
-                    let CryptoProvider {
-                        cipher_suites,
-                        kx_groups,
-                        ..
-                    } = &mut changed;
-                    match what {
-                        "no suites" => cipher_suites.clear(),
-                        "no groups" => kx_groups.clear(),
-                        "1.2 suites" => cipher_suites.retain(|suite| suite.tls13().is_none()),
-                        "1.3 suites" => cipher_suites.retain(|suite| suite.tls13().is_some()),
-                        "a suite without its group" => {
-                            cipher_suites.retain(|suite| {
-                                suite.suite() == CipherSuite::TLS13_AES_128_GCM_SHA256
-                            });
-                            kx_groups.retain(|group| group.name() == NamedGroup::FFDHE2048);
-                        }
-                        "finite-field groups only" => {
-                            let (name, params) =
-                                (NamedGroup::FFDHE2048, $tls::ffdhe_groups::FFDHE2048);
-                            *kx_groups =
-                                vec![ffdhe::$module::Group::leak(name, params, Key::Random)];
-                        }
-                        "twice" => {
-                            let suites = cipher_suites.clone();
-                            cipher_suites.extend(suites);
-                            let groups = kx_groups.clone();
-                            kx_groups.extend(groups);
-                        }
-                        "hybrid only" => {
-                            kx_groups.retain(|group| group.name() == NamedGroup::X25519MLKEM768);
-                        }
-                        _ => {}
-                    }
-                    Arc::new(changed)
-                };
+                fn chosen<S: $tls::ConfigSide>(
+                    builder: ConfigBuilder<S, WantsVersions>,
+                    choice: &[&'static SupportedProtocolVersion],
+                ) -> String {
+                    outcome(builder.with_protocol_versions(choice))
+                }
+                type Change = fn(&mut CryptoProvider);
+                let changes: [(&str, Change); 9] = [
+                    ("all", |_| {}),
+                    ("no suites", |it| it.cipher_suites.clear()),
+                    ("no groups", |it| it.kx_groups.clear()),
+                    ("1.2 suites", |it| {
+                        it.cipher_suites.retain(|suite| suite.tls13().is_none());
+                    }),
+                    ("1.3 suites", |it| {
+                        it.cipher_suites.retain(|suite| suite.tls13().is_some());
+                    }),
+                    ("a suite without its group", |it| {
+                        let aes = CipherSuite::TLS13_AES_128_GCM_SHA256;
+                        it.cipher_suites.retain(|suite| suite.suite() == aes);
+                        it.kx_groups
+                            .retain(|group| group.name() == NamedGroup::FFDHE2048);
+                    }),
+                    ("finite-field groups only", |it| {
+                        let (name, params) = (NamedGroup::FFDHE2048, $tls::ffdhe_groups::FFDHE2048);
+                        it.kx_groups = vec![ffdhe::$module::Group::leak(name, params, Key::Random)];
+                    }),
+                    ("twice", |it| {
+                        it.cipher_suites.extend(it.cipher_suites.clone());
+                        it.kx_groups.extend(it.kx_groups.clone());
+                    }),
+                    ("hybrid only", |it| {
+                        it.kx_groups
+                            .retain(|group| group.name() == NamedGroup::X25519MLKEM768);
+                    }),
+                ];
                 let choices: [&[&SupportedProtocolVersion]; 5] = [
                     &[],
                     &[&TLS12],
@@ -128,39 +128,19 @@ macro_rules! builders {
                     &[&TLS13, &TLS13],
                 ];
                 let mut log = Vec::new();
-                for what in [
-                    "all",
-                    "no suites",
-                    "no groups",
-                    "1.2 suites",
-                    "1.3 suites",
-                    "a suite without its group",
-                    "finite-field groups only",
-                    "twice",
-                    "hybrid only",
-                ] {
-                    fn chosen<S: $tls::ConfigSide>(
-                        builder: ConfigBuilder<S, WantsVersions>,
-                        choice: &[&'static SupportedProtocolVersion],
-                    ) -> String {
-                        outcome(builder.with_protocol_versions(choice))
+                for ((what, change), choice) in product(changes, choices) {
+                    // this crate refuses it because no handshake could succeed
+                    let is_hybrid = provider == Provider::AwsLc && what == "hybrid only";
+                    if is_hybrid && choice == [&TLS12] {
+                        continue;
                     }
-                    for choice in choices {
-                        // this crate refuses it because no handshake could succeed
-                        if what == "hybrid only"
-                            && choice == [&TLS12]
-                            && provider == Provider::AwsLc
-                        {
-                            continue;
-                        }
-                        let client = ClientConfig::builder_with_provider(of(what));
-                        let server = ServerConfig::builder_with_provider(of(what));
-                        log.push(format!(
-                            "{what} {choice:?} {} {}",
-                            chosen(client, choice),
-                            chosen(server, choice)
-                        ));
-                    }
+                    let mut crypto = provider.$module();
+                    change(&mut crypto);
+                    let crypto = Arc::new(crypto);
+                    let client =
+                        chosen(ClientConfig::builder_with_provider(crypto.clone()), choice);
+                    let server = chosen(ServerConfig::builder_with_provider(crypto), choice);
+                    log.push(format!("{what} {choice:?} {client} {server}"));
                 }
                 log
             }
@@ -191,19 +171,11 @@ macro_rules! builders {
                         let (chain, key) = (|| chain.clone(), || key.clone_key());
                         let client = client_builder(provider).with_client_auth_cert(chain(), key());
                         let server = server_builder(provider).with_single_cert(chain(), key());
-                        let with_ocsp = server_builder(provider).with_single_cert_with_ocsp(
-                            chain(),
-                            key(),
-                            vec![1],
-                        );
+                        let builder = server_builder(provider);
+                        let stapled = builder.with_single_cert_with_ocsp(chain(), key(), vec![1]);
                         let from_der = CertifiedKey::from_der(chain(), key(), &provider.$module());
-                        log.push(format!(
-                            "{chain_is}, {key_is}: {} {} {} {}",
-                            outcome(client),
-                            outcome(server),
-                            outcome(with_ocsp),
-                            outcome(from_der)
-                        ));
+                        let outcomes = outcomes!(client, server, stapled, from_der);
+                        log.push(format!("{chain_is}, {key_is}: {outcomes}"));
                     }
                 }
                 log
@@ -233,18 +205,13 @@ macro_rules! builders {
                         log.push(format!("{:?}", chosen.map(|signer| signer.scheme())));
                         for (chain_is, chain) in chains() {
                             let certified = CertifiedKey::new(chain, key.clone());
-                            log.push(format!(
-                                "{chain_is} {} {}",
-                                outcome(certified.keys_match()),
-                                outcome(certified.end_entity_cert())
-                            ));
+                            let outcomes =
+                                outcomes!(certified.keys_match(), certified.end_entity_cert());
+                            log.push(format!("{chain_is} {outcomes}"));
                         }
                         let raw = CertifiedKey::new(Vec::new(), key.clone());
                         let resolver = AlwaysResolvesClientRawPublicKeys::new(Arc::new(raw));
-                        log.push(format!(
-                            "{:?}",
-                            $tls::client::ResolvesClientCert::has_certs(&resolver)
-                        ));
+                        log.push(resolver.has_certs().to_string());
                     }
                 }
                 log
@@ -271,8 +238,8 @@ macro_rules! builders {
                         let certified = CertifiedKey::new(chain.clone(), key.unwrap());
                         let mut resolver = ResolvesServerCertUsingSni::new();
                         let added = resolver.add(name, certified.clone());
-                        log.push(format!("{chain_is} {name} {}", outcome(added)));
-                        log.push(outcome(resolver.add(name, certified)));
+                        let outcomes = outcomes!(added, resolver.add(name, certified));
+                        log.push(format!("{chain_is} {name} {outcomes}"));
                     }
                 }
                 log
@@ -296,27 +263,25 @@ macro_rules! builders {
                 good.add(identities.ca.clone()).unwrap();
                 log.push(format!("{:?}", good.subjects()));
                 let provider = || Arc::new(provider.$module());
+                let of_servers = WebPkiServerVerifier::builder_with_provider;
+                let of_clients = WebPkiClientVerifier::builder_with_provider;
                 for roots in [RootCertStore::empty(), good].map(Arc::new) {
                     for crls in [vec![], vec![vec![]], vec![b"list".to_vec()]] {
                         let crls: Vec<CertificateRevocationListDer<'static>> =
                             crls.into_iter().map(Into::into).collect();
-                        let server =
-                            WebPkiServerVerifier::builder_with_provider(roots.clone(), provider())
-                                .with_crls(crls.clone())
-                                .build();
-                        let client =
-                            WebPkiClientVerifier::builder_with_provider(roots.clone(), provider())
-                                .with_crls(crls)
-                                .build();
-                        log.push(format!("{} {}", outcome(server), outcome(client)));
+                        let servers = of_servers(roots.clone(), provider());
+                        let clients = of_clients(roots.clone(), provider()).with_crls(crls.clone());
+                        let servers = servers.with_crls(crls).build();
+                        log.push(outcomes!(servers, clients.build()));
                     }
-                    let mut builder =
-                        WebPkiClientVerifier::builder_with_provider(roots.clone(), provider());
-                    let plain = builder.clone().build();
-                    let optional = builder.clone().allow_unauthenticated().build();
-                    let cleared = builder.clone().clear_root_hint_subjects().build();
-                    builder = builder.add_root_hint_subjects(roots.subjects());
-                    for verifier in [plain, optional, cleared, builder.build()] {
+                    let builder = || of_clients(roots.clone(), provider());
+                    let named = builder().add_root_hint_subjects(roots.subjects());
+                    for verifier in [
+                        builder().build(),
+                        builder().allow_unauthenticated().build(),
+                        builder().clear_root_hint_subjects().build(),
+                        named.build(),
+                    ] {
                         let Ok(verifier) = verifier else { continue };
                         log.push(format!(
                             "{} {} {:?} {:?} {}",
@@ -329,11 +294,9 @@ macro_rules! builders {
                     }
                 }
                 let none = WebPkiClientVerifier::no_client_auth();
-                log.push(format!(
-                    "{} {}",
-                    none.offer_client_auth(),
-                    none.client_auth_mandatory()
-                ));
+                let (offers, is_mandatory) =
+                    (none.offer_client_auth(), none.client_auth_mandatory());
+                log.push(format!("{offers} {is_mandatory}"));
                 log
             }
 
@@ -351,21 +314,17 @@ macro_rules! builders {
                     server.max_fragment_size = size;
                     let (client, server) = (Arc::new(client), Arc::new(server));
                     let name = configs::server_name;
-                    log.push(format!(
-                        "{size:?} {} {} {} {}",
-                        outcome(ClientConnection::new(client.clone(), name())),
-                        outcome(ServerConnection::new(server.clone())),
-                        outcome(UnbufferedClientConnection::new(client, name())),
-                        outcome(UnbufferedServerConnection::new(server)),
-                    ));
+                    let outcomes = outcomes!(
+                        ClientConnection::new(client.clone(), name()),
+                        ServerConnection::new(server.clone()),
+                        UnbufferedClientConnection::new(client, name()),
+                        UnbufferedServerConnection::new(server)
+                    );
+                    log.push(format!("{size:?} {outcomes}"));
                 }
-                let names = [
-                    "localhost",
-                    "a.b.c.",
-                    "127.0.0.1",
-                    "::1",
-                    "xn--exmple-cua.test",
-                ];
+                let domains = ["localhost", "a.b.c.", "xn--exmple-cua.test"];
+                let addresses = ["127.0.0.1", "::1"];
+                let names = domains.into_iter().chain(addresses);
                 for name in names.map(|name| ServerName::try_from(name).unwrap()) {
                     log.push(outcome(ClientConnection::new(Arc::new(client()), name)));
                 }

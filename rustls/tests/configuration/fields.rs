@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, Provider, product};
+use harness::providers::leak;
 use rustls_upstream::pki_types::PrivateKeyDer;
 
 /// Implements a trait for `Part`: the methods of its inner object, and its own answer to `fips`.
@@ -128,12 +129,9 @@ macro_rules! configurations {
                 server.require_ems = require_ems;
                 log.extend([client.fips(), server.fips()]);
                 let name = harness::peers::configs::server_name();
-                log.push(
-                    ClientConnection::new(Arc::new(client), name)
-                        .unwrap()
-                        .fips(),
-                );
-                log.push(ServerConnection::new(Arc::new(server)).unwrap().fips());
+                let client = ClientConnection::new(Arc::new(client), name).unwrap();
+                let server = ServerConnection::new(Arc::new(server)).unwrap();
+                log.extend([client.fips(), server.fips()]);
                 log
             }
 
@@ -176,10 +174,6 @@ macro_rules! configurations {
                     secure_random: leak(Part(base.secure_random, missing != "random")),
                     key_provider: leak(Part(base.key_provider, missing != "keys")),
                 }
-            }
-
-            fn leak<T>(value: T) -> &'static T {
-                Box::leak(Box::new(value))
             }
 
             impl<T: ?Sized> std::fmt::Debug for Part<T> {
@@ -253,11 +247,8 @@ fn fips_status_matches_upstream() {
         for (require_ems, versions) in product([false, true], ["1.3", "1.2 and 1.3"]) {
             let what = format!("{missing} missing, {require_ems}, TLS {versions}");
             let ours = this::fips(missing, require_ems, versions);
-            assert_eq!(
-                ours,
-                upstream::fips(missing, require_ems, versions),
-                "{what}"
-            );
+            let theirs = upstream::fips(missing, require_ems, versions);
+            assert_eq!(ours, theirs, "{what}");
             assert_eq!(ours[0], missing == "nothing", "{what}");
             assert_eq!(ours[1], missing == "nothing" && require_ems, "{what}");
         }

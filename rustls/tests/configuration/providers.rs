@@ -1,10 +1,10 @@
 //! Contents of providers, their order and their properties match upstream's.
 
 use harness::peers::additions;
-use harness::peers::configs::Provider;
+use harness::peers::configs::{PROVIDERS, Provider};
 
 macro_rules! providers {
-    ($module:ident, $tls:ident) => {
+    ($module:ident, $tls:ident, $groups:ident) => {
         mod $module {
             use $tls::crypto::{CryptoProvider, SupportedKxGroup};
             use $tls::{
@@ -43,52 +43,29 @@ macro_rules! providers {
                 }
             }
 
-            pub(super) fn tickets(provider: Provider) -> Vec<String> {
-                let ticketer = match provider {
-                    Provider::AwsLc => $tls::crypto::aws_lc_rs::Ticketer::new(),
-                    Provider::Ring => $tls::crypto::ring::Ticketer::new(),
-                };
-                let ticketer = ticketer.unwrap();
-                let mut log = vec![format!("{} {}", ticketer.enabled(), ticketer.lifetime())];
-                for len in [0, 1, 1000, 16_000] {
-                    let ticket = ticketer.encrypt(&vec![7; len]).unwrap();
-                    log.push(format!("{:?}", ticketer.decrypt(&ticket)));
-                    log.push(format!("{:?}", ticketer.decrypt(&ticket[1..])));
-                    log.push(format!("{:?}", ticketer.decrypt(&ticket[..len / 2])));
-                }
-                log
-            }
-
             /// Every property of the parts of a provider.
             pub(super) fn parts(provider: Provider) -> Vec<String> {
                 let CryptoProvider {
                     cipher_suites,
-                    kx_groups,
-                    signature_verification_algorithms,
+                    signature_verification_algorithms: algorithms,
                     secure_random,
                     key_provider,
+                    ..
                 } = provider.$module();
                 let mut log = vec![
-                    format!(
-                        "{:?}",
-                        signature_verification_algorithms.supported_schemes()
-                    ),
+                    format!("{algorithms:?} {:?}", algorithms.supported_schemes()),
                     format!("{} {}", secure_random.fips(), key_provider.fips()),
-                    format!("{}", signature_verification_algorithms.fips()),
-                    format!("{}", signature_verification_algorithms.all.len()),
+                    format!("{} {:?}", algorithms.fips(), algorithms.all),
                 ];
-                for (scheme, algorithms) in signature_verification_algorithms.mapping {
+                for (scheme, algorithms) in algorithms.mapping {
                     let ids = algorithms.iter().map(|algorithm| {
-                        format!(
-                            "{:?} {:?} {}",
-                            algorithm.signature_alg_id(),
-                            algorithm.public_key_alg_id(),
-                            algorithm.fips()
-                        )
+                        let key_id = algorithm.public_key_alg_id();
+                        let (id, fips) = (algorithm.signature_alg_id(), algorithm.fips());
+                        format!("{algorithm:?} {id:?} {key_id:?} {fips}")
                     });
                     log.push(format!("{scheme:?} {:?}", ids.collect::<Vec<_>>()));
                 }
-                for group in &kx_groups {
+                for group in &provider.$groups() {
                     let share = group.start().unwrap();
                     log.push(format!(
                         "{:?} {} {} {} {:?} {} {:?}",
@@ -168,7 +145,9 @@ macro_rules! providers {
                     format!("{:?}", versions.collect::<Vec<_>>())
                 };
                 let compressors = $tls::compress::default_cert_compressors().iter();
+                let compressors = compressors.map(|it| it.algorithm()).collect::<Vec<_>>();
                 let decompressors = $tls::compress::default_cert_decompressors().iter();
+                let decompressors = decompressors.map(|it| it.algorithm()).collect::<Vec<_>>();
                 vec![
                     versions(ALL_VERSIONS),
                     versions(DEFAULT_VERSIONS),
@@ -178,45 +157,31 @@ macro_rules! providers {
                     format!("{}", $tls::crypto::hmac::Tag::MAX_LEN),
                     format!("{:?}", $tls::quic::Version::default()),
                     format!("{:?}", $tls::compress::CompressionCache::default()),
-                    format!(
-                        "{:?}",
-                        compressors.map(|it| it.algorithm()).collect::<Vec<_>>()
-                    ),
-                    format!(
-                        "{:?}",
-                        decompressors.map(|it| it.algorithm()).collect::<Vec<_>>()
-                    ),
+                    format!("{compressors:?} {decompressors:?}"),
                 ]
             }
         }
     };
 }
 
-providers!(this, rustls);
-providers!(upstream, rustls_upstream);
+providers!(this, rustls, this_groups);
+providers!(upstream, rustls_upstream, upstream_groups);
 
 #[test]
 fn lists_and_their_order() {
-    for provider in harness::peers::configs::PROVIDERS {
+    for provider in PROVIDERS {
         assert_eq!(this::lists(provider), upstream::lists(provider));
     }
 }
 
 #[test]
 fn parts_of_providers() {
-    for provider in harness::peers::configs::PROVIDERS {
+    for provider in PROVIDERS {
         let (ours, theirs) = (this::parts(provider), upstream::parts(provider));
         for (ours, theirs) in ours.iter().zip(&theirs) {
             assert_eq!(ours, theirs);
         }
         assert_eq!(ours.len(), theirs.len());
-    }
-}
-
-#[test]
-fn ticketers() {
-    for provider in harness::peers::configs::PROVIDERS {
-        assert_eq!(this::tickets(provider), upstream::tickets(provider));
     }
 }
 

@@ -15,3 +15,12 @@ pub fn outcome<T, E: Debug>(result: Result<T, E>) -> String {
 pub fn or_panic(call: impl FnOnce() -> String) -> String {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| "panic".to_string())
 }
+
+/// Returns the outcomes of some results.
+macro_rules! outcomes {
+    ($($result:expr),*) => {
+        [$($crate::configuration::refused::outcome($result)),*].join(" ")
+    };
+}
+
+pub(crate) use outcomes;

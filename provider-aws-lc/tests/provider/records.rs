@@ -11,34 +11,20 @@ use rustls_core::record::sender::{RecordSender, SealInPlaceError};
 use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN};
 use rustls_core::suites::SupportedCipherSuite;
 
-/// A cipher suite of one provider, and the same suite of the other.
-struct Suites {
-    aws_lc: SupportedCipherSuite,
-    ring: SupportedCipherSuite,
-}
-
-impl Suites {
-    fn all() -> impl Iterator<Item = Self> {
-        let aws_lc = rustls_provider_aws_lc::ALL_CIPHER_SUITES;
-        let ring = rustls_provider_ring::ALL_CIPHER_SUITES;
-        assert_eq!(aws_lc.len(), 9);
-        aws_lc.iter().zip(ring).map(|(aws_lc, ring)| {
-            assert_eq!(aws_lc.suite(), ring.suite());
-            Self {
-                aws_lc: *aws_lc,
-                ring: *ring,
-            }
-        })
-    }
-
-    fn each(&self) -> [SupportedCipherSuite; 2] {
-        [self.aws_lc, self.ring]
-    }
+/// The suites of both providers, in pairs.
+fn suites() -> impl Iterator<Item = [SupportedCipherSuite; 2]> {
+    let aws_lc = rustls_provider_aws_lc::ALL_CIPHER_SUITES;
+    let ring = rustls_provider_ring::ALL_CIPHER_SUITES;
+    assert_eq!(aws_lc.len(), 9);
+    aws_lc.iter().zip(ring).map(|(aws_lc, ring)| {
+        assert_eq!(aws_lc.suite(), ring.suite());
+        [*aws_lc, *ring]
+    })
 }
 
 /// All suites of both providers.
 fn all_suites() -> impl Iterator<Item = SupportedCipherSuite> {
-    Suites::all().flat_map(|suites| suites.each())
+    suites().flatten()
 }
 
 fn encrypter(suite: SupportedCipherSuite) -> Box<dyn MessageEncrypter> {
@@ -132,14 +118,14 @@ fn each_provider_opens_records_of_the_other() {
         .chain(MAX_FRAGMENT_LEN - 1..=MAX_FRAGMENT_LEN);
     for len in lengths {
         let plain = plaintext(len);
-        for suites in Suites::all() {
+        for suites in suites() {
             let typ = ContentType::ApplicationData;
-            let records = suites.each().map(|suite| seal(suite, typ, &plain));
+            let records = suites.map(|suite| seal(suite, typ, &plain));
             // with FIPS, the explicit nonces of TLS 1.2 differ
             if !cfg!(feature = "fips") {
-                assert!(records[0] == records[1], "{:?} {len}", suites.ring);
+                assert!(records[0] == records[1], "{:?} {len}", suites[1]);
             }
-            for (suite, record) in suites.each().iter().zip(records.iter().rev()) {
+            for (suite, record) in suites.iter().zip(records.iter().rev()) {
                 let opened = open(*suite, typ, record, SEQ);
                 assert!(opened == Ok((typ, plain.clone())), "{suite:?} {len}");
             }
@@ -149,11 +135,8 @@ fn each_provider_opens_records_of_the_other() {
 
 #[test]
 fn scattered_and_in_place_plaintext_make_the_same_record() {
-    for (suite, len) in all_suites().flat_map(|suite| {
-        [0, 1, 16, 17, 100, 1400, MAX_FRAGMENT_LEN]
-            .into_iter()
-            .map(move |len| (suite, len))
-    }) {
+    let lengths = [0, 1, 16, 17, 100, 1400, MAX_FRAGMENT_LEN];
+    for (suite, len) in all_suites().flat_map(|suite| lengths.map(|len| (suite, len))) {
         let plain = plaintext(len);
         let typ = ContentType::Handshake;
         let expected = seal(suite, typ, &plain);
@@ -204,11 +187,8 @@ fn short_outputs_are_rejected_unchanged() {
 
             let mut out = vec![0xee; expected.len() + 9];
             let msg = outbound(typ, plain.as_slice().into());
-            assert_eq!(
-                encrypter.encrypt(msg, SEQ, &mut out),
-                Ok(expected.len()),
-                "{suite:?}"
-            );
+            let written = encrypter.encrypt(msg, SEQ, &mut out);
+            assert_eq!(written, Ok(expected.len()), "{suite:?}");
             assert_eq!(out, [expected, vec![0xee; 9]].concat());
         }
     }
@@ -299,12 +279,9 @@ fn oversized_plaintext_is_rejected_on_both_sides() {
         let plain = plaintext(MAX_FRAGMENT_LEN + 1);
         let (head, tail) = (sender.head_len(), sender.tail_len());
         let mut buf = [vec![0; head], plain.clone(), vec![0; tail]].concat();
-        assert_eq!(
-            sender.seal_in_place(typ, &mut buf, head..head + plain.len()),
-            Err(SealInPlaceError::PayloadTooLong {
-                max: MAX_FRAGMENT_LEN
-            })
-        );
+        let sealed = sender.seal_in_place(typ, &mut buf, head..head + plain.len());
+        let max = MAX_FRAGMENT_LEN;
+        assert_eq!(sealed, Err(SealInPlaceError::PayloadTooLong { max }));
 
         // a real sender makes two records: a full one and one of one byte
         let mut out = vec![0; sender.sealed_len(plain.len())];

@@ -1,5 +1,5 @@
-//! Loads private keys written by OpenSSL (`keys/generate.sh`) with both providers, and checks their
-//! signatures.
+//! Loads private keys written by OpenSSL (`tests/keys/generate.sh`) with both providers, and checks
+//! their signatures.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +11,12 @@ use pki_types::{
 use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use rustls_core::enums::{SignatureAlgorithm, SignatureScheme};
 use rustls_core::error::Error;
-use rustls_core::provider::CryptoProvider;
 use rustls_core::sign::SigningKey;
 use rustls_provider_aws_lc as aws_lc;
 use rustls_provider_ring as ring;
 use rustls_upstream as upstream;
+
+use crate::Provider;
 
 /// The files, with the kind of each key, its schemes in order of preference, and the length of the
 /// public key at the end of its SubjectPublicKeyInfo.
@@ -60,29 +61,7 @@ fn load(provider: Provider, name: &str) -> Result<Arc<dyn SigningKey>, Error> {
     provider.ours().key_provider.load_private_key(read(name))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Provider {
-    AwsLc,
-    Ring,
-}
-
 impl Provider {
-    const ALL: [Self; 2] = [Self::AwsLc, Self::Ring];
-
-    fn ours(self) -> CryptoProvider {
-        match self {
-            Self::AwsLc => aws_lc::default_provider(),
-            Self::Ring => ring::default_provider(),
-        }
-    }
-
-    fn upstream(self) -> upstream::crypto::CryptoProvider {
-        match self {
-            Self::AwsLc => upstream::crypto::aws_lc_rs::default_provider(),
-            Self::Ring => upstream::crypto::ring::default_provider(),
-        }
-    }
-
     /// The keys of [`KEYS`] that this provider can load: ring has no P-521.
     fn keys(self) -> impl Iterator<Item = &'static Key> {
         KEYS.iter()
@@ -162,21 +141,6 @@ fn preferences_and_public_keys_match_upstream() {
                 offer.retain(|scheme| *scheme != signer.scheme());
             }
             assert_eq!(offer, []);
-        }
-    }
-}
-
-#[test]
-fn the_scheme_is_one_of_the_offered() {
-    for provider in Provider::ALL {
-        for &(name, _, schemes, _) in provider.keys() {
-            let key = load(provider, name).unwrap();
-            let mut others: Vec<_> = RSA.iter().chain(P256).chain(P384).chain(P521).collect();
-            others.extend(ED25519);
-            others.retain(|scheme| !schemes.contains(scheme));
-            let others: Vec<_> = others.into_iter().copied().collect();
-            assert!(key.choose_scheme(&others).is_none(), "{name}");
-            assert!(key.choose_scheme(&[]).is_none(), "{name}");
         }
     }
 }
