@@ -3,8 +3,7 @@
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints;
 use harness::quic::{
-    Level, QuicEndpoint, Use, VERSIONS, check_connected, deliver, exchange, handshake,
-    send_and_check,
+    Level, Use, VERSIONS, check_connected, deliver, exchange, handshake, send_and_check,
 };
 
 use crate::quic_matrix::ends::{
@@ -22,21 +21,18 @@ fn first(client: &Client, server: &Server) {
     assert!(!client.is_early_data_accepted());
 }
 
-/// The outcome of a client's second connection, which offers early data.
-struct Second {
-    client: Box<dyn QuicEndpoint>,
-    server: Box<dyn QuicEndpoint>,
-}
-
-/// Connects for the second time and applies `meddle` to the server before it reads.
-fn second(client: &Client, server: &Server, meddle: impl FnOnce(&mut dyn QuicEndpoint)) -> Second {
+/// Connects for the second time, with early data, which the server rejects by hand if `by_hand`.
+/// Returns true if it is accepted, and the negotiated values.
+fn second(client: &Client, server: &Server, by_hand: bool) -> (bool, String) {
     let (mut client, mut server) = (client.connect(), server.accept());
     let hello = client.take_crypto();
     assert_eq!(client.has_keys(Level::EarlyData), [true, false]);
     // RFC 9000 §7.4.1: the parameters for early data
     assert_eq!(client.peer_parameters().unwrap(), SERVER_PARAMETERS);
     let early = client.seal(Level::EarlyData, Use::First, 0, b"early data");
-    meddle(&mut *server);
+    if by_hand {
+        server.reject_early_data();
+    }
     let mut to_client = deliver(&mut *server, Level::Initial, &hello[0].bytes).unwrap();
     if server.has_keys(Level::EarlyData)[1] {
         let opened = server.open(Level::EarlyData, Use::First, &early);
@@ -53,19 +49,10 @@ fn second(client: &Client, server: &Server, meddle: impl FnOnce(&mut dyn QuicEnd
     }
     exchange(&mut *client, &mut *server).unwrap();
     check_connected(&mut *client, &mut *server);
-    Second { client, server }
-}
-
-impl Second {
-    fn is_accepted(&self) -> bool {
-        let on_server = self.server.has_keys(Level::EarlyData)[1];
-        assert_eq!(self.client.is_early_data_accepted(), on_server);
-        on_server
-    }
-
-    fn kind(&self) -> String {
-        self.client.negotiated()
-    }
+    assert_eq!(client.read_level(), Level::OneRtt);
+    let is_accepted = server.has_keys(Level::EarlyData)[1];
+    assert_eq!(client.is_early_data_accepted(), is_accepted);
+    (is_accepted, client.negotiated())
 }
 
 #[test]
@@ -81,79 +68,46 @@ fn early_data_is_accepted_with_a_stored_session() {
             first(&client, &server);
             // its new sessions serve a third connection
             for _ in 0..2 {
-                let second = second(&client, &server, |_| ());
-                assert!(second.is_accepted());
-                assert!(second.kind().ends_with("Some(Resumed)"));
+                let (is_accepted, negotiated) = second(&client, &server, false);
+                assert!(is_accepted && negotiated.ends_with("Some(Resumed)"));
             }
         }
     });
 }
 
-#[test]
-fn a_server_may_reject_early_data_by_hand() {
-    for_all_ends(|ends, provider| {
-        let (client, server) = Case::with_early_data(ends, provider).sides();
-        first(&client, &server);
-        let second = second(&client, &server, |server| server.reject_early_data());
-        assert!(!second.is_accepted());
-        assert!(second.kind().ends_with("Some(Resumed)"));
-    });
-}
+type Change<'a> = &'a dyn Fn(Server) -> Server;
 
+/// A server has five reasons to reject early data (RFC 9846 §4.2.10).
 #[test]
-fn early_data_is_rejected_with_another_protocol() {
-    for_all_ends(|ends, provider| {
-        let (client, server) = Case::with_early_data(ends, provider).sides();
-        first(&client, &server);
-        let others = vec![b"other".to_vec()];
-        let server = changed!(server, |config| config.alpn_protocols = others.clone());
-        let second = second(&client, &server, |_| ());
-        assert!(!second.is_accepted());
-        assert!(second.kind().contains(&format!("Some({:?})", b"other")));
-    });
-}
-
-#[test]
-fn early_data_is_rejected_by_a_server_that_takes_none() {
-    for_all_ends(|ends, provider| {
-        let (client, server) = Case::with_early_data(ends, provider).sides();
-        first(&client, &server);
-        let server = changed!(server, |config| config.max_early_data_size = 0);
-        assert!(!second(&client, &server, |_| ()).is_accepted());
-    });
-}
-
-/// RFC 9846 §4.2.10: not after a HelloRetryRequest.
-#[test]
-fn early_data_is_rejected_by_a_retry() {
+fn early_data_is_rejected() {
     for_all_ends(|ends, provider| {
         let usual = Case::with_early_data(ends, provider);
-        let (client, with_other_group) = Case {
+        let with_other_group = Case {
             retry: true,
             ..usual
+        };
+        let other = || vec![b"other".to_vec()];
+        let other_protocol =
+            |server: Server| changed!(server, |config| config.alpn_protocols = other());
+        let takes_none = |server: Server| changed!(server, |config| config.max_early_data_size = 0);
+        let retries = |server: Server| with_other_group.sides().1.with_sessions_of(&server);
+        let without_the_session = |_: Server| usual.sides().1;
+        let negotiates_other = format!("Some({:?})", b"other");
+        let reasons: [(Change<'_>, bool, &str); 5] = [
+            (&|server| server, true, "Some(Resumed)"),
+            (&other_protocol, false, &negotiates_other),
+            (&takes_none, false, "Some(Resumed)"),
+            (&retries, false, "Some(secp256r1)"),
+            (&without_the_session, false, "Some(Full)"),
+        ];
+        for (change, by_hand, expected) in reasons {
+            // a client that also has the group of a retry
+            let ((client, _), (_, server)) = (with_other_group.sides(), usual.sides());
+            first(&client, &server);
+            let (is_accepted, negotiated) = second(&client, &change(server), by_hand);
+            assert!(!is_accepted, "{ends:?} {expected}");
+            assert!(negotiated.contains(expected), "{ends:?} {negotiated}");
         }
-        .sides();
-        let (_, server) = usual.sides();
-        first(&client, &server);
-        let server = with_other_group.with_sessions_of(&server);
-        let second = second(&client, &server, |_| ());
-        assert!(!second.is_accepted());
-        assert_eq!(second.client.read_level(), Level::OneRtt);
-        assert!(second.kind().contains("Some(secp256r1)"));
-    });
-}
-
-/// The server does not know the session and performs a full handshake.
-#[test]
-fn early_data_is_rejected_without_the_session() {
-    for_all_ends(|ends, provider| {
-        let case = Case::with_early_data(ends, provider);
-        let (client, server) = case.sides();
-        first(&client, &server);
-        let (_, other) = case.sides();
-        let second = second(&client, &other, |_| ());
-        assert!(!second.is_accepted());
-        assert!(second.kind().ends_with("Some(Full)"));
     });
 }
 
@@ -220,10 +174,7 @@ fn early_data_stays_with_what_carried_the_session() {
         let offers = ends[0] == Crate::Upstream;
 
         let (client, server) = case.sides();
-        endpoints::handshake(
-            &mut *client.connect_over_records(),
-            &mut *server.accept_over_records(),
-        );
+        endpoints::handshake(&mut *client.over_records(), &mut *server.over_records());
         let (mut of_client, mut of_server) = (client.connect(), server.accept());
         assert_eq!(of_client.has_keys(Level::EarlyData)[0], offers);
         handshake(&mut *of_client, &mut *of_server);
@@ -232,8 +183,7 @@ fn early_data_stays_with_what_carried_the_session() {
 
         let (client, server) = case.sides();
         first(&client, &server);
-        let (mut of_client, mut of_server) =
-            (client.connect_over_records(), server.accept_over_records());
+        let (mut of_client, mut of_server) = (client.over_records(), server.over_records());
         assert_eq!(of_client.send_early(b"early") != 0, offers);
         endpoints::handshake(&mut *of_client, &mut *of_server);
         assert!(of_client.negotiated().ends_with("Some(Resumed)"));

@@ -100,23 +100,7 @@ pub(crate) fn pair(case: Case) -> Pair {
     (client.connect(), server.accept())
 }
 
-impl Client {
-    pub(crate) fn connect_over_records(&self) -> Box<dyn Endpoint> {
-        match self.of {
-            Crate::This => Box::new(ThisBuffered::client(self.this.clone())),
-            Crate::Upstream => Box::new(UpstreamBuffered::client(self.upstream.clone())),
-        }
-    }
-}
-
 impl Server {
-    pub(crate) fn accept_over_records(&self) -> Box<dyn Endpoint> {
-        match self.of {
-            Crate::This => Box::new(ThisBuffered::server(self.this.clone())),
-            Crate::Upstream => Box::new(UpstreamBuffered::server(self.upstream.clone())),
-        }
-    }
-
     /// Replaces its session storage by that of `other`.
     pub(crate) fn with_sessions_of(self, other: &Self) -> Self {
         self.with(
@@ -174,6 +158,15 @@ macro_rules! sides {
                             parameters,
                         )?),
                     })
+                }
+
+                pub(crate) fn over_records(&self) -> Box<dyn Endpoint> {
+                    match self.of {
+                        Crate::This => Box::new(ThisBuffered::$constructor(self.this.clone())),
+                        Crate::Upstream => {
+                            Box::new(UpstreamBuffered::$constructor(self.upstream.clone()))
+                        }
+                    }
                 }
 
                 /// The same side with another version of QUIC.
