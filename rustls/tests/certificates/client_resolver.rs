@@ -16,11 +16,8 @@ use crate::certificates::kit::{Setup, assert_refused, this, upstream};
 
 /// Each provider and version.
 fn setups() -> impl Iterator<Item = Setup> {
-    let versions = [Versions::Tls12, Versions::Tls13];
-    product(PROVIDERS, versions).map(|(provider, versions)| Setup {
-        versions,
-        ..Setup::new(provider)
-    })
+    product(PROVIDERS, Versions::EACH)
+        .map(|(provider, versions)| Setup::new(provider).over(versions))
 }
 
 fn our_key(provider: Provider, key_type: KeyType) -> Arc<CertifiedKey> {
@@ -45,21 +42,14 @@ fn resolvers_receive_names_and_schemes() {
             provider, versions, ..
         } = setup;
         let key_types = [KeyType::EcdsaP256, KeyType::Ed25519, KeyType::EcdsaP384];
-        let mut store = theirs::RootCertStore::empty();
-        for key_type in &key_types[..roots] {
-            store.add(key_type.identities().ca.clone()).unwrap();
-        }
+        let roots = key_types[..roots].iter().map(|it| &it.identities().ca);
+        let store = configs::upstream::trusted(roots);
         let names = store.subjects();
         let names: Vec<Vec<u8>> = names.iter().map(|it| it.as_ref().to_vec()).collect();
-        let crypto = Arc::new(provider.upstream());
-        let verifier = WebPkiClientVerifier::builder_with_provider(store.into(), crypto.clone());
-        let server = theirs::ServerConfig::builder_with_provider(crypto)
-            .with_protocol_versions(
-                &versions.choose(&theirs::version::TLS12, &theirs::version::TLS13),
-            )
-            .unwrap()
-            .with_client_cert_verifier(verifier.build().unwrap())
-            .with_cert_resolver(upstream::server_config(setup).cert_resolver);
+        let crypto = provider.upstream();
+        let verifier = WebPkiClientVerifier::builder_with_provider(store, crypto.clone().into());
+        let verifier = verifier.build().unwrap();
+        let server = configs::upstream::server_with(versions, crypto, setup.key_type, verifier);
         let server = Arc::new(server);
 
         let ours = ClientKey::new(Some(our_key(provider, KeyType::EcdsaP256)));

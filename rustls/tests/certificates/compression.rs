@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::peers::configs::{PROVIDERS, Provider, product, product3};
+use harness::peers::configs::{Provider, product};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, exchange, handshake, talk_and_close};
 use rustls::CertificateCompressionAlgorithm as Algorithm;
 use rustls::compress::{
@@ -12,7 +12,7 @@ use rustls::compress::{
     CompressionFailed, CompressionLevel, DecompressionFailed, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
 
-use crate::certificates::kit::{CLIENT_KINDS, KINDS, Kind, Setup, this, upstream};
+use crate::certificates::kit::{Kind, Setup, this, upstream};
 
 /// Counts the calls of another compressor or decompressor.
 #[derive(Debug)]
@@ -66,31 +66,21 @@ impl CertDecompressor for Counting<dyn CertDecompressor> {
     }
 }
 
-fn setups() -> impl Iterator<Item = Setup> {
-    product3(PROVIDERS, KINDS, CLIENT_KINDS).map(|(provider, server, client)| Setup {
-        server,
-        client,
-        ..Setup::new(provider)
-    })
-}
-
 /// Each crate decompresses what the other compressed, in both APIs, with each algorithm, for chains
 /// and raw public keys.
 #[test]
 fn each_algorithm_goes_both_ways() {
+    use rustls_upstream::compress as theirs;
+
     let algorithms = [
         (
             BROTLI_COMPRESSOR,
             BROTLI_DECOMPRESSOR,
-            rustls_upstream::compress::BROTLI_COMPRESSOR,
+            theirs::BROTLI_COMPRESSOR,
         ),
-        (
-            ZLIB_COMPRESSOR,
-            ZLIB_DECOMPRESSOR,
-            rustls_upstream::compress::ZLIB_COMPRESSOR,
-        ),
+        (ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR, theirs::ZLIB_COMPRESSOR),
     ];
-    for (setup, (compressor, decompressor, theirs)) in product(setups(), algorithms) {
+    for (setup, (compressor, decompressor, theirs)) in product(Setup::of_all_kinds(), algorithms) {
         let counters = || (Counting::new(compressor), Counting::new(decompressor));
         let our_client = |(sent, received): Counters| {
             let mut client = this::client_config(setup);
@@ -114,16 +104,11 @@ fn each_algorithm_goes_both_ways() {
 
         // two ends of this crate, both counted
         let (buffered, unbuffered) = (counters(), counters());
-        let (mut client, mut server) = (
-            this::client(our_client(buffered)),
-            this::server(our_server(buffered)),
-        );
-        connect(&mut client, &mut server);
+        let mut client = this::client(our_client(buffered));
+        connect(&mut client, &mut this::server(our_server(buffered)));
         assert_eq!(counts(buffered), both, "{setup:?}");
-        let (mut client, mut server) = (
-            ThisUnbuffered::client(our_client(unbuffered)),
-            ThisUnbuffered::server(our_server(unbuffered)),
-        );
+        let mut client = ThisUnbuffered::client(our_client(unbuffered));
+        let mut server = ThisUnbuffered::server(our_server(unbuffered));
         connect(&mut client, &mut server);
         assert_eq!(counts(unbuffered), both, "{setup:?}, unbuffered");
 
@@ -132,21 +117,15 @@ fn each_algorithm_goes_both_ways() {
         their_server.cert_compressors = vec![theirs];
         let mut their_server = upstream::server(their_server);
         connect(&mut this::client(our_client(client)), &mut their_server);
-        assert_eq!(
-            counts(client),
-            (of_client, 1),
-            "{setup:?}, upstream's server"
-        );
+        let of_ours = counts(client);
+        assert_eq!(of_ours, (of_client, 1), "{setup:?}, upstream's server");
 
         let mut their_client = upstream::client_config(setup);
         their_client.cert_compressors = vec![theirs];
         let mut their_client = upstream::client(their_client);
         connect(&mut their_client, &mut this::server(our_server(server)));
-        assert_eq!(
-            counts(server),
-            (1, of_client),
-            "{setup:?}, upstream's client"
-        );
+        let of_ours = counts(server);
+        assert_eq!(of_ours, (1, of_client), "{setup:?}, upstream's client");
     }
 }
 
@@ -208,10 +187,7 @@ fn a_long_list_is_cut() {
         }
     }
 
-    let setup = Setup {
-        client: Some(Kind::X509),
-        ..Setup::new(Provider::AwsLc)
-    };
+    let setup = Setup::new(Provider::AwsLc).with(Kind::X509, Some(Kind::X509));
     let many: Vec<&'static dyn CertDecompressor> = (0x4000..0x4200)
         .map(|number| &*Box::leak(Box::new(Numbered(number))) as _)
         .collect();
@@ -243,10 +219,7 @@ impl CertCompressor for Unable {
 #[test]
 fn a_failed_compression_sends_the_chain_uncompressed() {
     for says_nothing in [false, true] {
-        let setup = Setup {
-            client: Some(Kind::X509),
-            ..Setup::new(Provider::AwsLc)
-        };
+        let setup = Setup::new(Provider::AwsLc).with(Kind::X509, Some(Kind::X509));
         let unable = Box::leak(Box::new(Unable(says_nothing)));
         let mut client = this::client_config(setup);
         client.cert_compressors = vec![unable];
@@ -292,10 +265,7 @@ fn another_message_is_another_entry() {
     let cache = Arc::new(CompressionCache::new(3));
     let identity = &setup.key_type.identities().server;
     let connect = |ocsp: &[u8], compressor: &'static Counting<dyn CertCompressor>, raw: bool| {
-        let setup = Setup {
-            server: if raw { Kind::Raw } else { Kind::X509 },
-            ..setup
-        };
+        let setup = setup.with(if raw { Kind::Raw } else { Kind::X509 }, None);
         let mut server = this::server_config(setup);
         if !raw {
             let (chain, provider) = (identity.chain.clone(), Provider::AwsLc.this());

@@ -10,8 +10,7 @@ use harness::peers::programs::{Files, Program, listen};
 use harness::wire::Reader;
 use harness::wire::client_hello::{ClientHello, read_u16s};
 use rustls::compress::{
-    BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, CertDecompressor, ZLIB_COMPRESSOR,
-    ZLIB_DECOMPRESSOR,
+    BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR, CertCompressor, ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR,
 };
 use rustls::{ClientConnection, ServerConnection, Stream};
 
@@ -52,15 +51,12 @@ fn priority(setup: Setup) -> String {
 fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(Program, TcpStream)> {
     let started = Program::serve("gnutls-serv", |port| {
         let mut args = identity_args(files, "server", setup.server);
-        args.extend([
-            "--echo".to_owned(),
-            format!("--port={port}"),
-            priority(setup),
-        ]);
-        args.push(match setup.client {
-            None => "--disable-client-cert".to_owned(),
-            Some(_) => "--require-client-cert".to_owned(),
-        });
+        let certificates = match setup.client {
+            None => "--disable-client-cert",
+            Some(_) => "--require-client-cert",
+        };
+        args.extend(["--echo", certificates].map(str::to_owned));
+        args.extend([format!("--port={port}"), priority(setup)]);
         if setup.client == Some(Kind::X509) {
             args.push("--verify-client-cert".to_owned());
             args.push(format!("--x509cafile={}", files.path("ca.pem")));
@@ -142,24 +138,16 @@ fn answer(config: Arc<rustls::ServerConfig>, setup: Setup, files: &Files, more: 
 /// Debian's GnuTLS lacks compression. If GnuTLS has it, each algorithm works in both directions.
 #[test]
 fn certificates_are_compressed() {
-    let algorithms: [(
-        &str,
-        &'static dyn CertCompressor,
-        &'static dyn CertDecompressor,
-    ); 2] = [
+    for (name, compressor, decompressor) in [
         ("zlib", ZLIB_COMPRESSOR, ZLIB_DECOMPRESSOR),
         ("brotli", BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR),
-    ];
-    for (name, compressor, decompressor) in algorithms {
+    ] {
         let option = format!("--compress-cert={name}");
         if !offers(compressor, &option) {
             println!("skipped: GnuTLS does not support {name}");
             continue;
         }
-        let setup = Setup {
-            client: Some(Kind::X509),
-            ..Setup::new(PROVIDERS[0])
-        };
+        let setup = Setup::new(PROVIDERS[0]).with(Kind::X509, Some(Kind::X509));
         let files = files(name, setup.key_type);
         let (sent, received) = (Counting::new(compressor), Counting::new(decompressor));
         let mut config = this::client_config(setup);

@@ -1,7 +1,7 @@
 //! The peer's identity on connections of either API, side and version, full and resumed.
 
-use std::sync::{Arc, Barrier};
-use std::{ptr, thread};
+use std::ptr;
+use std::sync::Arc;
 
 use harness::peers::configs::{
     self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3,
@@ -20,29 +20,29 @@ trait Peer: Endpoint {
     fn state(&self) -> &CommonState;
 }
 
-impl Peer for ThisBuffered {
-    fn state(&self) -> &CommonState {
-        &self.conn
-    }
+macro_rules! peers {
+    ($($end:ty),*) => {$(
+        impl Peer for $end {
+            fn state(&self) -> &CommonState {
+                &self.conn
+            }
+        }
+    )*};
 }
 
-impl Peer for ThisUnbuffered<UnbufferedClientConnection> {
-    fn state(&self) -> &CommonState {
-        &self.conn
-    }
-}
-
-impl Peer for ThisUnbuffered<UnbufferedServerConnection> {
-    fn state(&self) -> &CommonState {
-        &self.conn
-    }
-}
+peers!(
+    ThisBuffered,
+    ThisUnbuffered<UnbufferedClientConnection>,
+    ThisUnbuffered<UnbufferedServerConnection>
+);
 
 #[derive(Clone, Copy, Debug)]
 enum Api {
     Buffered,
     Unbuffered,
 }
+
+const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
 
 fn client(api: Api, config: &Arc<ClientConfig>) -> Box<dyn Peer> {
     match api {
@@ -66,12 +66,9 @@ fn both(setup: Setup) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
 
 /// Both versions with both providers, and raw public keys where the version supports them.
 fn setups() -> impl Iterator<Item = Setup> {
-    let versions = [Versions::Tls12, Versions::Tls13];
-    let all = product3(PROVIDERS, versions, KINDS).map(|(provider, versions, kind)| Setup {
-        versions,
-        server: kind,
-        client: Some(kind),
-        ..Setup::new(provider)
+    let all = product3(PROVIDERS, Versions::EACH, KINDS).map(|(provider, versions, kind)| {
+        let setup = Setup::new(provider).over(versions);
+        setup.with(kind, Some(kind))
     });
     // raw public keys (RFC 7250) are not supported in TLS 1.2
     all.filter(|setup| setup.server == Kind::X509 || setup.versions == Versions::Tls13)
@@ -81,11 +78,8 @@ fn setups() -> impl Iterator<Item = Setup> {
 fn handshake_in_steps(client: &mut dyn Peer, server: &mut dyn Peer) {
     fn check(end: &dyn Peer) {
         let state = end.state();
-        let identity = state.peer_identity();
-        assert_eq!(
-            identity.map(PeerIdentity::certificates),
-            state.peer_certificates()
-        );
+        let certificates = state.peer_identity().map(PeerIdentity::certificates);
+        assert_eq!(certificates, state.peer_certificates());
     }
     loop {
         let (to_server, to_client) = (client.take_output(), server.take_output());
@@ -107,7 +101,7 @@ fn handshake_in_steps(client: &mut dyn Peer, server: &mut dyn Peer) {
 #[test]
 fn on_every_connection() {
     for setup in setups() {
-        for api in [Api::Buffered, Api::Unbuffered] {
+        for api in APIS {
             let (client_config, server_config) = both(setup);
             for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
                 let mut client = client(api, &client_config);
@@ -117,10 +111,8 @@ fn on_every_connection() {
                 handshake_in_steps(&mut *client, &mut *server);
                 assert_eq!(client.state().handshake_kind(), Some(kind), "{setup:?}");
 
-                let identities = KeyType::EcdsaP256.identities();
-                for (end, identity) in
-                    [(&client, &identities.server), (&server, &identities.client)]
-                {
+                let it = KeyType::EcdsaP256.identities();
+                for (end, identity) in [(&client, &it.server), (&server, &it.client)] {
                     let found = end.state().peer_identity().unwrap();
                     let spki = found.public_key().unwrap();
                     match setup.server {
@@ -132,10 +124,9 @@ fn on_every_connection() {
                             assert_eq!(*certificate.der(), identity.chain[0]);
                             let key = certificate.public_key().unwrap();
                             assert_eq!(key.subject_public_key_info(), spki);
-                            assert_eq!(
-                                certificate.sha256_fingerprint(&setup.provider.this()),
-                                found.sha256_fingerprint()
-                            );
+                            let fingerprint =
+                                certificate.sha256_fingerprint(&setup.provider.this());
+                            assert_eq!(fingerprint, found.sha256_fingerprint());
                         }
                         Kind::Raw => {
                             assert_eq!(found.kind(), PeerIdentityKind::RawPublicKey);
@@ -189,7 +180,7 @@ fn a_stolen_certificate_identifies_nobody() {
 #[test]
 fn a_repeated_client_hello_identifies_nobody() {
     for setup in setups() {
-        for (at_server, tickets) in product([Api::Buffered, Api::Unbuffered], [false, true]) {
+        for (at_server, tickets) in product(APIS, [false, true]) {
             let (client_config, mut server_config) = both(setup);
             let config = Arc::get_mut(&mut server_config).unwrap();
             config.send_half_rtt_data = true;
@@ -302,36 +293,6 @@ fn parsed_values_are_shared() {
         let parsed: Vec<_> = parsed.collect();
         assert_eq!(parsed, [parsed[0]; 3], "{setup:?}");
         assert_eq!(kept[0], kept[2]);
-    }
-}
-
-#[test]
-fn concurrent_readers_share_parsed_values() {
-    const THREADS: usize = 16;
-    for kind in KINDS {
-        let setup = Setup {
-            server: kind,
-            client: Some(kind),
-            ..Setup::new(Provider::Ring)
-        };
-        let (client_config, server_config) = both(setup);
-        let (mut client, mut server) = (this::client(client_config), this::server(server_config));
-        handshake(&mut client, &mut server);
-        let identity = server.conn.peer_identity().unwrap();
-        let barrier = &Barrier::new(THREADS);
-        let ask = || {
-            let identity = identity.clone();
-            barrier.wait();
-            let fingerprint = ptr::from_ref(identity.sha256_fingerprint().unwrap()) as usize;
-            let certificate = identity.certificate();
-            let subject = certificate.map(|it| ptr::from_ref(it.subject().unwrap()) as usize);
-            (fingerprint, subject)
-        };
-        let found: Vec<_> = thread::scope(|scope| {
-            let threads = [(); THREADS].map(|()| scope.spawn(ask));
-            threads.map(|thread| thread.join().unwrap()).into()
-        });
-        assert!(found.iter().all(|addresses| *addresses == found[0]));
     }
 }
 

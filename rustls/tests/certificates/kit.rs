@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, Versions, product,
+    ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, Versions, product, product3,
 };
 use harness::peers::endpoints::{Endpoint, exchange};
 
@@ -39,20 +39,31 @@ impl Setup {
         }
     }
 
-    /// Every kind of credential on each side, with each provider and key type.
-    pub(crate) fn all() -> Vec<Self> {
-        let mut setups = Vec::new();
-        for (provider, key_type) in product(PROVIDERS, KEY_TYPES) {
-            if key_type.usable_with(provider) {
-                setups.extend(product(KINDS, CLIENT_KINDS).map(|(server, client)| Self {
-                    key_type,
-                    server,
-                    client,
-                    ..Self::new(provider)
-                }));
-            }
+    /// The same with these kinds of credentials.
+    pub(crate) fn with(self, server: Kind, client: Option<Kind>) -> Self {
+        Self {
+            server,
+            client,
+            ..self
         }
-        setups
+    }
+
+    /// The same with these versions on both sides.
+    pub(crate) fn over(self, versions: Versions) -> Self {
+        Self { versions, ..self }
+    }
+
+    /// Every kind of credential on each side, with each provider.
+    pub(crate) fn of_all_kinds() -> impl Iterator<Item = Self> {
+        product3(PROVIDERS, KINDS, CLIENT_KINDS)
+            .map(|(provider, server, client)| Self::new(provider).with(server, client))
+    }
+
+    /// The same with each key type.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        product(KEY_TYPES, Self::of_all_kinds().collect::<Vec<_>>())
+            .map(|(key_type, setup)| Self { key_type, ..setup })
+            .filter(|setup| setup.key_type.usable_with(setup.provider))
     }
 
     /// The request for an X.509 certificate.
@@ -96,7 +107,6 @@ macro_rules! kit {
             };
             use $tls::server::AlwaysResolvesServerRawPublicKeys;
             use $tls::sign::CertifiedKey;
-            use $tls::version::{TLS12, TLS13};
             use $tls::{ClientConfig, ServerConfig};
 
             use super::*;
@@ -123,17 +133,12 @@ macro_rules! kit {
             pub(crate) fn server_config(setup: Setup) -> ServerConfig {
                 let (provider, key_type) = (setup.provider, setup.key_type);
                 let identities = key_type.identities();
-                let crypto = provider.$module();
-                let x509 = configs::server_of(setup.versions, crypto, key_type, setup.auth());
+                let (versions, crypto) = (setup.versions, provider.$module());
                 let mut config = if setup.client == Some(Kind::Raw) {
-                    let crypto = Arc::new(provider.$module());
-                    ServerConfig::builder_with_provider(crypto)
-                        .with_protocol_versions(&setup.versions.choose(&TLS12, &TLS13))
-                        .unwrap()
-                        .with_client_cert_verifier(Arc::new(verifier(&identities.client, provider)))
-                        .with_cert_resolver(x509.cert_resolver)
+                    let verifier = Arc::new(verifier(&identities.client, provider));
+                    configs::server_with(versions, crypto, key_type, verifier)
                 } else {
-                    x509
+                    configs::server_of(versions, crypto, key_type, setup.auth())
                 };
                 if setup.server == Kind::Raw {
                     present_server(&mut config, &identities.server, provider);

@@ -21,12 +21,8 @@ fn tls12_has_no_raw_public_keys() {
         [Versions::Both, Versions::Tls12],
     ];
     for (versions, (client, server)) in product(versions, RAW) {
-        let [of_client, of_server] = versions.map(|versions| Setup {
-            versions,
-            client,
-            server,
-            ..Setup::new(Provider::AwsLc)
-        });
+        let setup = Setup::new(Provider::AwsLc).with(server, client);
+        let [of_client, of_server] = versions.map(|versions| setup.over(versions));
         let mut server = this::server_of(of_server);
         let mut client = upstream::client_of(of_client);
         let error = "server: PeerIncompatible(IncorrectCertificateTypeExtension)";
@@ -46,16 +42,9 @@ const RAW: [(Option<Kind>, Kind); 3] = [
 #[test]
 fn clients_refuse_raw_public_keys_in_tls12() {
     for (versions, (client, server)) in product([Versions::Tls12, Versions::Both], RAW) {
-        let plain = Setup {
-            versions: Versions::Tls12,
-            ..Setup::new(Provider::AwsLc)
-        };
-        let raw = Setup {
-            server,
-            client,
-            ..plain
-        };
-        let of_client = Setup { versions, ..raw };
+        let plain = Setup::new(Provider::AwsLc).over(Versions::Tls12);
+        let raw = plain.with(server, client);
+        let of_client = raw.over(versions);
         // a server with raw keys in upstream's form, and one without
         for of_server in [raw, plain] {
             let mut client = this::client_of(of_client);
@@ -69,11 +58,7 @@ fn clients_refuse_raw_public_keys_in_tls12() {
 
 /// Both sides with raw public keys.
 fn both(provider: Provider) -> Setup {
-    Setup {
-        server: Kind::Raw,
-        client: Some(Kind::Raw),
-        ..Setup::new(provider)
-    }
+    Setup::new(provider).with(Kind::Raw, Some(Kind::Raw))
 }
 
 /// Asserts that this crate's ends refuse upstream's ones with raw public keys that `change` has
@@ -136,17 +121,12 @@ fn the_key_must_sign() {
     for provider in PROVIDERS {
         // the peer claims the trusted key but signs with another
         let setup = both(provider);
-        let other = pki::key().serialize_der();
-        let other = PrivatePkcs8KeyDer::from(other);
+        let other = PrivatePkcs8KeyDer::from(pki::key().serialize_der());
         let crypto = provider.upstream();
         let other = crypto.key_provider.load_private_key(other.into()).unwrap();
         let forge = |key: &mut theirs::sign::CertifiedKey| key.key = other.clone();
-        refuse_both(
-            setup,
-            forge,
-            "InvalidCertificate(BadSignature)",
-            "DecryptError",
-        );
+        let error = "InvalidCertificate(BadSignature)";
+        refuse_both(setup, forge, error, "DecryptError");
     }
 }
 

@@ -7,7 +7,7 @@ use harness::peers::configs::{Provider, product};
 use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use rustls::client::Resumption;
 
-use crate::certificates::kit::{KINDS, Kind, Setup, this, upstream};
+use crate::certificates::kit::{CLIENT_KINDS, KINDS, Kind, Setup, this, upstream};
 
 /// Reads the last word of the negotiated values.
 fn is_resumed(end: &dyn Endpoint) -> bool {
@@ -19,10 +19,7 @@ fn is_resumed(end: &dyn Endpoint) -> bool {
 #[test]
 fn a_client_does_not_mix_kinds() {
     for (before, after) in product(KINDS, KINDS) {
-        let setup = |server| Setup {
-            server,
-            ..Setup::new(Provider::AwsLc)
-        };
+        let setup = |server| Setup::new(Provider::AwsLc).with(server, None);
         let resumption = Resumption::in_memory_sessions(8);
         // one server with both keys and one session store
         let first_server = this::server_config(setup(before));
@@ -49,12 +46,8 @@ fn a_client_does_not_mix_kinds() {
 /// A server is asked to resume a session whose client authenticated by another kind, or not at all.
 #[test]
 fn a_server_does_not_mix_kinds() {
-    let kinds = [None, Some(Kind::X509), Some(Kind::Raw)];
-    for (before, after) in product(kinds, kinds) {
-        let setup = |client| Setup {
-            client,
-            ..Setup::new(Provider::AwsLc)
-        };
+    for (before, after) in product(CLIENT_KINDS, CLIENT_KINDS) {
+        let setup = |client| Setup::new(Provider::AwsLc).with(Kind::X509, client);
         let first_server = this::server_config(setup(before));
         let mut second_server = this::server_config(setup(after));
         second_server.session_storage = first_server.session_storage.clone();

@@ -85,11 +85,7 @@ impl Offer {
 fn every_offer_to_every_server() {
     let (mut accepted, mut refused) = (0, 0);
     for (server, client) in product(KINDS, CLIENT_KINDS) {
-        let setup = Setup {
-            server,
-            client,
-            ..Setup::new(Provider::Ring)
-        };
+        let setup = Setup::new(Provider::Ring).with(server, client);
         for offer in Offer::all() {
             let new = || Box::new(this::server_of(setup)) as _;
             let ours = answer(&new, &offer.add_to(ClientHello::new()));
@@ -110,11 +106,8 @@ fn every_offer_to_every_server() {
 #[test]
 fn every_offer_with_tls12() {
     for client in [None, Some(Kind::X509)] {
-        let setup = Setup {
-            versions: Versions::Tls12,
-            client,
-            ..Setup::new(Provider::Ring)
-        };
+        let setup = Setup::new(Provider::Ring).with(Kind::X509, client);
+        let setup = setup.over(Versions::Tls12);
         for offer in Offer::all() {
             let hello = offer.add_to(ClientHello::tls12()).record();
             let ours = this::server_of(setup).receive(&hello);
@@ -135,19 +128,10 @@ fn nothing_in_common_is_an_unsupported_certificate() {
         (Kind::Raw, 0),
         (Kind::Raw, 1),
     ];
-    for (versions, (kind, list)) in product([Versions::Tls12, Versions::Tls13], lists) {
-        let usual = Setup {
-            versions,
-            ..Setup::new(Provider::Ring)
-        };
-        let server = Setup {
-            server: kind,
-            ..usual
-        };
-        let client = Setup {
-            client: Some(kind),
-            ..usual
-        };
+    for (versions, (kind, list)) in product(Versions::EACH, lists) {
+        let usual = Setup::new(Provider::Ring).over(versions);
+        let server = usual.with(kind, None);
+        let client = usual.with(Kind::X509, Some(kind));
         for (setup, typ) in [
             (server, SERVER_CERTIFICATE_TYPE),
             (client, CLIENT_CERTIFICATE_TYPE),
@@ -171,15 +155,9 @@ fn nothing_in_common_is_an_unsupported_certificate() {
 /// goes on. Upstream rejects both the offer and the answer.
 #[test]
 fn a_raw_public_key_that_is_not_requested() {
-    let mut client = Setup::new(Provider::Ring);
-    client.client = Some(Kind::Raw);
     for server in KINDS {
-        client.server = server;
-        let setup = Setup {
-            server,
-            ..Setup::new(Provider::Ring)
-        };
-        let mut client = this::client_of(client);
+        let setup = Setup::new(Provider::Ring).with(server, None);
+        let mut client = this::client_of(setup.with(server, Some(Kind::Raw)));
         let mut server = this::server_of(setup);
         handshake(&mut client, &mut server);
         assert!(server.peer_certificates().is_empty());
@@ -190,8 +168,7 @@ fn a_raw_public_key_that_is_not_requested() {
 #[test]
 fn a_request_for_x509_of_a_client_with_a_raw_public_key() {
     let identity = Identity::new(Provider::Ring.this());
-    let mut setup = Setup::new(Provider::Ring);
-    setup.client = Some(Kind::Raw);
+    let setup = Setup::new(Provider::Ring).with(Kind::X509, Some(Kind::Raw));
     let mut client = this::client_of(setup);
     let outcome = identity.run(&mut client, &Script::with_request());
     assert_eq!(outcome.error.as_deref(), Some(INCORRECT));
@@ -212,11 +189,7 @@ fn every_answer_to_every_client() {
     ];
     for (server, client, requests) in product3(KINDS, CLIENT_KINDS, [false, true]) {
         for (of_server, of_client) in product(answers, answers) {
-            let setup = Setup {
-                server,
-                client,
-                ..Setup::new(Provider::Ring)
-            };
+            let setup = Setup::new(Provider::Ring).with(server, client);
             let mut script = match requests {
                 true => Script::with_request(),
                 false => Script::new(),
