@@ -5,16 +5,14 @@ use std::ptr;
 use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
-use rustls::certificates::PeerChains;
+use rustls::certificates::{CacheStats, PeerChains};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::{CertificateError, ClientConfig, Error, HandshakeKind, ServerConfig};
 
 use crate::peer_chains::kit::{Authority, connect, with_tickets};
 
-const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
-
 fn all(test: impl Fn(Provider, Versions)) {
-    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         test(provider, versions);
     }
 }
@@ -50,12 +48,16 @@ fn configurations_share_on_request() {
 
 #[test]
 fn a_clone_of_a_configuration_shares() {
-    let config = server(Provider::Ring, Versions::Tls13);
-    let clone = config.clone();
-    assert!(Arc::ptr_eq(&config.peer_chains, &clone.peer_chains));
-    let config = client(Provider::Ring, Versions::Tls13);
-    let clone = config.clone();
-    assert!(Arc::ptr_eq(&config.peer_chains, &clone.peer_chains));
+    let (provider, versions) = (Provider::Ring, Versions::Tls13);
+    let (client, server) = (client(provider, versions), server(provider, versions));
+    assert!(Arc::ptr_eq(
+        &client.peer_chains,
+        &client.clone().peer_chains
+    ));
+    assert!(Arc::ptr_eq(
+        &server.peer_chains,
+        &server.clone().peer_chains
+    ));
 }
 
 /// Chains of other authorities, and ours without the key, never enter the map on either side.
@@ -68,7 +70,13 @@ fn unauthenticated_peers_leave_nothing() {
             for _ in 0..3 {
                 assert_eq!(connect(&client, &server).err(), Some(error.clone()));
             }
-            (client.peer_chains.stats(), server.peer_chains.stats())
+            let chains = [&client.peer_chains, &server.peer_chains].map(|it| it.stats());
+            let verified = [&client.verified_chains, &server.verified_chains].map(|it| it.stats());
+            [(chains[0], verified[0]), (chains[1], verified[1])]
+        };
+        let assert_empty = |(chains, verified): (CacheStats, CacheStats)| {
+            assert_eq!((chains.entries, chains.bytes, chains.hits), (0, Some(0), 0));
+            assert_eq!((verified.entries, verified.hits), (0, 0));
         };
         let unknown = || Error::from(CertificateError::UnknownIssuer);
         let bad = || Error::from(CertificateError::BadSignature);
@@ -80,13 +88,13 @@ fn unauthenticated_peers_leave_nothing() {
             if steals {
                 untrusted.client_auth_cert_resolver = stolen(authority, &other, provider);
             }
-            let (_, stats) = expect(untrusted, server(provider, versions), error);
-            assert_eq!((stats.entries, stats.hits), (0, 0));
+            let [_, of_server] = expect(untrusted, server(provider, versions), error);
+            assert_empty(of_server);
         }
 
         let impostor = other.server(provider, versions);
-        let (stats, _) = expect(client(provider, versions), impostor, unknown());
-        assert_eq!((stats.entries, stats.hits), (0, 0));
+        let [of_client, _] = expect(client(provider, versions), impostor, unknown());
+        assert_empty(of_client);
     });
 }
 
@@ -142,9 +150,7 @@ fn an_overfull_map_confuses_no_clients() {
         let mut config = server(provider, versions);
         config.peer_chains = Arc::new(PeerChains::new(4));
         let server = Arc::new(config);
-        let chains: Vec<_> = (0..10)
-            .map(|number| authority.client_chain(number))
-            .collect();
+        let chains: [_; 10] = std::array::from_fn(|number| authority.client_chain(number));
         let mut live = Vec::new();
         for (_, chain) in product(0..2, &chains) {
             let mut client = authority.client(provider, versions, chain.clone());

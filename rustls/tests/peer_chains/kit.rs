@@ -3,13 +3,12 @@
 
 use std::sync::{Arc, OnceLock};
 
+use harness::peers::configs::this::trusted;
 use harness::peers::configs::{Provider, SERVER_NAME, Versions, server_name};
 use harness::peers::endpoints::Transfer;
-use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair,
-};
+use harness::peers::pki::{self, Issuer};
+use pki_types::{CertificateDer, PrivateKeyDer};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 use rustls::crypto::CryptoProvider;
 use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
@@ -20,32 +19,27 @@ use rustls::{
 
 /// A root with two intermediate authorities.
 pub(crate) struct Authority {
-    root: CertificateDer<'static>,
-    middle: CertificateDer<'static>,
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    root: Issuer,
+    middle: Issuer,
+    issuer: Issuer,
     /// The key of all certified ends.
     key: KeyPair,
 }
 
 impl Authority {
     pub(crate) fn new(organization: &str) -> Self {
-        let certificate = |name: &str| {
-            let mut params = CertificateParams::new(Vec::new()).unwrap();
-            let names = &mut params.distinguished_name;
-            names.push(DnType::OrganizationName, organization);
-            names.push(DnType::CommonName, name);
-            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-            params
+        let lasting = |params: &mut CertificateParams| {
+            let name = &mut params.distinguished_name;
+            name.push(DnType::OrganizationName, organization);
+            params.not_after = date_time_ymd(4096, 1, 1);
         };
-        let key = || KeyPair::generate().unwrap();
-        let root = CertifiedIssuer::self_signed(certificate("root"), key()).unwrap();
-        let middle = CertifiedIssuer::signed_by(certificate("middle"), key(), &root).unwrap();
-        let issuer = CertifiedIssuer::signed_by(certificate("issuer"), key(), &middle).unwrap();
+        let root = pki::root("root", lasting);
+        let middle = pki::intermediate("middle", &root, lasting);
         Self {
-            root: root.der().clone(),
-            middle: middle.der().clone(),
-            issuer,
-            key: key(),
+            issuer: pki::intermediate("issuer", &middle, lasting),
+            root,
+            middle,
+            key: pki::key(),
         }
     }
 
@@ -67,7 +61,7 @@ impl Authority {
         vec![
             end_entity.der().clone(),
             self.issuer.der().clone(),
-            self.middle.clone(),
+            self.middle.der().clone(),
         ]
     }
 
@@ -82,9 +76,7 @@ impl Authority {
     }
 
     pub(crate) fn roots(&self) -> Arc<RootCertStore> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.root.clone()).unwrap();
-        Arc::new(roots)
+        trusted([self.root.der()])
     }
 
     /// A client that authenticates with this chain.
@@ -148,16 +140,7 @@ pub(crate) fn connect(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,
 ) -> Result<Pair, Error> {
-    connect_to(server_name(), client, server)
-}
-
-/// Connects a client that asks for the server `name`.
-pub(crate) fn connect_to(
-    name: ServerName<'static>,
-    client: &Arc<ClientConfig>,
-    server: &Arc<ServerConfig>,
-) -> Result<Pair, Error> {
-    let mut client = ClientConnection::new(client.clone(), name)?;
+    let mut client = ClientConnection::new(client.clone(), server_name())?;
     let mut server = ServerConnection::new(server.clone())?;
     while client.wants_write() || server.wants_write() {
         // the server's refusal precedes the client's error

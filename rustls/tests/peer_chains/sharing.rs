@@ -3,22 +3,19 @@
 use std::sync::{Arc, Barrier};
 use std::{ptr, thread};
 
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
-use harness::verifiers::raw_keys::this::{raw_key, verifier};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use pki_types::CertificateDer;
 use rustls::certificates::{PeerChains, VerifiedChains};
-use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
-use rustls::server::AlwaysResolvesServerRawPublicKeys;
+use rustls::client::Resumption;
 use rustls::{ClientConfig, CommonState, HandshakeKind, ServerConfig};
 
+use crate::certificates::kit::{Kind, Setup, this};
 use crate::peer_chains::kit::{Authority, Pair, connect, with_tickets};
-
-const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
 /// Runs `test` with each provider and version, with stored sessions and with tickets.
 fn all(test: impl Fn(ClientConfig, ServerConfig)) {
     let authority = Authority::get();
-    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let client = || authority.client(provider, versions, authority.client_chain(0));
         let server = || authority.server(provider, versions);
         test(client(), server());
@@ -166,22 +163,10 @@ fn raw_public_keys_share() {
 
 /// Both sides authenticate with raw public keys.
 fn raw_configs(provider: Provider) -> (ClientConfig, ServerConfig) {
-    let identities = KeyType::EcdsaP256.identities();
-    let crypto = Arc::new(provider.this());
-    let key = raw_key(&identities.client, provider);
-    let client = ClientConfig::builder_with_provider(crypto.clone())
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier(&identities.server, provider)))
-        .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(key)));
-    let key = raw_key(&identities.server, provider);
-    let server = ServerConfig::builder_with_provider(crypto)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_client_cert_verifier(Arc::new(verifier(&identities.client, provider)))
-        .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(key)));
-    (client, server)
+    let setup = Setup::new(provider).with(Kind::Raw, Some(Kind::Raw));
+    let mut client = this::client_config(setup);
+    client.resumption = Resumption::default();
+    (client, this::server_config(setup))
 }
 
 #[test]
@@ -193,22 +178,17 @@ fn concurrent_handshakes_share() {
             (&Arc::new(client), &Arc::new(sessionless), &Arc::new(server));
         drop(connect(client, server).unwrap());
         let start = &Barrier::new(THREADS);
-        let pairs: Vec<Pair> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..THREADS)
-                .map(|number| {
-                    scope.spawn(move || {
-                        let client = if number % 2 == 0 { client } else { sessionless };
-                        start.wait();
-                        let pairs: Vec<_> =
-                            (0..5).map(|_| connect(client, server).unwrap()).collect();
-                        pairs
-                    })
+        let pairs = thread::scope(|scope| {
+            let threads = [client, sessionless].repeat(THREADS / 2).into_iter();
+            let threads = threads.map(|client| {
+                scope.spawn(move || {
+                    start.wait();
+                    [(); 5].map(|()| connect(client, server).unwrap())
                 })
-                .collect();
-            threads
-                .into_iter()
-                .flat_map(|it| it.join().unwrap())
-                .collect()
+            });
+            let threads: Vec<_> = threads.collect();
+            let pairs = threads.into_iter().map(|it| it.join().unwrap());
+            pairs.flatten().collect::<Vec<_>>()
         });
         for pair in &pairs {
             assert_eq!(is_shared(&pairs[0], pair), (true, true));

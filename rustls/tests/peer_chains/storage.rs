@@ -9,8 +9,6 @@ use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerS
 
 use crate::peer_chains::kit::{Authority, connect};
 
-const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
-
 /// Wraps a storage and only passes bytes, like storages written for 0.23. Records the longest
 /// value.
 #[derive(Debug)]
@@ -26,49 +24,43 @@ impl Bytes {
     }
 }
 
+/// The methods of storages written for 0.23.
+macro_rules! bytes {
+    () => {
+        fn can_cache(&self) -> bool {
+            true
+        }
+
+        fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
+            self.longest.fetch_max(value.len(), Ordering::SeqCst);
+            self.inner.put(key, value)
+        }
+
+        fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+            self.inner.get(key)
+        }
+
+        fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
+            self.inner.take(key)
+        }
+    };
+}
+
 impl StoresServerSessions for Bytes {
-    fn can_cache(&self) -> bool {
-        true
-    }
-
-    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        self.longest.fetch_max(value.len(), Ordering::SeqCst);
-        self.inner.put(key, value)
-    }
-
-    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.inner.get(key)
-    }
-
-    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.inner.take(key)
-    }
+    bytes!();
 }
 
 /// Wraps a storage and passes sessions on, optionally as bytes.
 #[derive(Debug)]
 struct Passing {
     inner: Arc<ServerSessionMemoryCache>,
+    longest: AtomicUsize,
     put_as_bytes: bool,
     get_as_bytes: bool,
 }
 
 impl StoresServerSessions for Passing {
-    fn can_cache(&self) -> bool {
-        true
-    }
-
-    fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        self.inner.put(key, value)
-    }
-
-    fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.inner.get(key)
-    }
-
-    fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.inner.take(key)
-    }
+    bytes!();
 
     fn put_session(&self, key: Vec<u8>, session: ServerSessionValue) -> bool {
         if self.put_as_bytes {
@@ -97,7 +89,7 @@ impl StoresServerSessions for Passing {
 
 fn resumes(storage: impl Fn(Arc<ServerSessionMemoryCache>) -> Arc<dyn StoresServerSessions>) {
     let authority = Authority::get();
-    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let chain = authority.client_chain(0);
         let client = Arc::new(authority.client(provider, versions, chain.clone()));
         let mut config = authority.server(provider, versions);
@@ -123,6 +115,7 @@ fn sessions_survive_encoding() {
         resumes(|inner| {
             Arc::new(Passing {
                 inner,
+                longest: AtomicUsize::new(0),
                 put_as_bytes,
                 get_as_bytes,
             })
@@ -134,7 +127,7 @@ fn sessions_survive_encoding() {
 #[test]
 fn bytes_contain_the_chain() {
     let authority = Authority::get();
-    for versions in VERSIONS {
+    for versions in Versions::EACH {
         let chain = authority.client_chain(0);
         let len: usize = chain.iter().map(|cert| cert.len()).sum();
         let client = Arc::new(authority.client(PROVIDERS[0], versions, chain));
