@@ -49,43 +49,33 @@ fn problems_of_root_certificates() {
     assert!(warning.starts_with(&ignored), "{warning}");
 
     // nothing is repeated
-    let (_, lines) = warnings(|| cache.reload(&source).unwrap());
-    assert_eq!(lines, [""; 0]);
+    let reload = || warnings(|| cache.reload(&source).unwrap());
+    assert_eq!(reload().1, [""; 0]);
 
     fs::write(&path, format!("{good}{}", damaged.repeat(20))).unwrap();
-    let (reloaded, many) = warnings(|| cache.reload(&source).unwrap());
+    let (reloaded, many) = reload();
     assert_eq!(reloaded.ignored_count, 20);
     assert_eq!(many.len(), 11);
-    assert!(
-        many[10].ends_with(" 20 were ignored in all"),
-        "{}",
-        many[10]
-    );
+    assert!(many[10].ends_with(" 20 were ignored in all"), "{many:?}");
 
     fs::write(&path, "").unwrap();
-    let (reloaded, lines) = warnings(|| cache.reload(&source).unwrap());
+    let (reloaded, lines) = reload();
     assert!(reloaded.failed_reload.is_some());
-    assert_eq!(
-        lines,
-        [format!(
-            "root certificates: keeping the old ones of PemFile({path:?}): no usable root certificate: {name}: no certificate"
-        )]
-    );
+    let keeping = format!("root certificates: keeping the old ones of PemFile({path:?})");
+    let reason = format!("no usable root certificate: {name}: no certificate");
+    assert_eq!(lines, [format!("{keeping}: {reason}")]);
     for _ in 0..3 {
-        let (_, lines) = warnings(|| cache.reload(&source).unwrap());
-        assert_eq!(lines, [""; 0]);
+        assert_eq!(reload().1, [""; 0]);
     }
     // another failure is
     fs::remove_file(&path).unwrap();
-    let (_, lines) = warnings(|| cache.reload(&source).unwrap());
-    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(reload().1.len(), 1);
     // and the same one after a success
     for _ in 0..2 {
         fs::write(&path, good).unwrap();
-        warnings(|| cache.reload(&source).unwrap());
+        reload();
         fs::write(&path, "").unwrap();
-        let (_, lines) = warnings(|| cache.reload(&source).unwrap());
-        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert_eq!(reload().1.len(), 1);
     }
 }
 
@@ -129,21 +119,15 @@ fn flaws_of_certificates_are_logged_once() {
         params.not_after = rcgen::date_time_ymd(until, 1, 1);
         params.signed_by(&key, &issuer).unwrap().pem()
     };
-    let write = |with_expired: bool| {
-        let expired = if with_expired {
-            issue(2021)
-        } else {
-            String::new()
-        };
-        fs::write(folder.join("logging-chain.pem"), issue(2030) + &expired).unwrap();
+    let [chain_file, key_file] =
+        ["chain", "key"].map(|it| folder.join(format!("logging-{it}.pem")));
+    let write = |certificates: &[i32]| {
+        let chain: String = certificates.iter().map(|until| issue(*until)).collect();
+        fs::write(&chain_file, chain).unwrap();
     };
-    fs::write(folder.join("logging-key.pem"), key.serialize_pem()).unwrap();
-    write(true);
-    let files = CertifiedKeyFiles::new(
-        folder.join("logging-chain.pem"),
-        folder.join("logging-key.pem"),
-    )
-    .with_ocsp(folder.join("none"));
+    fs::write(&key_file, key.serialize_pem()).unwrap();
+    write(&[2030, 2021]);
+    let files = CertifiedKeyFiles::new(&chain_file, &key_file).with_ocsp(folder.join("none"));
     let clock = Clock::at(pki::now().as_secs());
     let build = || {
         ReloadingCertifiedKeys::builder(Arc::new(PROVIDERS[0].this()))
@@ -154,24 +138,18 @@ fn flaws_of_certificates_are_logged_once() {
     };
     let (keys, lines) = warnings(build);
     assert_eq!(lines.len(), 2, "{lines:#?}");
-    for (line, flaw) in lines
-        .iter()
-        .zip(["chain.pem: certificate 2: ", "none: no OCSP"])
-    {
-        assert!(
-            line.contains(": active, but ") && line.contains(flaw),
-            "{line}"
-        );
+    let flaws = ["chain.pem: certificate 2: ", "none: no OCSP"];
+    for (line, flaw) in lines.iter().zip(flaws) {
+        let is_it = line.contains(": active, but ") && line.contains(flaw);
+        assert!(is_it, "{line}");
     }
+    let reload = || warnings(|| keys.reload().unwrap()).1;
     for _ in 0..3 {
         clock.advance(1);
-        let (_, lines) = warnings(|| keys.reload().unwrap());
-        assert_eq!(lines, [""; 0]);
+        assert_eq!(reload(), [""; 0]);
     }
-    write(false);
-    let (_, lines) = warnings(|| keys.reload().unwrap());
-    assert_eq!(lines, [""; 0]);
-    write(true);
-    let (_, lines) = warnings(|| keys.reload().unwrap());
-    assert_eq!(lines.len(), 1, "{lines:#?}");
+    write(&[2030]);
+    assert_eq!(reload(), [""; 0]);
+    write(&[2030, 2021]);
+    assert_eq!(reload().len(), 1);
 }

@@ -2,5 +2,6 @@
 //! while connections use them, and the verdicts of connections.
 
 mod certificate_caches;
+mod directory;
 mod reload;
 mod verdicts;

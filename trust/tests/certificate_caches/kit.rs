@@ -1,50 +1,13 @@
-//! Test files and certificate authorities.
+//! Root certificates.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
+use harness::peers::configs::this::trusted;
 use pki_types::CertificateDer;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair, PKCS_ED25519};
 use rustls::RootCertStore;
 use rustls_trust::RootSource;
 
-/// An empty folder of its own for each test.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new(test: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("caches-{test}"));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// Writes a file with a modification time in 2001, so that it does not count as still changing.
-    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, content).unwrap();
-        set_modified(&path, 0);
-        path
-    }
-}
-
-impl AsRef<Path> for Folder {
-    fn as_ref(&self) -> &Path {
-        &self.0
-    }
-}
-
-/// Sets a file's modification time to `seconds` after the start of 2001.
-pub(crate) fn set_modified(path: &Path, seconds: u64) {
-    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(978_307_200 + seconds);
-    let file = File::options().append(true).open(path).unwrap();
-    file.set_modified(time).unwrap();
-}
+/// DER that is not a certificate.
+pub(crate) const GARBAGE: &str = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
 
 /// A root certificate in both formats.
 #[derive(Clone)]
@@ -85,9 +48,6 @@ pub(crate) fn in_memory(pem: impl Into<Vec<u8>>) -> RootSource {
 
 #[track_caller]
 pub(crate) fn assert_has(store: &RootCertStore, roots: &[&Root]) {
-    let mut expected = RootCertStore::empty();
-    for root in roots {
-        expected.add(root.der.clone()).unwrap();
-    }
+    let expected = trusted(roots.iter().map(|root| &root.der));
     assert_eq!(store.roots, expected.roots);
 }

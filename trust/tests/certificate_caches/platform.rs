@@ -6,31 +6,27 @@ use std::sync::Arc;
 
 use rustls_trust::{IgnoredReason, RootCache, RootSource, RootsError};
 
-use crate::certificate_caches::kit::{Folder, bundle, some_roots};
+use crate::certificate_caches::kit::{bundle, some_roots};
+use crate::directory::Directory;
 
 #[test]
 fn the_roots_of_the_platform() {
-    let folder = Folder::new("platform");
+    let folder = Directory::of_old_files();
     let roots = some_roots::<3>();
     let damaged = "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n";
+    let good = folder.write("roots.pem", bundle(&roots));
+    let cut = folder.write("cut.pem", bundle(&roots) + damaged);
     for (file, expected) in [
-        (
-            folder.write("roots.pem", bundle(&roots)),
-            "3 roots, 0 ignored",
-        ),
-        (
-            folder.write("cut.pem", bundle(&roots) + damaged),
-            "3 roots, 1 ignored",
-        ),
+        (good, "3 roots, 0 ignored"),
+        (cut, "3 roots, 1 ignored"),
         (folder.path("missing.pem"), "no roots, 1 ignored"),
     ] {
         let child = Command::new(env::current_exe().unwrap())
             .args([
                 "--exact",
                 "certificate_caches::platform::in_a_process_of_its_own",
-                "--ignored",
-                "--nocapture",
             ])
+            .args(["--ignored", "--nocapture"])
             .env("SSL_CERT_FILE", file)
             .env_remove("SSL_CERT_DIR")
             .output()

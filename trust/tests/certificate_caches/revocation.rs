@@ -1,16 +1,15 @@
 //! Revocation lists read from files, and sources that cannot be used at first.
 
 use std::process::Command;
-use std::sync::{Arc, Barrier};
-use std::time::Duration;
-use std::{env, fs, thread};
+use std::sync::Arc;
+use std::{env, fs};
 
 use harness::peers::pki::{at, crl, crl_of, root};
 use rustls::certificates::RevocationList;
 use rustls::pki_types::CertificateRevocationListDer as Crl;
 use rustls_trust::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, FileErrorCause};
 
-use crate::certificate_caches::kit::Folder;
+use crate::directory::Directory;
 
 /// The problems that a new cache reports for `source`.
 fn problems_of(source: &CrlSource) -> Arc<[CrlProblem]> {
@@ -32,7 +31,7 @@ pub(crate) fn assert_lists(lists: &[Arc<RevocationList>], expected: &[&Crl<'_>])
 
 #[test]
 fn der_and_pem() {
-    let folder = Folder::new("crl-der-and-pem");
+    let folder = Directory::of_old_files();
     let [one, two] = ["One", "Two"].map(|name| crl_of(&root(name, |_| ()), [3], |_| ()));
     let cache = CrlCache::new();
 
@@ -63,7 +62,7 @@ fn der_and_pem() {
 
 #[test]
 fn directory() {
-    let folder = Folder::new("crl-directory");
+    let folder = Directory::of_old_files();
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let old = crl_of(&one, [3], |_| ());
     let new = crl_of(&one, [3, 4], |params| {
@@ -94,12 +93,11 @@ fn directory() {
 
 #[test]
 fn unusable_sources() {
-    let folder = Folder::new("crl-unusable");
+    let folder = Directory::of_old_files();
     let good = crl_of(&root("One", |_| ()), [3], |_| ());
     let der = good.der().to_vec();
     let pem = good.pem().unwrap();
-    let mut trailing = der.clone();
-    trailing.push(0);
+    let trailing = [&der[..], &[0]].concat();
     let cut_base64 = pem.replace("-----END", "A-----END");
 
     type IsIt = fn(&CrlProblemReason) -> bool;
@@ -140,7 +138,7 @@ fn unusable_sources() {
     for (name, content, position, is_right) in cases {
         let path = folder.write(name, content);
         // alone, and in a directory that also has a good list
-        let directory = Folder::new("crl-unusable-directory");
+        let directory = Directory::of_old_files();
         fs::copy(&path, directory.path(name)).unwrap();
         directory.write("good.crl", &der);
 
@@ -161,7 +159,7 @@ fn unusable_sources() {
 
 #[test]
 fn problems_are_summarised() {
-    let folder = Folder::new("crl-problems");
+    let folder = Directory::of_old_files();
     for number in 0..100 {
         folder.write(&format!("{number:03}"), "");
     }
@@ -174,17 +172,15 @@ fn problems_are_summarised() {
 
 #[test]
 fn missing_files() {
-    let folder = Folder::new("crl-nothing");
+    let folder = Directory::of_old_files();
     let source = CrlSource::Directory(folder.as_ref().into());
     let has_no_list =
         |source: &CrlSource| matches!(CrlCache::new().load(source), Err(CrlError::NoLists { .. }));
     assert!(has_no_list(&source), "an empty directory");
     folder.write("text", "no list");
     assert!(has_no_list(&source), "a directory with another file");
-    assert!(
-        has_no_list(&CrlSource::File(folder.path("text"))),
-        "another file"
-    );
+    let text = CrlSource::File(folder.path("text"));
+    assert!(has_no_list(&text), "another file");
 
     let (none, directory) = (folder.path("none"), folder.path(""));
     for (source, path) in [
@@ -213,19 +209,14 @@ fn missing_files() {
 
 #[test]
 fn too_many() {
+    let test = "certificate_caches::revocation::in_a_process_of_its_own";
     let child = Command::new(env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "certificate_caches::revocation::in_a_process_of_its_own",
-        ])
-        .arg("--ignored")
+        .args(["--exact", test, "--ignored"])
         .output()
         .unwrap();
     let output = String::from_utf8_lossy(&child.stdout);
-    assert!(
-        child.status.success() && output.contains("1 passed"),
-        "{output}"
-    );
+    let is_passed = child.status.success() && output.contains("1 passed");
+    assert!(is_passed, "{output}");
 }
 
 /// A process shares a limited number of lists. While the table is full, other tests would not find
@@ -233,7 +224,7 @@ fn too_many() {
 #[test]
 #[ignore = "run by too_many"]
 fn in_a_process_of_its_own() {
-    let folder = Folder::new("crl-too-many");
+    let folder = Directory::of_old_files();
     // one list for each authority: only the name is changed, and nothing checks the signature
     let der = crl(&root("00000", |_| ()), &[], |_| ());
     let name = der.windows(5).position(|bytes| bytes == b"00000").unwrap();
@@ -270,70 +261,22 @@ fn in_a_process_of_its_own() {
     let lists = loaded.lists.iter().map(|list| list.der().as_ref());
     assert!(new.iter().all(|der| lists.clone().any(|list| list == der)));
     assert_eq!(loaded.lists.len(), 4096);
-    let mut problems: Vec<_> = loaded
-        .problems
-        .iter()
-        .map(|problem| &problem.reason)
-        .collect();
-    problems.retain(|reason| matches!(reason, CrlProblemReason::NoRoom { .. }));
-    assert_eq!(problems.len(), new.len());
-}
-
-#[test]
-fn many_threads_load_once() {
-    const THREADS: usize = 16;
-
-    let folder = Folder::new("crl-threads");
-    let der = crl(&root("One", |_| ()), &[3], |_| ());
-    let source = CrlSource::File(folder.write("crl", &der));
-    let cache = CrlCache::new();
-    let barrier = Barrier::new(THREADS);
-    let lists = thread::scope(|scope| {
-        [(); THREADS]
-            .map(|()| {
-                scope.spawn(|| {
-                    barrier.wait();
-                    cache.lists(&source).unwrap()
-                })
-            })
-            .map(|thread| thread.join().unwrap())
-    });
-    assert!(lists.iter().all(|other| Arc::ptr_eq(other, &lists[0])));
-    let stats = cache.stats();
-    assert_eq!((stats.misses, stats.hits), (1, THREADS as u64 - 1));
-}
-
-#[test]
-fn turned_off() {
-    let folder = Folder::new("crl-off");
-    let issuer = root("One", |_| ());
-    let path = folder.write("crl", crl(&issuer, &[3], |_| ()));
-    let source = CrlSource::File(path.clone());
-    let cache = CrlCache::new().with_lifetime(Duration::ZERO);
-    let lists = cache.lists(&source).unwrap();
-    // the list is still parsed only once
-    assert!(Arc::ptr_eq(&lists[0], &cache.lists(&source).unwrap()[0]));
-
-    folder.write("crl", [7]);
-    assert!(cache.load(&source).is_err());
-    assert_eq!(cache.stats().entries, 0);
+    let problems = loaded.problems.iter().map(|problem| &problem.reason);
+    let without_room = problems.filter(|reason| matches!(reason, CrlProblemReason::NoRoom { .. }));
+    assert_eq!(without_room.count(), new.len());
 }
 
 #[test]
 fn the_process_has_one_cache() {
-    let folder = Folder::new("crl-global");
+    let folder = Directory::of_old_files();
     let der = crl(&root("Global", |_| ()), &[3], |_| ());
     let source = CrlSource::File(folder.write("crl", &der));
     let lists = CrlCache::global().lists(&source).unwrap();
-    assert!(Arc::ptr_eq(
-        &lists,
-        &CrlCache::global().lists(&source).unwrap()
-    ));
+    let again = CrlCache::global().lists(&source).unwrap();
+    assert!(Arc::ptr_eq(&lists, &again));
     assert!(CrlCache::new().install_global().is_err());
 
-    assert!(Arc::ptr_eq(
-        &lists[0],
-        &RevocationList::from_der(der).unwrap()
-    ));
+    let parsed = RevocationList::from_der(der).unwrap();
+    assert!(Arc::ptr_eq(&lists[0], &parsed));
     assert!(RevocationList::sharing_stats().hits > 0);
 }

@@ -11,22 +11,22 @@ use rcgen::{SerialNumber, date_time_ymd};
 use rustls::pki_types::CertificateRevocationListDer as Crl;
 use rustls_trust::{CrlCache, CrlError, CrlProblemReason, CrlSource, LoadedCrls};
 
-use crate::certificate_caches::kit::{Folder, set_modified};
 use crate::certificate_caches::revocation::assert_lists;
+use crate::directory::{Directory, set_modified};
 
 const LIFETIME: i64 = 100;
 
 /// A directory of lists, and a cache with a test clock.
 struct Fixture {
-    folder: Folder,
+    folder: Directory,
     clock: Arc<Clock>,
     cache: CrlCache,
     source: CrlSource,
 }
 
 impl Fixture {
-    fn new(test: &str) -> Self {
-        let folder = Folder::new(test);
+    fn new() -> Self {
+        let folder = Directory::of_old_files();
         let clock = Clock::now();
         Self {
             cache: CrlCache::new()
@@ -69,7 +69,7 @@ fn assert_has(loaded: &LoadedCrls, expected: &[&Crl<'static>]) {
 
 #[test]
 fn newer_lists() {
-    let fixture = Fixture::new("crl-newer");
+    let fixture = Fixture::new();
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let (first, other) = (issued(&one, 1, 1), issued(&two, 1, 1));
     fixture.write("one", &first);
@@ -100,7 +100,7 @@ fn newer_lists() {
 
 #[test]
 fn changed_files_are_read_at_once() {
-    let fixture = Fixture::new("crl-at-once");
+    let fixture = Fixture::new();
     let issuer = root("One", |_| ());
     let (first, second) = (issued(&issuer, 1, 1), issued(&issuer, 2, 2));
     let path = fixture.write("one", &first);
@@ -121,7 +121,7 @@ fn changed_files_are_read_at_once() {
 
 #[test]
 fn older_lists() {
-    let fixture = Fixture::new("crl-older");
+    let fixture = Fixture::new();
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let in_use = issued(&one, 2, 7);
     fixture.write("one", &in_use);
@@ -156,7 +156,7 @@ fn older_lists() {
 
 #[test]
 fn lists_dated_in_the_future() {
-    let fixture = Fixture::new("crl-future");
+    let fixture = Fixture::new();
     let issuer = root("One", |_| ());
     let forged = crl(&root("One", |_| ()), &[], |params| {
         params.this_update = date_time_ymd(9998, 1, 1);
@@ -185,7 +185,7 @@ fn lists_dated_in_the_future() {
 
 #[test]
 fn removed_and_damaged_lists() {
-    let fixture = Fixture::new("crl-gone");
+    let fixture = Fixture::new();
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let in_use = issued(&one, 1, 1);
     fixture.write("one", &in_use);
@@ -233,7 +233,7 @@ fn removed_and_damaged_lists() {
 
 #[test]
 fn all_lists_removed() {
-    let fixture = Fixture::new("crl-all-gone");
+    let fixture = Fixture::new();
     let issuer = root("One", |_| ());
     let in_use = issued(&issuer, 1, 1);
     let path = fixture.write("one", &in_use);
@@ -248,10 +248,8 @@ fn all_lists_removed() {
     fs::remove_file(&path).unwrap();
     let loaded = fixture.load_later();
     assert!(Arc::ptr_eq(&loaded.lists, &before.lists));
-    assert!(matches!(
-        loaded.failed_reload,
-        Some(CrlError::NoLists { .. })
-    ));
+    let failure = loaded.failed_reload;
+    assert!(matches!(failure, Some(CrlError::NoLists { .. })));
 
     fs::remove_dir(&fixture.folder).unwrap();
     let loaded = fixture.load_later();

@@ -1,19 +1,20 @@
 //! Root certificates: each source is loaded once for all callers, and its store is shared.
 
+use std::fs;
 use std::path::{self, PathBuf};
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, thread};
 
 use harness::peers::callbacks::Clock;
 use rustls_trust::{RootCache, RootSource};
 
-use crate::certificate_caches::kit::{Folder, Root, assert_has, bundle, in_memory, some_roots};
+use crate::certificate_caches::kit::{Root, assert_has, bundle, in_memory, some_roots};
+use crate::directory::Directory;
 
 const HOUR: i64 = 60 * 60;
 
 /// Every kind of file source, each with `roots` in this order.
-fn sources(folder: &Folder, roots: &[Root]) -> [RootSource; 3] {
+fn sources(folder: &Directory, roots: &[Root]) -> [RootSource; 3] {
     let directory = folder.path("directory");
     fs::create_dir(&directory).unwrap();
     for (number, root) in roots.iter().enumerate() {
@@ -33,7 +34,7 @@ fn sources(folder: &Folder, roots: &[Root]) -> [RootSource; 3] {
 
 #[test]
 fn each_source_is_loaded_once_and_shared() {
-    let folder = Folder::new("sources");
+    let folder = Directory::of_old_files();
     let roots = some_roots::<3>();
     let cache = RootCache::new();
     for (number, source) in sources(&folder, &roots).into_iter().enumerate() {
@@ -70,10 +71,8 @@ fn the_same_bytes_are_the_same_source_and_others_are_not() {
     let source = |bytes: &[u8]| in_memory(bytes);
     let store = cache.store(&source(&pem)).unwrap();
     assert!(Arc::ptr_eq(&store, &cache.store(&source(&pem)).unwrap()));
-    assert!(!Arc::ptr_eq(
-        &store,
-        &cache.store(&source(&changed)).unwrap()
-    ));
+    let other = cache.store(&source(&changed)).unwrap();
+    assert!(!Arc::ptr_eq(&store, &other));
     assert_eq!(cache.stats().entries, 2);
     assert!(source(&pem) == source(&pem) && source(&pem) != source(&changed));
     let text = format!("Pem([ {} bytes ])", pem.len());
@@ -89,7 +88,7 @@ fn the_same_bytes_are_the_same_source_and_others_are_not() {
 
 #[test]
 fn a_relative_path_is_the_absolute_one() {
-    let folder = Folder::new("relative");
+    let folder = Directory::of_old_files();
     let [a] = some_roots();
     let absolute = folder.write("a.pem", &a.pem);
     let here = path::absolute(".").unwrap();
@@ -112,28 +111,6 @@ fn a_relative_path_is_the_absolute_one() {
 }
 
 #[test]
-fn many_threads_load_one_source_once() {
-    const THREADS: usize = 16;
-    let folder = Folder::new("threads");
-    let roots = some_roots::<3>();
-    let cache = RootCache::new();
-    for source in sources(&folder, &roots) {
-        let all_start = Barrier::new(THREADS);
-        let stores = thread::scope(|scope| {
-            let load = || {
-                all_start.wait();
-                cache.store(&source).unwrap()
-            };
-            let threads = [(); THREADS].map(|()| scope.spawn(load));
-            threads.map(|thread| thread.join().unwrap())
-        });
-        assert!(stores.iter().all(|store| Arc::ptr_eq(store, &stores[0])));
-    }
-    let stats = cache.stats();
-    assert_eq!((stats.misses, stats.hits), (3, 3 * (THREADS as u64 - 1)));
-}
-
-#[test]
 fn the_cache_of_the_process_is_one() {
     let [a] = some_roots();
     let source = in_memory(a.pem);
@@ -153,7 +130,7 @@ fn lifetimes() {
         ("an hour", Some(Duration::from_secs(60 * 60)), HOUR),
         ("a day, by default", None, 24 * HOUR),
     ] {
-        let folder = Folder::new(&format!("lifetimes-{case}"));
+        let folder = Directory::of_old_files();
         let clock = Clock::now();
         let mut cache = RootCache::new().with_time_provider(clock.clone());
         if let Some(lifetime) = lifetime {
@@ -176,29 +153,6 @@ fn lifetimes() {
 }
 
 #[test]
-fn forever() {
-    let [a, b] = some_roots();
-    let folder = Folder::new("forever");
-    let clock = Clock::now();
-    let cache = RootCache::new()
-        .with_lifetime(Duration::MAX)
-        .with_time_provider(clock.clone());
-    let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
-    let old = cache.store(&source).unwrap();
-    folder.write("a.pem", &b.pem);
-    clock.advance(100 * 365 * 24 * HOUR);
-    assert!(Arc::ptr_eq(&old, &cache.store(&source).unwrap()));
-
-    cache.invalidate(&source);
-    assert_has(&cache.store(&source).unwrap(), &[&b]);
-    folder.write("a.pem", &a.pem);
-    cache.clear();
-    assert_has(&cache.store(&source).unwrap(), &[&a]);
-    folder.write("a.pem", &b.pem);
-    assert_has(&cache.reload(&source).unwrap().store, &[&b]);
-}
-
-#[test]
 fn sources_in_memory_are_parsed_once() {
     let [a] = some_roots();
     let clock = Clock::now();
@@ -213,7 +167,7 @@ fn sources_in_memory_are_parsed_once() {
 #[test]
 fn the_same_roots_are_the_same_store() {
     let [a, b] = some_roots();
-    let folder = Folder::new("same");
+    let folder = Directory::of_old_files();
     let clock = Clock::now();
     let cache = RootCache::new().with_time_provider(clock.clone());
     let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
@@ -238,7 +192,7 @@ fn the_same_roots_are_the_same_store() {
 
 #[test]
 fn the_number_of_sources_is_limited() {
-    let folder = Folder::new("limited");
+    let folder = Directory::of_old_files();
     let roots = some_roots::<3>();
     let [file, pem, directory] = sources(&folder, &roots);
     let cache = RootCache::new().with_capacity(2);
@@ -258,9 +212,7 @@ fn the_roots_of_mozilla() {
     let cache = RootCache::new();
     let store = cache.store(&RootSource::WebPki).unwrap();
     assert!(store.len() > 100);
-    assert!(Arc::ptr_eq(
-        &store,
-        &cache.store(&RootSource::WebPki).unwrap()
-    ));
+    let again = cache.store(&RootSource::WebPki).unwrap();
+    assert!(Arc::ptr_eq(&store, &again));
     assert_eq!(format!("{:?}", RootSource::WebPki), "WebPki");
 }

@@ -3,16 +3,14 @@
 
 use std::error::Error as _;
 use std::fs::{self, File};
-use std::path::Path;
-use std::process::Command;
 
 use rustls::{CertificateError, Error};
 use rustls_trust::{FileErrorCause, IgnoredReason, LoadedRoots, RootCache, RootSource, RootsError};
 
-use crate::certificate_caches::kit::{Folder, Root, assert_has, bundle, in_memory, some_roots};
-
-/// DER that is not a certificate.
-const GARBAGE: &str = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+use crate::certificate_caches::kit::{GARBAGE, Root, assert_has, bundle, in_memory, some_roots};
+use crate::directory::Directory;
+#[cfg(unix)]
+use crate::directory::make_pipe;
 
 /// Returns the ignored parts as (position, kind and text of the reason).
 fn reasons(loaded: &LoadedRoots) -> Vec<(Option<usize>, String)> {
@@ -42,41 +40,20 @@ fn each_kind_of_damage_is_reported_and_the_rest_used() {
     let line = |number: usize, text| damage(&other.pem, |lines| lines[number] = text);
     let without_a_line = damage(&other.pem, |lines| _ = lines.remove(2));
     let of_openssl = other.pem.replace("CERTIFICATE", "TRUSTED CERTIFICATE");
-    for (case, between, expected) in [
+    let (once, twice) = (GARBAGE.to_owned(), GARBAGE.repeat(2));
+    #[rustfmt::skip] // a table
+    let cases = [
         ("a comment", "# a comment\n".to_owned(), &[][..]),
         ("a private key", key, &[]),
-        (
-            "not base64",
-            line(1, "!!!!"),
-            &[(Some(2), "Pem(\"base64 decode error")],
-        ),
-        (
-            "no certificate",
-            GARBAGE.to_owned(),
-            &[(Some(2), bad_encoding)],
-        ),
-        (
-            "a line is missing",
-            without_a_line,
-            &[(Some(2), bad_encoding)],
-        ),
-        (
-            "an invalid header",
-            line(0, "-----BEGIN CERTIFICATE---"),
-            &[(Some(2), begin)],
-        ),
+        ("not base64", line(1, "!!!!"), &[(Some(2), "Pem(\"base64 decode error")]),
+        ("no certificate", once, &[(Some(2), bad_encoding)]),
+        ("a line is missing", without_a_line, &[(Some(2), bad_encoding)]),
+        ("an invalid header", line(0, "-----BEGIN CERTIFICATE---"), &[(Some(2), begin)]),
         ("a format of OpenSSL's", of_openssl, &[(None, "Marked(1)")]),
-        (
-            "a header in a line",
-            line(0, " -----BEGIN CERTIFICATE-----"),
-            &[(None, "Marked(1)")],
-        ),
-        (
-            "two of them",
-            GARBAGE.repeat(2),
-            &[(Some(2), bad_encoding), (Some(3), bad_encoding)],
-        ),
-    ] {
+        ("a header in a line", line(0, " -----BEGIN CERTIFICATE-----"), &[(None, "Marked(1)")]),
+        ("two of them", twice, &[(Some(2), bad_encoding), (Some(3), bad_encoding)]),
+    ];
+    for (case, between, expected) in cases {
         let pem = format!("{}{between}{}", a.pem, b.pem);
         let loaded = RootCache::new().load(&in_memory(pem)).unwrap();
         assert_has(&loaded.store, &[&a, &b]);
@@ -98,7 +75,7 @@ fn each_kind_of_damage_is_reported_and_the_rest_used() {
 
 #[test]
 fn a_truncated_file_is_used_up_to_its_end() {
-    let folder = Folder::new("cut-off");
+    let folder = Directory::of_old_files();
     let roots = some_roots::<2>();
     let whole = bundle(&roots);
     let cut = &whole[..whole.len() - 40];
@@ -140,7 +117,7 @@ fn at_most_a_thousand_ignored_parts_are_reported() {
 
 #[test]
 fn a_directory_with_all_kinds_of_files() {
-    let folder = Folder::new("all-sorts");
+    let folder = Directory::of_old_files();
     let [a, b, c, below] = some_roots::<4>();
     folder.write("1-a.pem", &a.pem);
     folder.write("2-b.crt", &b.der);
@@ -164,7 +141,7 @@ fn a_directory_with_all_kinds_of_files() {
         symlink("1-a.pem", folder.path("9-link.0")).unwrap();
         symlink("nowhere.pem", folder.path("9-nowhere.0")).unwrap();
         symlink("8-directory", folder.path("9-directory")).unwrap();
-        mkfifo(&folder.path("9-pipe"));
+        make_pipe(&folder.path("9-pipe"));
         duplicates += 1;
         expected.push(("9-nowhere.0", None, "File"));
         expected.push(("9-pipe", None, "File"));
@@ -194,7 +171,7 @@ fn a_directory_with_all_kinds_of_files() {
 
 #[test]
 fn the_bytes_read_of_a_directory_are_limited() {
-    let folder = Folder::new("much");
+    let folder = Directory::of_old_files();
     let [a, b] = some_roots::<2>();
     folder.write("0.pem", &a.pem);
     for number in 1..=4 {
@@ -206,19 +183,19 @@ fn the_bytes_read_of_a_directory_are_limited() {
     let loaded = RootCache::new().load(&source).unwrap();
     // the fourth exceeds what is left of 64 MiB, the last one does not
     assert_has(&loaded.store, &[&a, &b]);
-    let reasons: Vec<_> = reasons(&loaded)
-        .into_iter()
-        .map(|(_, reason)| reason)
-        .collect();
-    assert_eq!(reasons[..3], ["NoCertificate"; 3]);
+    let reasons = reasons(&loaded);
+    assert_eq!(
+        reasons[..3],
+        [(); 3].map(|()| (None, "NoCertificate".to_owned()))
+    );
     let too_long = format!("TooLong {{ limit: {} }}", (16 << 20) - a.pem.len());
-    assert!(reasons[3].contains(&too_long), "{reasons:?}");
+    assert!(reasons[3].1.contains(&too_long), "{reasons:?}");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_directory_of_too_many_files_is_an_error() {
-    let folder = Folder::new("many");
+    let folder = Directory::of_old_files();
     let [a] = some_roots();
     let one = folder.write("a.pem", &a.pem);
     for number in 1..16_384 {
@@ -235,7 +212,7 @@ fn a_directory_of_too_many_files_is_an_error() {
 
 #[test]
 fn no_root_is_an_error() {
-    let folder = Folder::new("none");
+    let folder = Directory::of_old_files();
     let [a] = some_roots();
     fs::create_dir(folder.path("empty")).unwrap();
     let der = RootSource::PemFile(folder.write("a.der", &a.der));
@@ -271,7 +248,7 @@ fn no_root_is_an_error() {
 
 #[test]
 fn special_and_oversized_files_are_errors() {
-    let folder = Folder::new("no-file");
+    let folder = Directory::of_old_files();
     folder.write("file", "");
     let long = File::create(folder.path("long")).unwrap();
     long.set_len((16 << 20) + 1).unwrap();
@@ -286,7 +263,7 @@ fn special_and_oversized_files_are_errors() {
     ];
     #[cfg(unix)]
     {
-        mkfifo(&folder.path("pipe"));
+        make_pipe(&folder.path("pipe"));
         cases.push((file("pipe"), "NotRegular"));
         cases.push((RootSource::PemFile("/dev/zero".into()), "NotRegular"));
     }
@@ -302,10 +279,4 @@ fn special_and_oversized_files_are_errors() {
         let is_io = matches!(file_error.cause, FileErrorCause::Io(_));
         assert_eq!(error.source().unwrap().source().is_some(), is_io);
     }
-}
-
-#[cfg(unix)]
-fn mkfifo(path: &Path) {
-    let status = Command::new("mkfifo").arg(path).status().unwrap();
-    assert!(status.success());
 }

@@ -5,33 +5,33 @@ use std::fs;
 use std::sync::Arc;
 
 use harness::peers::callbacks::Clock;
-use harness::peers::configs::{PROVIDERS, product};
-use harness::peers::endpoints::{Endpoint, exchange, handshake};
+use harness::peers::configs::{PROVIDERS, Provider, product};
+use harness::peers::endpoints::{exchange, handshake};
 use harness::wire::client_hello::{ClientHello, SERVER_NAME, host_name};
 use rcgen::{CertificateParams, date_time_ymd};
 use rustls::Error;
 use rustls::server::{Acceptor, ResolvesServerCert, WebPkiClientVerifier};
-use rustls_trust::{
-    CertifiedKeyFiles, Reload, ReloadError, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder,
-};
+use rustls_trust::{CertifiedKeyFiles, Reload, ReloadError, ReloadingCertifiedKeys};
 
+use crate::directory::{Directory, set_modified};
 use crate::reload::kit::{
-    Authority, Content, Dir, Identity, NO_CERTIFICATE, PIECES, SERVER, Setup, clock_at,
-    exchange_and, is_resumed, setups, start_of,
+    Authority, Content, Identity, NO_CERTIFICATE, PIECES, SERVER, clock_at, exchange_and,
+    is_resumed, keys_of, setups, start, start_of,
 };
 
-fn builder(setup: Setup) -> ReloadingCertifiedKeysBuilder {
-    ReloadingCertifiedKeys::builder(Arc::new(setup.provider.this()))
+/// Keys from `files`.
+fn load(files: CertifiedKeyFiles) -> Result<Arc<ReloadingCertifiedKeys>, Arc<ReloadError>> {
+    keys_of(PROVIDERS[0]).with_default(files).build()
 }
 
-/// The pair of `identity` in the files of `dir`.
-fn keys_in(dir: &Dir, setup: Setup, identity: &Identity) -> Arc<ReloadingCertifiedKeys> {
-    let builder = builder(setup).with_default(dir.write_pair(identity));
-    builder.build().unwrap()
-}
-
-fn chain_of(end: &dyn Endpoint) -> Vec<Vec<u8>> {
-    end.peer_certificates()
+/// Keys for [`SERVER`] from `files`, at the time of `clock`.
+fn named(
+    provider: Provider,
+    files: CertifiedKeyFiles,
+    clock: &Arc<Clock>,
+) -> Arc<ReloadingCertifiedKeys> {
+    let builder = keys_of(provider).with_names([SERVER], files);
+    builder.with_time_provider(clock.clone()).build().unwrap()
 }
 
 /// A server's handshake uses the certificate that is active when its ClientHello is complete. A
@@ -42,8 +42,9 @@ fn a_server_s_certificate_is_replaced_between_handshakes_only() {
     let (old, new) = (ca.issue(), ca.issue());
     for setup in setups() {
         for at in 0..4 * PIECES {
-            let dir = Dir::new();
-            let keys = keys_in(&dir, setup, &old);
+            let dir = Directory::new();
+            let pair = dir.write_pair(&old);
+            let keys = keys_of(setup.provider).with_default(pair).build().unwrap();
             let server = setup.server_config(WebPkiClientVerifier::no_client_auth(), keys.clone());
             let client = setup.client_of(&ca, &old);
             let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
@@ -59,13 +60,21 @@ fn a_server_s_certificate_is_replaced_between_handshakes_only() {
             }
             // the ClientHello is the first flight
             let expected = if at < PIECES { &new } else { &old };
-            assert_eq!(chain_of(&*one), [expected.cert.to_vec()], "{setup:?} {at}");
+            assert_eq!(
+                one.peer_certificates(),
+                [expected.cert.to_vec()],
+                "{setup:?} {at}"
+            );
 
             // a new session store, because the old one would resume
             let client = setup.client_of(&ca, &old);
             let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
             handshake(&mut *one, &mut *two);
-            assert_eq!(chain_of(&*one), [new.cert.to_vec()], "{setup:?} {at}");
+            assert_eq!(
+                one.peer_certificates(),
+                [new.cert.to_vec()],
+                "{setup:?} {at}"
+            );
         }
     }
 }
@@ -76,8 +85,9 @@ fn a_client_s_sessions_end_with_its_certificate() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     for setup in setups() {
-        let dir = Dir::new();
-        let keys = keys_in(&dir, setup, &old);
+        let dir = Directory::new();
+        let pair = dir.write_pair(&old);
+        let keys = keys_of(setup.provider).with_default(pair).build().unwrap();
         let (provider, of_server) = (setup.provider, ca.issue());
         let verifier = ca.client_verifier(provider);
         let server = setup.server_config(verifier, of_server.certified(provider));
@@ -85,7 +95,7 @@ fn a_client_s_sessions_end_with_its_certificate() {
         let connect = || {
             let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
             handshake(&mut *one, &mut *two);
-            (is_resumed(&*one), chain_of(&*two))
+            (is_resumed(&*one), two.peer_certificates())
         };
         assert_eq!(connect(), (false, vec![old.cert.to_vec()]), "{setup:?}");
         assert_eq!(keys.reload().unwrap(), Reload::Unchanged);
@@ -122,7 +132,7 @@ fn kind(error: &ReloadError) -> String {
 /// files become active.
 #[test]
 fn bad_files_change_nothing_and_are_distinguished() {
-    use Content::{Directory, Missing};
+    use Content::{Folder, Missing};
 
     const NO_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n";
     let ca = Authority::new("ca");
@@ -131,84 +141,47 @@ fn bad_files_change_nothing_and_are_distinguished() {
     let expired = valid(|params| params.not_after = date_time_ymd(2029, 1, 1));
     let not_yet = valid(|params| params.not_before = date_time_ymd(2031, 1, 1));
     let other_name = ca.issue_with("other.example", |_| {});
-    let above =
-        |identity: &Identity, last: &Identity| format!("{}{}", identity.cert_pem, last.cert_pem);
-    let text = |text: &str| Content::Text(text.to_owned());
+    let text = Content::text;
     let chain = |content| vec![("chain.pem", content)];
     let key = |content| vec![("key.pem", content)];
     let pair = |chain: &str, identity: &Identity| {
-        vec![
-            ("chain.pem", text(chain)),
-            ("key.pem", text(&identity.key_pem)),
-        ]
+        let key = text(&identity.key_pem);
+        vec![("chain.pem", text(chain)), ("key.pem", key)]
     };
     let half = |pem: &str| text(&pem[..pem.len() / 2]);
     let (new_chain, new_key) = (&*new.cert_pem, &*new.key_pem);
     let encrypted = new_key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
-    let second = above(&old, &new);
+    let second = old.cert_pem.clone() + &new.cert_pem;
     let second = &second[..second.len() - 200];
-    let joined = above(&new, &old).replace("-----\n-----", "----------");
+    let joined = (new.cert_pem.clone() + &old.cert_pem).replace("-----\n-----", "----------");
     let junk_behind = format!("{}{NO_CERTIFICATE}", new.cert_pem);
+    let one_line = new_key.replace('\n', "");
+    let pair_of = |identity: &Identity| pair(&identity.cert_pem, identity);
+    #[rustfmt::skip] // a table
     let cases = [
         ("no chain", chain(Missing), "File chain.pem"),
         ("no key", key(Missing), "File key.pem"),
-        ("a directory", key(Directory), "File"),
+        ("a directory", key(Folder), "File"),
         ("the chain is empty", chain(text("")), "NoCertificate"),
         ("the key is empty", key(text("")), "NoPrivateKey"),
         ("an encrypted key", key(text(&encrypted)), "NoPrivateKey"),
         ("half of a chain", chain(half(new_chain)), "Pem"),
         ("half of a second certificate", chain(text(second)), "Pem"),
         ("joined without a line break", pair(&joined, &new), "Pem 1 "),
-        (
-            "a key on one line as chain",
-            chain(text(&new_key.replace('\n', ""))),
-            "Pem",
-        ),
+        ("a key on one line as chain", chain(text(&one_line)), "Pem"),
         ("half of a key", key(half(new_key)), "Pem"),
         ("an invalid key", key(text(NO_KEY)), "PrivateKey"),
-        (
-            "an invalid certificate",
-            chain(text(NO_CERTIFICATE)),
-            "Certificate 1",
-        ),
-        (
-            "the new key beside the old certificate",
-            key(text(new_key)),
-            "KeyMismatch",
-        ),
-        (
-            "the new certificate beside the old key",
-            chain(text(new_chain)),
-            "KeyMismatch",
-        ),
-        (
-            "expired",
-            pair(&expired.cert_pem, &expired),
-            "Certificate 1 ExpiredContext",
-        ),
-        (
-            "not valid yet",
-            pair(&not_yet.cert_pem, &not_yet),
-            "Certificate 1 NotValidYetContext",
-        ),
-        (
-            "something else behind the certificate",
-            pair(&junk_behind, &new),
-            "Certificate 2",
-        ),
-        (
-            "for another name",
-            pair(&other_name.cert_pem, &other_name),
-            "Certificate 1 NotValidForNameContext",
-        ),
+        ("an invalid certificate", chain(text(NO_CERTIFICATE)), "Certificate 1"),
+        ("the new key beside the old certificate", key(text(new_key)), "KeyMismatch"),
+        ("the new certificate beside the old key", chain(text(new_chain)), "KeyMismatch"),
+        ("expired", pair_of(&expired), "Certificate 1 ExpiredContext"),
+        ("not valid yet", pair_of(&not_yet), "Certificate 1 NotValidYetContext"),
+        ("something else behind the certificate", pair(&junk_behind, &new), "Certificate 2"),
+        ("for another name", pair_of(&other_name), "Certificate 1 NotValidForNameContext"),
     ];
     for (provider, (what, files, due)) in product(PROVIDERS, &cases) {
-        let dir = Dir::new();
-        let keys = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
-            .with_names([SERVER], dir.write_pair(&old))
-            .with_time_provider(clock_at(2030))
-            .build()
-            .unwrap();
+        let dir = Directory::new();
+        let keys = named(provider, dir.write_pair(&old), &clock_at(2030));
         let in_force = || keys.current(Some(SERVER)).unwrap();
         let before = in_force();
         for (name, content) in files {
@@ -245,27 +218,22 @@ fn bad_files_change_nothing_and_are_distinguished() {
 fn bad_files_are_errors_at_first() {
     let ca = Authority::new("ca");
     let good = ca.issue();
-    let dir = Dir::new();
+    let dir = Directory::new();
     let files = dir.write_pair(&good);
-    let provider = Arc::new(PROVIDERS[0].this());
-    let builder = || ReloadingCertifiedKeys::builder(provider.clone());
-    let names = |name: &str| builder().with_names([name], files.clone());
-    builder().with_default(files.clone()).build().unwrap();
-    names("SERVER.example").build().unwrap();
+    let builder = || keys_of(PROVIDERS[0]);
+    let names = |name: &str| builder().with_names([name], files.clone()).build();
+    load(files.clone()).unwrap();
+    names("SERVER.example").unwrap();
     let nowhere = CertifiedKeyFiles::new("/nowhere/a", "/nowhere/b");
-    for (builder, expected) in [
-        (builder(), "Nothing"),
+    let expired = start(PROVIDERS[0], &files, &clock_at(5000));
+    for (keys, expected) in [
+        (builder().build(), "Nothing"),
         (names("no name"), "Name("),
         (names("b.example"), "NotValidForName"),
-        (
-            builder()
-                .with_default(files.clone())
-                .with_time_provider(clock_at(5000)),
-            "ExpiredContext",
-        ),
-        (builder().with_default(nowhere), "File("),
+        (expired, "ExpiredContext"),
+        (load(nowhere), "File("),
     ] {
-        let error = format!("{:?}", builder.build().unwrap_err());
+        let error = format!("{:?}", keys.unwrap_err());
         assert!(error.contains(expected), "{error}");
     }
 }
@@ -283,23 +251,15 @@ fn dates_of_other_certificates_are_only_reported() {
         params.not_after = date_time_ymd(1960, 1, 1);
     });
     let not_yet = dated(|params| params.not_before = date_time_ymd(2031, 1, 1));
-    for (provider, (cross, expected)) in product(
-        PROVIDERS,
-        [
-            (&expired, "ExpiredContext"),
-            (&of_the_past, "Expired"),
-            (&not_yet, "NotValidYetContext"),
-        ],
-    ) {
-        let dir = Dir::new();
+    let cases = [
+        (&expired, "ExpiredContext"),
+        (&of_the_past, "Expired"),
+        (&not_yet, "NotValidYetContext"),
+    ];
+    for (provider, (cross, expected)) in product(PROVIDERS, cases) {
+        let dir = Directory::new();
         let files = dir.write_pair(&old);
-        let build = || {
-            ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
-                .with_default(files.clone())
-                .with_time_provider(clock_at(2030))
-                .build()
-                .unwrap()
-        };
+        let build = || start(provider, &files, &clock_at(2030)).unwrap();
         let renewed = build();
         dir.write_pair(&new);
         let chain = [&*new.cert_pem, &ca.0.pem(), &cross.cert_pem].concat();
@@ -314,11 +274,8 @@ fn dates_of_other_certificates_are_only_reported() {
             let [flaw] = &status.flaws[..] else {
                 panic!("{status:?}");
             };
-            let what = kind(flaw);
-            assert!(
-                what.starts_with(&format!("Certificate 3 {expected}")),
-                "{what}"
-            );
+            let (what, expected) = (kind(flaw), format!("Certificate 3 {expected}"));
+            assert!(what.starts_with(&expected), "{what}");
             assert!(flaw.to_string().contains("chain.pem: certificate 3"));
         }
     }
@@ -336,13 +293,9 @@ fn a_clock_in_1970_blocks_neither_a_start_nor_a_renewal() {
     };
     let (old, new) = (valid_from(2025), valid_from(2026));
     for (provider, now) in product(PROVIDERS, [0, 1, 86_400, start_of(2024)]) {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let clock = Clock::at(now);
-        let keys = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
-            .with_names([SERVER], dir.write_pair(&old))
-            .with_time_provider(clock.clone())
-            .build()
-            .unwrap();
+        let keys = named(provider, dir.write_pair(&old), &clock);
         let active = || keys.current(Some(SERVER)).unwrap().cert[0].clone();
         let flaw = || match &keys.status().flaws[..] {
             [ReloadError::NoTime] if now == 0 => {}
@@ -371,23 +324,19 @@ fn a_clock_in_1970_blocks_neither_a_start_nor_a_renewal() {
 fn one_file_may_have_the_chain_and_the_key() {
     let ca = Authority::new("ca");
     let identity = ca.issue();
-    let dir = Dir::new();
+    let dir = Directory::new();
     let both = [&*identity.key_pem, &identity.cert_pem].concat();
     for comment in [0, 6_000, 87_000] {
         let both = dir.write("both.pem", both.clone() + &"# a comment\n".repeat(comment));
         let files = CertifiedKeyFiles::new(&both, &both);
-        let keys = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap();
+        let keys = load(files).unwrap();
         assert_eq!(keys.current(None).unwrap().cert[0], identity.cert);
     }
     let long = dir.write("long.pem", both.clone() + &" ".repeat(1 << 20));
     let files = CertifiedKeyFiles::new(&long, &long);
-    let error = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with("long.pem: longer than 1048576 bytes"),
-        "{error}"
-    );
+    let error = load(files).unwrap_err().to_string();
+    let expected = "long.pem: longer than 1048576 bytes";
+    assert!(error.ends_with(expected), "{error}");
 }
 
 /// Errors name the file, and the most frequent mistakes.
@@ -403,40 +352,35 @@ fn errors_name_the_format_of_a_file() {
         let units = text.encode_utf16().flat_map(to_bytes);
         units.collect::<Vec<u8>>()
     };
-    let with_mark = |text: &str| format!("\u{feff}{text}");
+    let [marked_key, marked_chain] = [key, chain].map(|text| format!("\u{feff}{text}"));
     let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
-    let is_encrypted = "the private key is encrypted";
+    let (is_encrypted, in_utf_16) = ("the private key is encrypted", "UTF-16, not");
     for (name, content, expected) in [
         ("key.pem", OLD.into(), is_encrypted),
         ("key.pem", OLD.replace('\n', "\r\n").into(), is_encrypted),
         ("key.pem", encrypted.into_bytes(), is_encrypted),
         ("key.pem", b"text".to_vec(), "no private key"),
         ("key.pem", vec![0; 1000], "no private key"),
-        ("key.pem", utf_16(key, u16::to_le_bytes), "UTF-16, not"),
-        ("chain.pem", utf_16(chain, u16::to_be_bytes), "UTF-16, not"),
-        (
-            "key.pem",
-            utf_16(&with_mark(key), u16::to_be_bytes),
-            "UTF-16, not",
-        ),
+        ("key.pem", utf_16(key, u16::to_le_bytes), in_utf_16),
+        ("chain.pem", utf_16(chain, u16::to_be_bytes), in_utf_16),
+        ("key.pem", utf_16(&marked_key, u16::to_be_bytes), in_utf_16),
         (
             "chain.pem",
-            utf_16(&with_mark(chain), u16::to_le_bytes),
-            "UTF-16, not",
+            utf_16(&marked_chain, u16::to_le_bytes),
+            in_utf_16,
         ),
         // a file of both
         ("chain.pem", [chain, OLD].concat().into(), is_encrypted),
         ("chain.pem", identity.cert.to_vec(), "DER, not PEM"),
         ("key.pem", identity.cert.to_vec(), "DER, not PEM"),
         ("chain.pem", vec![0; 1000], "no certificate"),
-        ("chain.pem", with_mark(chain).into(), "not on lines of"),
-        ("key.pem", with_mark(key).into(), "not on lines of"),
+        ("chain.pem", marked_chain.clone().into(), "not on lines of"),
+        ("key.pem", marked_key.clone().into(), "not on lines of"),
     ] {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let files = dir.write_pair(&identity);
         dir.write(name, content);
-        let keys = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this()));
-        let error = keys.unwrap_err().to_string();
+        let error = load(files).unwrap_err().to_string();
         assert!(error.contains(name) && error.contains(expected), "{error}");
         assert!(!error.contains(key.lines().nth(1).unwrap()), "{error}");
     }
@@ -450,12 +394,12 @@ fn links_that_change_are_followed() {
 
     let ca = Authority::new("ca");
     let identities = [ca.issue(), ca.issue()];
-    let dir = Dir::new();
+    let dir = Directory::new();
     for (version, identity) in ["1", "2"].into_iter().zip(&identities) {
         fs::create_dir(dir.path(version)).unwrap();
         for (name, pem) in [("chain", &identity.cert_pem), ("key", &identity.key_pem)] {
             dir.write(&format!("{version}/{name}"), pem);
-            dir.age(&format!("{version}/{name}"));
+            set_modified(&dir.path(&format!("{version}/{name}")), 0);
         }
     }
     let link = |target: &str, name: &str| {
@@ -467,7 +411,7 @@ fn links_that_change_are_followed() {
     link("data/chain", "chain.pem");
     link("data/key", "key.pem");
     let files = CertifiedKeyFiles::new(dir.path("chain.pem"), dir.path("key.pem"));
-    let keys = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap();
+    let keys = load(files).unwrap();
     let active = || keys.current(None).unwrap().cert[0].clone();
     assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
     assert_eq!(keys.status().unchanged, 0);
@@ -496,13 +440,13 @@ fn links_that_change_are_followed() {
 fn pairs_are_chosen_and_replaced_separately() {
     let ca = Authority::new("ca");
     for setup in setups() {
-        let dirs = [Dir::new(), Dir::new(), Dir::new()];
+        let dirs = [Directory::new(), Directory::new(), Directory::new()];
         let names = ["a.example", SERVER, "c.example"];
         let issue = |number: usize| ca.issue_with(names[number], |_| {});
         let old = [0, 1, 2].map(issue);
         let files = [0, 1, 2].map(|number| dirs[number].write_pair(&old[number]));
         let [a, b, default] = files;
-        let keys = builder(setup)
+        let keys = keys_of(setup.provider)
             .with_names(["A.example"], a)
             .with_names([format!("{SERVER}.")], b.clone())
             .with_default(default)
@@ -513,7 +457,7 @@ fn pairs_are_chosen_and_replaced_separately() {
             let client = setup.client_of(&ca, &old[0]);
             let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
             handshake(&mut *one, &mut *two);
-            chain_of(&*one)
+            one.peer_certificates()
         };
         assert_eq!(connect(), [old[1].cert.to_vec()]);
         // RFC 6066 §3: clients omit the trailing dot
@@ -547,7 +491,10 @@ fn pairs_are_chosen_and_replaced_separately() {
         assert!(keys.status_of(Some("unknown.example")).is_none());
 
         // without a default, other names have no certificate
-        let keys = builder(setup).with_names([SERVER], b).build().unwrap();
+        let keys = keys_of(setup.provider)
+            .with_names([SERVER], b)
+            .build()
+            .unwrap();
         assert!(keys.current(None).is_none() && keys.current(Some("a.example")).is_none());
         let server = setup.server_config(WebPkiClientVerifier::no_client_auth(), keys);
         let mut client = setup.client_of(&ca, &old[0]);
@@ -562,16 +509,16 @@ fn pairs_are_chosen_and_replaced_separately() {
 fn only_changed_files_are_read_again() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
-    let dir = Dir::new();
+    let dir = Directory::new();
     let files = dir.write_pair(&old);
     // a file written just now may change again without a new modification time
-    let keys = ReloadingCertifiedKeys::new(files.clone(), Arc::new(PROVIDERS[0].this())).unwrap();
+    let keys = load(files.clone()).unwrap();
     assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
     assert_eq!(keys.status().unchanged, 1);
 
-    dir.age("chain.pem");
-    dir.age("key.pem");
-    let keys = ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap();
+    set_modified(&dir.path("chain.pem"), 0);
+    set_modified(&dir.path("key.pem"), 0);
+    let keys = load(files).unwrap();
     assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
     assert_eq!(keys.status().unchanged, 0);
     assert_eq!(keys.reload().unwrap(), Reload::Unchanged);

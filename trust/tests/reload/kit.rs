@@ -1,21 +1,17 @@
 //! Authorities and their certificates, and connections that can be paused in the middle of a
 //! handshake.
 
-use std::path::{Path, PathBuf};
+use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
-use std::{fs, process};
 
 use harness::peers::callbacks::Clock;
+use harness::peers::configs::this::trusted;
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered};
-use pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams,
-    SerialNumber, date_time_ymd,
-};
+pub(crate) use harness::peers::pki::SERVER;
+use harness::peers::pki::{self, Issuer, key};
+use pki_types::{CertificateDer, PrivateKeyDer};
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, SerialNumber, date_time_ymd};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
 use rustls::server::danger::ClientCertVerifier;
@@ -23,20 +19,21 @@ use rustls::server::{ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use rustls_trust::CertifiedKeyFiles;
+use rustls_trust::{
+    CertifiedKeyFiles, ReloadError, ReloadingCertifiedKeys, ReloadingCertifiedKeysBuilder,
+};
 
-pub(crate) const SERVER: &str = "server.example";
+use crate::directory::Directory;
+#[cfg(unix)]
+use crate::directory::make_pipe;
 
 /// A certificate authority.
-pub(crate) struct Authority(pub(crate) CertifiedIssuer<'static, KeyPair>);
+pub(crate) struct Authority(pub(crate) Issuer);
 
 impl Authority {
     pub(crate) fn new(name: &str) -> Self {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        Self(CertifiedIssuer::self_signed(params, key()).unwrap())
+        let lasting = |params: &mut CertificateParams| params.not_after = date_time_ymd(4096, 1, 1);
+        Self(pki::root(name, lasting))
     }
 
     /// Issues a certificate for [`SERVER`], valid for servers and clients.
@@ -72,28 +69,17 @@ impl Authority {
     }
 
     pub(crate) fn roots(&self) -> Arc<RootCertStore> {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.0.der().clone()).unwrap();
-        Arc::new(roots)
+        trusted([self.0.der()])
     }
 
     /// Signs revocation list number `number` with these serial numbers.
     pub(crate) fn crl(&self, number: u8, revoked: &[u8]) -> String {
-        let revoked_certs = revoked.iter().map(|serial| RevokedCertParams {
-            serial_number: SerialNumber::from(u64::from(*serial)),
-            revocation_time: date_time_ymd(2023, 1, 1),
-            reason_code: None,
-            invalidity_date: None,
+        let list = pki::crl_of(&self.0, revoked.iter().copied().map(u64::from), |params| {
+            params.this_update = date_time_ymd(2023, 1, number);
+            params.next_update = date_time_ymd(2123, 1, 1);
+            params.crl_number = SerialNumber::from(u64::from(number));
         });
-        let params = CertificateRevocationListParams {
-            this_update: date_time_ymd(2023, 1, number),
-            next_update: date_time_ymd(2123, 1, 1),
-            crl_number: SerialNumber::from(u64::from(number)),
-            issuing_distribution_point: None,
-            revoked_certs: revoked_certs.collect(),
-            key_identifier_method: KeyIdMethod::Sha256,
-        };
-        params.signed_by(&self.0).unwrap().pem().unwrap()
+        list.pem().unwrap()
     }
 
     pub(crate) fn server_verifier(&self, provider: Provider) -> Arc<dyn ServerCertVerifier> {
@@ -107,10 +93,6 @@ impl Authority {
             .build()
             .unwrap()
     }
-}
-
-fn key() -> KeyPair {
-    KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap()
 }
 
 /// A certificate and its key.
@@ -140,8 +122,8 @@ pub(crate) struct Setup {
 
 /// Both providers, both versions, both APIs.
 pub(crate) fn setups() -> impl Iterator<Item = Setup> {
-    let versions = [Versions::Tls12, Versions::Tls13];
-    product3(PROVIDERS, versions, [true, false]).map(|(provider, versions, buffered)| Setup {
+    let all = product3(PROVIDERS, Versions::EACH, [true, false]);
+    all.map(|(provider, versions, buffered)| Setup {
         provider,
         versions,
         buffered,
@@ -177,10 +159,9 @@ impl Setup {
     }
 
     pub(crate) fn client(self, config: &Arc<ClientConfig>) -> Box<dyn Endpoint> {
-        let (config, name) = (config.clone(), ServerName::try_from(SERVER).unwrap());
         match self.buffered {
-            true => Box::new(ThisBuffered::client_of(name, config)),
-            false => Box::new(ThisUnbuffered::client_of(name, config)),
+            true => Box::new(ThisBuffered::client(config.clone())),
+            false => Box::new(ThisUnbuffered::client(config.clone())),
         }
     }
 
@@ -219,33 +200,26 @@ pub(crate) fn exchange_and(
 ) -> Result<usize, String> {
     let mut then = Some(then);
     let mut moved = 0;
+    let mut deliver = |name: &str, flight: &[u8], to: &mut dyn Endpoint| {
+        for piece in flight.chunks(flight.len().div_ceil(PIECES).max(1)) {
+            if moved == at {
+                then.take().unwrap()();
+            }
+            moved += 1;
+            to.receive(piece)
+                .map_err(|error| format!("{name}: {error}"))?;
+        }
+        Ok::<_, String>(moved)
+    };
     loop {
         let to_server = client.take_output();
-        for piece in pieces(&to_server) {
-            if moved == at {
-                then.take().unwrap()();
-            }
-            moved += 1;
-            let received = server.receive(piece);
-            received.map_err(|error| format!("server: {error}"))?;
-        }
+        deliver("server", &to_server, server)?;
         let to_client = server.take_output();
-        for piece in pieces(&to_client) {
-            if moved == at {
-                then.take().unwrap()();
-            }
-            moved += 1;
-            let received = client.receive(piece);
-            received.map_err(|error| format!("client: {error}"))?;
-        }
+        let moved = deliver("client", &to_client, client)?;
         if to_server.is_empty() && to_client.is_empty() {
             return Ok(moved);
         }
     }
-}
-
-fn pieces(flight: &[u8]) -> impl Iterator<Item = &[u8]> {
-    flight.chunks(flight.len().div_ceil(PIECES).max(1))
 }
 
 /// True if the handshake was abbreviated.
@@ -253,36 +227,7 @@ pub(crate) fn is_resumed(end: &dyn Endpoint) -> bool {
     end.negotiated().ends_with("Some(Resumed)")
 }
 
-/// A temporary directory that is removed at the end of the test.
-pub(crate) struct Dir(PathBuf);
-
-impl Dir {
-    pub(crate) fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("reload-{}-{count}", process::id()));
-        fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.path(name);
-        fs::write(&path, content).unwrap();
-        path
-    }
-
-    /// Sets a file's modification time far back, so that it does not count as still changing.
-    pub(crate) fn age(&self, name: &str) {
-        let file = fs::File::options().append(true).open(self.path(name));
-        let hour_ago = SystemTime::now() - Duration::from_secs(60 * 60);
-        file.unwrap().set_modified(hour_ago).unwrap();
-    }
-
+impl Directory {
     /// Writes `chain.pem` and `key.pem`.
     pub(crate) fn write_pair(&self, identity: &Identity) -> CertifiedKeyFiles {
         CertifiedKeyFiles::new(
@@ -292,10 +237,21 @@ impl Dir {
     }
 }
 
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Keys with a provider.
+pub(crate) fn keys_of(provider: Provider) -> ReloadingCertifiedKeysBuilder {
+    ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
+}
+
+/// Keys from `files`, at the time of `clock`.
+pub(crate) fn start(
+    provider: Provider,
+    files: &CertifiedKeyFiles,
+    clock: &Arc<Clock>,
+) -> Result<Arc<ReloadingCertifiedKeys>, Arc<ReloadError>> {
+    keys_of(provider)
+        .with_default(files.clone())
+        .with_time_provider(clock.clone())
+        .build()
 }
 
 /// A clock at the start of this year. In 1970, it knows no time.
@@ -311,21 +267,28 @@ pub(crate) fn start_of(year: u64) -> u64 {
 /// The state of a file that a test spoils.
 pub(crate) enum Content {
     Missing,
-    Directory,
-    Text(String),
+    Bytes(Vec<u8>),
+    Folder,
+    #[cfg(unix)]
+    Pipe,
 }
 
 impl Content {
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Bytes(text.into())
+    }
+
     /// Replaces the file `name`.
-    pub(crate) fn replace(&self, dir: &Dir, name: &str) {
+    pub(crate) fn replace(&self, dir: &Directory, name: &str) {
         let path = dir.path(name);
+        let _ = fs::remove_dir(&path);
+        let _ = fs::remove_file(&path);
         match self {
-            Self::Missing => fs::remove_file(path).unwrap(),
-            Self::Directory => {
-                fs::remove_file(&path).unwrap();
-                fs::create_dir(path).unwrap();
-            }
-            Self::Text(text) => drop(dir.write(name, text)),
+            Self::Missing => {}
+            Self::Bytes(bytes) => drop(dir.write(name, bytes)),
+            Self::Folder => fs::create_dir(path).unwrap(),
+            #[cfg(unix)]
+            Self::Pipe => make_pipe(&path),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reloading verifiers and certificates while configurations use them.
 
 mod keys;
-mod kit;
+pub(crate) mod kit;
 mod ocsp;
 mod running;
 mod snapshots;

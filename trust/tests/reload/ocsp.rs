@@ -8,14 +8,16 @@ use harness::peers::callbacks::Clock;
 use harness::peers::configs::{PROVIDERS, Provider};
 use rcgen::{CertificateParams, CustomExtension};
 use rustls::crypto::hash::HashAlgorithm;
-use rustls_trust::{Reload, ReloadError, ReloadingCertifiedKeys};
+use rustls_trust::{CertifiedKeyFiles, Reload, ReloadError, ReloadingCertifiedKeys};
 
-use crate::reload::kit::{Authority, Dir, SERVER, clock_at, start_of};
+use crate::directory::Directory;
+use crate::reload::kit::{Authority, Content, Identity, SERVER, clock_at, start, start_of};
 
 /// A directory with `chain.pem`, `key.pem` and `ocsp.der`, all of them valid in 2030.
 struct Fixture {
+    provider: Provider,
     ca: Authority,
-    dir: Dir,
+    dir: Directory,
     clock: Arc<Clock>,
     response: Vec<u8>,
     keys: Arc<ReloadingCertifiedKeys>,
@@ -28,24 +30,28 @@ impl Fixture {
 
     fn of(ca: Authority, provider: Provider) -> Self {
         let identity = ca.issue_number(0x11);
-        let dir = Dir::new();
+        let dir = Directory::new();
         let clock = clock_at(2030);
         let response = Response::new(&ca, &[0x11]).encode();
         let files = dir
             .write_pair(&identity)
             .with_ocsp(dir.write("ocsp.der", &response));
-        let keys = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
-            .with_default(files)
-            .with_time_provider(clock.clone())
-            .build()
-            .unwrap();
+        let keys = start(provider, &files, &clock).unwrap();
         Self {
+            provider,
             ca,
             dir,
             clock,
             response,
             keys,
         }
+    }
+
+    /// Writes a good response for certificate 0x22.
+    fn repair(&self) -> Vec<u8> {
+        let good = Response::new(&self.ca, &[0x22]).encode();
+        Content::Bytes(good.clone()).replace(&self.dir, "ocsp.der");
+        good
     }
 
     fn stapled(&self) -> Option<Vec<u8>> {
@@ -214,183 +220,136 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     assert_eq!(fixture.stapled(), Some(endless));
 }
 
-/// The number of [`spoiled`] files.
-const SPOILED: usize = if cfg!(unix) { 11 } else { 10 };
-
 /// Lists the ways to spoil a response for certificate 0x22, and the reasons that are reported.
-fn spoiled(ca: &Authority) -> Vec<(&'static str, Spoil)> {
+fn spoiled(ca: &Authority) -> Vec<(&'static str, Content)> {
     let good = Response::new(ca, &[0x22]);
-    let with = |change: fn(&mut Response)| Spoil::Bytes(good.with(change).encode());
+    let with = |change: fn(&mut Response)| Content::Bytes(good.with(change).encode());
     let of_another = Response::new(ca, &[0x11]).encode();
     let cut = good.encode()[..100].to_vec();
     let long = [good.encode(), vec![0; 1 << 16]].concat();
-    vec![
-        ("about another certificate", Spoil::Bytes(of_another)),
-        ("No such file", Spoil::Missing),
-        ("empty", Spoil::Bytes(Vec::new())),
+    #[rustfmt::skip] // a table
+    let spoiled = vec![
+        ("about another certificate", Content::Bytes(of_another)),
+        ("No such file", Content::Missing),
+        ("empty", Content::text("")),
         ("out of date", with(|it| it.next_update = "20290101000000Z")),
-        (
-            "in the future",
-            with(|it| it.this_update = "20310101000000Z"),
-        ),
+        ("in the future", with(|it| it.this_update = "20310101000000Z")),
         ("an error", with(|it| it.status = 6)),
-        ("malformed", Spoil::Bytes(cut)),
+        ("malformed", Content::Bytes(cut)),
         ("hash", with(|it| it.hash_oid = b"\x06\x03\x2a\x03\x04")),
-        ("longer than", Spoil::Bytes(long)),
-        ("not a regular file", Spoil::Directory),
+        ("longer than", Content::Bytes(long)),
+        ("not a regular file", Content::Folder),
         #[cfg(unix)]
-        ("not a regular file", Spoil::Pipe),
-    ]
-}
-
-enum Spoil {
-    Missing,
-    Bytes(Vec<u8>),
-    Directory,
-    #[cfg(unix)]
-    Pipe,
-}
-
-impl Spoil {
-    fn replace(&self, dir: &Dir, name: &str) {
-        let path = dir.path(name);
-        let _ = fs::remove_file(&path);
-        match self {
-            Self::Missing => {}
-            Self::Bytes(bytes) => drop(dir.write(name, bytes)),
-            Self::Directory => fs::create_dir(path).unwrap(),
-            #[cfg(unix)]
-            Self::Pipe => {
-                let status = Command::new("mkfifo").arg(path).status().unwrap();
-                assert!(status.success());
-            }
-        }
-    }
+        ("not a regular file", Content::Pipe),
+    ];
+    spoiled
 }
 
 /// Marks the certificate as "must-staple", or gives it another TLS feature.
-fn demand(params: &mut CertificateParams, feature: u8) {
+fn demand(params: &mut CertificateParams, serial: u64, feature: u8) {
+    params.serial_number = Some(serial.into());
     let tls_feature = [1, 3, 6, 1, 5, 5, 7, 1, 24];
     let features = der(0x30, &[&der(2, &[&[17]]), &der(2, &[&[feature]])]);
     let extension = CustomExtension::from_oid_content(&tls_feature, features);
     params.custom_extensions.push(extension);
 }
 
+/// Renews the certificate of fixtures, with each provider and each way to spoil the response. Calls
+/// `test` with the new certificate, which has the TLS feature, its files, and the reason that is
+/// reported.
+fn for_each_renewal(feature: u8, test: impl Fn(&Fixture, &Identity, &CertifiedKeyFiles, &str)) {
+    for provider in PROVIDERS {
+        for number in 0.. {
+            let fixture = Fixture::of(Authority::new("ca"), provider);
+            let (ca, dir) = (&fixture.ca, &fixture.dir);
+            let Some((reason, content)) = spoiled(ca).into_iter().nth(number) else {
+                break;
+            };
+            let new = ca.issue_with(SERVER, |params| demand(params, 0x22, feature));
+            let files = dir.write_pair(&new).with_ocsp(dir.path("ocsp.der"));
+            content.replace(dir, "ocsp.der");
+            test(&fixture, &new, &files, reason);
+        }
+    }
+}
+
 /// The response is optional and the certificate is not: without the one, the other is active, after
 /// a renewal and at the start.
 #[test]
 fn a_bad_response_blocks_neither_a_renewal_nor_a_start() {
-    for provider in PROVIDERS {
-        for number in 0..SPOILED {
-            let fixture = Fixture::of(Authority::new("ca"), provider);
-            let (ca, dir, keys) = (&fixture.ca, &fixture.dir, &fixture.keys);
-            // with a feature that is not status_request
-            let new = ca.issue_with(SERVER, |params| {
-                params.serial_number = Some(0x22.into());
-                demand(params, 6);
-            });
-            let (reason, spoil) = spoiled(ca).swap_remove(number);
-            assert!(fixture.stapled().is_some(), "{reason}");
-            let files = dir.write_pair(&new).with_ocsp(dir.path("ocsp.der"));
-            spoil.replace(dir, "ocsp.der");
-            let started = ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
-                .with_default(files)
-                .with_time_provider(fixture.clock.clone())
-                .build()
-                .unwrap();
-            assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
-            for keys in [keys, &started] {
-                let current = keys.current(None).unwrap();
-                assert_eq!(current.cert[0], new.cert, "{reason}");
-                assert_eq!(current.ocsp, None, "{reason}");
-                let flaw = fixture.flaw_of(keys);
-                assert!(flaw.contains(reason), "{flaw}");
-                let status = keys.status();
-                assert_eq!((status.failures, status.flaws.len()), (0, 1));
-                let text = status.flaws[0].to_string();
-                assert!(text.contains("ocsp.der: no OCSP response"), "{text}");
-                // as long as there is a flaw, the files are read again
-                assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
-                assert_eq!(keys.status().unchanged, 1, "{reason}");
-            }
-
-            let _ = fs::remove_dir(dir.path("ocsp.der"));
-            let _ = fs::remove_file(dir.path("ocsp.der"));
-            let good = Response::new(ca, &[0x22]).encode();
-            dir.write("ocsp.der", &good);
-            for keys in [keys, &started] {
-                assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
-                assert_eq!(keys.current(None).unwrap().ocsp.as_ref(), Some(&good));
-                assert!(keys.status().flaws.is_empty(), "{reason}");
-            }
+    // with a feature that is not status_request
+    for_each_renewal(6, |fixture, new, files, reason| {
+        let keys = &fixture.keys;
+        assert!(fixture.stapled().is_some(), "{reason}");
+        let started = start(fixture.provider, files, &fixture.clock).unwrap();
+        assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
+        for keys in [keys, &started] {
+            let current = keys.current(None).unwrap();
+            assert_eq!(current.cert[0], new.cert, "{reason}");
+            assert_eq!(current.ocsp, None, "{reason}");
+            let flaw = fixture.flaw_of(keys);
+            assert!(flaw.contains(reason), "{flaw}");
+            let status = keys.status();
+            assert_eq!((status.failures, status.flaws.len()), (0, 1));
+            let text = status.flaws[0].to_string();
+            assert!(text.contains("ocsp.der: no OCSP response"), "{text}");
+            // as long as there is a flaw, the files are read again
+            assert_eq!(keys.reload_if_changed().unwrap(), Reload::Unchanged);
+            assert_eq!(keys.status().unchanged, 1, "{reason}");
         }
-    }
+
+        let good = fixture.repair();
+        for keys in [keys, &started] {
+            assert_eq!(keys.reload_if_changed().unwrap(), Reload::Replaced);
+            assert_eq!(keys.current(None).unwrap().ocsp.as_ref(), Some(&good));
+            assert!(keys.status().flaws.is_empty(), "{reason}");
+        }
+    });
 }
 
 /// A certificate that requires a response (RFC 7633) does not become active without one.
 #[test]
 fn only_a_must_staple_certificate_needs_its_response() {
-    for provider in PROVIDERS {
-        for number in 0..SPOILED {
-            let fixture = Fixture::of(Authority::new("ca"), provider);
-            let (ca, dir, keys) = (&fixture.ca, &fixture.dir, &fixture.keys);
-            let new = ca.issue_with(SERVER, |params| {
-                params.serial_number = Some(0x22.into());
-                demand(params, 5);
-            });
-            let (reason, spoil) = spoiled(ca).swap_remove(number);
-            let before = keys.current(None).unwrap();
-            let files = dir.write_pair(&new).with_ocsp(dir.path("ocsp.der"));
-            spoil.replace(dir, "ocsp.der");
-            let start = || {
-                ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
-                    .with_default(files.clone())
-                    .with_time_provider(fixture.clock.clone())
-                    .build()
+    for_each_renewal(5, |fixture, new, files, reason| {
+        let keys = &fixture.keys;
+        let before = keys.current(None).unwrap();
+        let start = || start(fixture.provider, files, &fixture.clock);
+        for error in [start().unwrap_err(), keys.reload().unwrap_err()] {
+            let ReloadError::OcspResponse { is_required, .. } = *error else {
+                panic!("{reason}: {error}");
             };
-            for error in [start().unwrap_err(), keys.reload().unwrap_err()] {
-                let is_it = matches!(
-                    *error,
-                    ReloadError::OcspResponse {
-                        is_required: true,
-                        ..
-                    }
-                );
-                assert!(is_it && error.to_string().contains(reason), "{error}");
-            }
-            assert!(Arc::ptr_eq(&before, &keys.current(None).unwrap()));
-            let status = keys.status();
-            assert!(status.failing.is_some() && status.flaws.is_empty());
-
-            let _ = fs::remove_dir(dir.path("ocsp.der"));
-            let _ = fs::remove_file(dir.path("ocsp.der"));
-            let good = Response::new(ca, &[0x22]).encode();
-            dir.write("ocsp.der", &good);
-            for keys in [keys, &start().unwrap()] {
-                keys.reload().unwrap();
-                let current = keys.current(None).unwrap();
-                assert_eq!(current.cert[0], new.cert, "{reason}");
-                assert_eq!(current.ocsp.as_ref(), Some(&good), "{reason}");
-            }
-            // the response in use serves as long as it may
-            fs::remove_file(dir.path("ocsp.der")).unwrap();
-            assert_eq!(keys.reload().unwrap(), Reload::Unchanged);
-            assert!(fixture.stapled().is_some() && keys.status().flaws.len() == 1);
-            fixture.clock.set(start_of(2032));
-            keys.reload().unwrap_err();
-            assert_eq!(fixture.stapled(), None);
+            assert!(is_required && error.to_string().contains(reason), "{error}");
         }
+        assert!(Arc::ptr_eq(&before, &keys.current(None).unwrap()));
+        let status = keys.status();
+        assert!(status.failing.is_some() && status.flaws.is_empty());
 
+        let good = fixture.repair();
+        for keys in [keys, &start().unwrap()] {
+            keys.reload().unwrap();
+            let current = keys.current(None).unwrap();
+            assert_eq!(current.cert[0], new.cert, "{reason}");
+            assert_eq!(current.ocsp.as_ref(), Some(&good), "{reason}");
+        }
+        // the response in use serves as long as it may
+        fs::remove_file(fixture.dir.path("ocsp.der")).unwrap();
+        assert_eq!(keys.reload().unwrap(), Reload::Unchanged);
+        assert!(fixture.stapled().is_some() && keys.status().flaws.len() == 1);
+        fixture.clock.set(start_of(2032));
+        keys.reload().unwrap_err();
+        assert_eq!(fixture.stapled(), None);
+    });
+    for provider in PROVIDERS {
         // if no file was set, that is reported
-        let new = Authority::new("ca").issue_with(SERVER, |params| demand(params, 5));
-        let dir = Dir::new();
+        let new = Authority::new("ca").issue_with(SERVER, |params| demand(params, 1, 5));
+        let dir = Directory::new();
         let files = dir.write_pair(&new);
-        let keys = ReloadingCertifiedKeys::new(files, Arc::new(provider.this())).unwrap();
-        let flaws = keys.status().flaws;
-        assert!(
-            matches!(&flaws[..], [ReloadError::NoOcspFile { .. }]),
-            "{flaws:?}"
-        );
+        let flaws = start(provider, &files, &Clock::now())
+            .unwrap()
+            .status()
+            .flaws;
+        let is_it = matches!(&flaws[..], [ReloadError::NoOcspFile { .. }]);
+        assert!(is_it, "{flaws:?}");
     }
 }
 
@@ -398,11 +357,8 @@ fn only_a_must_staple_certificate_needs_its_response() {
 #[test]
 fn a_clock_in_1970_does_not_reject_a_response() {
     let ca = Authority::new("ca");
-    let identity = ca.issue_with(SERVER, |params| {
-        params.serial_number = Some(0x22.into());
-        demand(params, 5);
-    });
-    let dir = Dir::new();
+    let identity = ca.issue_with(SERVER, |params| demand(params, 0x22, 5));
+    let dir = Directory::new();
     let response = Response::new(&ca, &[0x22]).encode();
     let files = dir
         .write_pair(&identity)
@@ -410,11 +366,7 @@ fn a_clock_in_1970_does_not_reject_a_response() {
     // in 1970 itself, the clock knows no time, so nobody knows if the response has expired
     for (now, is_stapled) in [(0, false), (1, true)] {
         let clock = Clock::at(now);
-        let keys = ReloadingCertifiedKeys::builder(Arc::new(PROVIDERS[0].this()))
-            .with_default(files.clone())
-            .with_time_provider(clock.clone())
-            .build()
-            .unwrap();
+        let keys = start(PROVIDERS[0], &files, &clock).unwrap();
         let stapled = || keys.current(None).unwrap().ocsp.clone();
         assert_eq!(stapled().is_some(), is_stapled);
         clock.set(start_of(2030));
@@ -434,9 +386,9 @@ fn malformed_tls_features_count_as_must_staple() {
             let extension = CustomExtension::from_oid_content(&tls_feature, content.to_vec());
             params.custom_extensions.push(extension);
         });
-        let dir = Dir::new();
+        let dir = Directory::new();
         let files = dir.write_pair(&identity).with_ocsp(dir.path("none"));
-        ReloadingCertifiedKeys::new(files, Arc::new(PROVIDERS[0].this())).unwrap_err();
+        start(PROVIDERS[0], &files, &Clock::now()).unwrap_err();
     }
 }
 
@@ -444,7 +396,7 @@ fn malformed_tls_features_count_as_must_staple() {
 #[test]
 fn the_responses_of_openssl() {
     let ca = Authority::new("ca");
-    let dir = Dir::new();
+    let dir = Directory::new();
     let identity = ca.issue_number(0x11);
     let files = dir.write_pair(&identity);
     dir.write("ca.pem", ca.0.pem());
@@ -457,15 +409,14 @@ fn the_responses_of_openssl() {
             .current_dir(dir.path("."))
             .args(["ocsp", hash, "-issuer", "ca.pem", "-serial", "0x11"])
             .args(["-index", "index.txt", "-CA", "ca.pem", "-ndays", "7"])
-            .args([
-                "-rsigner", "ca.pem", "-rkey", "ca.key", "-respout", "ocsp.der",
-            ])
+            .args(["-rsigner", "ca.pem", "-rkey", "ca.key"])
+            .args(["-respout", "ocsp.der"])
             .output()
             .unwrap();
         assert!(run.status.success(), "{run:?}");
         for provider in PROVIDERS {
             let files = files.clone().with_ocsp(dir.path("ocsp.der"));
-            let keys = ReloadingCertifiedKeys::new(files, Arc::new(provider.this())).unwrap();
+            let keys = start(provider, &files, &Clock::now()).unwrap();
             let stapled = keys.current(None).unwrap().ocsp.clone();
             assert_eq!(stapled, fs::read(dir.path("ocsp.der")).ok(), "{hash}");
         }

@@ -13,7 +13,8 @@ use rustls_trust::{
     ReloadingServerVerifier,
 };
 
-use crate::reload::kit::{Authority, Dir, Setup, setups};
+use crate::directory::Directory;
+use crate::reload::kit::{Authority, Setup, setups};
 use crate::reload::trust::{connect, of_clients, of_servers, roots};
 
 /// Both sides. Each [`Self::reload`] replaces everything, alternating between two authorities.
@@ -21,7 +22,7 @@ struct Running {
     setup: Setup,
     authorities: [Authority; 2],
     /// The server's directory, then the client's.
-    dirs: [Dir; 2],
+    dirs: [Directory; 2],
     clients: Arc<ReloadingClientVerifier>,
     servers: Arc<ReloadingServerVerifier>,
     keys: [Arc<ReloadingCertifiedKeys>; 2],
@@ -32,10 +33,10 @@ struct Running {
 impl Running {
     fn new(setup: Setup) -> Self {
         let authorities = [Authority::new("even"), Authority::new("odd")];
-        let dirs = [Dir::new(), Dir::new()];
+        let dirs = [Directory::new(), Directory::new()];
         let both = [&authorities[0], &authorities[1]];
         let provider = Arc::new(setup.provider.this());
-        let crl = |dir: &Dir| {
+        let crl = |dir: &Directory| {
             let lists = both.map(|ca| ca.crl(1, &[99])).concat();
             CrlSource::File(dir.write("crl.pem", lists))
         };
@@ -134,7 +135,7 @@ fn reloads_at_once_end_with_the_newest() {
     let ca = Authority::new("ca");
     let setup = setups().next().unwrap();
     for _ in 0..8 {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let provider = Arc::new(setup.provider.this());
         let keys = ReloadingCertifiedKeys::new(dir.write_pair(&ca.issue()), provider).unwrap();
         let last = Mutex::new(None);
@@ -198,7 +199,7 @@ fn an_acceptor_uses_the_active_certificates() {
 fn long_lived_connections_release_old_verifiers() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     for setup in setups() {
-        let (here, there) = (Dir::new(), Dir::new());
+        let (here, there) = (Directory::new(), Directory::new());
         let servers = of_servers(&here, setup.provider, &[&a]).build().unwrap();
         let clients = of_clients(&there, setup.provider, &[&a]).build().unwrap();
         let client = setup.client_config(servers.clone(), a.issue().certified(setup.provider));

@@ -1,18 +1,14 @@
 //! A handshake uses one verifier and one resolver from its beginning to its end.
 
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use harness::peers::endpoints::{exchange, handshake};
+use harness::peers::endpoints::{Endpoint, exchange, handshake};
 use harness::verifiers::hooked::{Hook, Hooked};
-use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::client::ResolvesClientCert;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::sign::CertifiedKey;
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::server::danger::ClientCertVerifier;
 
-use crate::reload::kit::{Authority, Setup, exchange_and, is_resumed, setups};
+use crate::reload::kit::{Authority, PIECES, Setup, exchange_and, is_resumed, setups};
 
 /// The ids of the called objects, in order.
 type Log = Arc<Mutex<Vec<u32>>>;
@@ -34,120 +30,51 @@ impl Hook for Logged {
 }
 
 /// Only knows the object that is currently active.
-struct Replaceable<T: ?Sized>(Mutex<Arc<Witness<T>>>);
+type Replaceable<T> = Hooked<T, Current<T>>;
 
-impl<T: ?Sized> Replaceable<T> {
-    fn new(inner: Arc<T>, log: &Log) -> Arc<Self> {
-        let (id, log) = (0, log.clone());
-        Arc::new(Self(Mutex::new(Hooked::new(inner, Logged { id, log }))))
-    }
+#[derive(Debug)]
+struct Current<T: ?Sized>(Mutex<Arc<Witness<T>>>);
 
+fn replaceable<T: ?Sized>(inner: Arc<T>, log: &Log) -> Arc<Replaceable<T>> {
+    let (id, log) = (0, log.clone());
+    let first = Hooked::new(inner.clone(), Logged { id, log });
+    Hooked::new(inner, Current(Mutex::new(first)))
+}
+
+impl<T: ?Sized> Current<T> {
     fn replace(&self, inner: Arc<T>) {
         let mut current = self.0.lock().unwrap();
         let (id, log) = (current.hook.id + 1, current.hook.log.clone());
         *current = Hooked::new(inner, Logged { id, log });
     }
-
-    fn current(&self) -> Arc<Witness<T>> {
-        self.0.lock().unwrap().clone()
-    }
 }
 
-impl<T: ?Sized> fmt::Debug for Replaceable<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Replaceable")
-    }
-}
+macro_rules! current {
+    ($($of:ident: $current:ident;)*) => {$(
+        impl Hook for Current<dyn $of> {
+            fn called(&self, name: &'static str) -> bool {
+                // called before a connection takes its snapshot, or to take it
+                let early = [
+                    "::current_verifier",
+                    "ClientCertVerifier::offer_client_auth",
+                    "ClientCertVerifier::root_hint_subjects",
+                ];
+                let is_early = early.iter().any(|early| name.ends_with(early));
+                assert!(is_early, "{name} called instead of the current object's");
+                false
+            }
 
-const CALLED: &str = "called instead of the current object";
-
-macro_rules! signatures {
-    () => {
-        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-            panic!("{CALLED}")
+            fn $current(&self) -> Option<Arc<dyn $of>> {
+                Some(self.0.lock().unwrap().clone())
+            }
         }
-
-        fn verify_tls13_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer<'_>,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            panic!("{CALLED}")
-        }
-
-        fn verify_tls12_signature(
-            &self,
-            _: &[u8],
-            _: &CertificateDer<'_>,
-            _: &DigitallySignedStruct,
-        ) -> Result<HandshakeSignatureValid, Error> {
-            panic!("{CALLED}")
-        }
-
-        fn requires_raw_public_keys(&self) -> bool {
-            panic!("{CALLED}")
-        }
-    };
+    )*};
 }
 
-impl ServerCertVerifier for Replaceable<dyn ServerCertVerifier> {
-    signatures!();
-
-    fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
-        Some(self.current())
-    }
-
-    fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
-        panic!("{CALLED}")
-    }
-
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        panic!("{CALLED}")
-    }
-}
-
-impl ClientCertVerifier for Replaceable<dyn ClientCertVerifier> {
-    signatures!();
-
-    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
-        Some(self.current())
-    }
-
-    /// Called before a connection takes its snapshot.
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        panic!("{CALLED}")
-    }
-}
-
-impl ResolvesClientCert for Replaceable<dyn ResolvesClientCert> {
-    fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
-        Some(self.current())
-    }
-
-    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        panic!("{CALLED}")
-    }
-
-    fn has_certs(&self) -> bool {
-        panic!("{CALLED}")
-    }
+current! {
+    ServerCertVerifier: current_server_verifier;
+    ClientCertVerifier: current_client_verifier;
+    ResolvesClientCert: current_resolver;
 }
 
 /// Both sides and all of their replaceable parts.
@@ -173,10 +100,10 @@ impl Scene {
         let (old, new) = (Authority::new("old"), Authority::new("new"));
         let provider = setup.provider;
         let (of_client, of_resolver, of_server) = (Log::default(), Log::default(), Log::default());
-        let server_verifier = Replaceable::new(old.server_verifier(provider), &of_client);
-        let client_verifier = Replaceable::new(old.client_verifier(provider), &of_server);
+        let server_verifier = replaceable(old.server_verifier(provider), &of_client);
+        let client_verifier = replaceable(old.client_verifier(provider), &of_server);
         let key: Arc<dyn ResolvesClientCert> = old.issue().certified(provider);
-        let resolver = Replaceable::new(key, &of_resolver);
+        let resolver = replaceable(key, &of_resolver);
         Self {
             client: setup.client_config(server_verifier.clone(), resolver.clone()),
             server: setup.server_config(client_verifier.clone(), old.issue().certified(provider)),
@@ -196,14 +123,17 @@ impl Scene {
     /// certificate from it.
     fn replace_all(&self) {
         let provider = self.setup.provider;
+        let key = self.new.issue().certified(provider);
         self.server_verifier
+            .hook
             .replace(self.new.server_verifier(provider));
         self.client_verifier
+            .hook
             .replace(self.new.client_verifier(provider));
-        self.resolver.replace(self.new.issue().certified(provider));
+        self.resolver.hook.replace(key);
     }
 
-    fn ends(&self) -> [Box<dyn harness::peers::endpoints::Endpoint>; 2] {
+    fn ends(&self) -> [Box<dyn Endpoint>; 2] {
         [
             self.setup.client(&self.client),
             self.setup.server(&self.server),
@@ -221,8 +151,7 @@ fn take(log: &Log) -> Vec<u32> {
 fn a_handshake_uses_the_objects_active_at_its_beginning() {
     for setup in setups() {
         // the server begins once it has the whole ClientHello
-        let mut at = 0;
-        let mut begun_before = 0;
+        let (mut at, mut begun_before) = (0, 0);
         loop {
             let scene = Scene::new(setup);
             let [mut client, mut server] = scene.ends();
@@ -231,17 +160,14 @@ fn a_handshake_uses_the_objects_active_at_its_beginning() {
                 server_had_begun = !scene.of_server.lock().unwrap().is_empty();
                 scene.replace_all();
             });
-            let (of_client, of_server) = (take(&scene.of_client), take(&scene.of_server));
-            assert!(of_client.iter().all(|id| *id == 0), "{setup:?} {at}");
-            assert!(
-                take(&scene.of_resolver).iter().all(|id| *id == 0),
-                "{setup:?} {at}"
-            );
-            let id = u32::from(!server_had_begun);
-            assert!(
-                of_server.iter().all(|asked| *asked == id),
-                "{setup:?} {at}: {of_server:?}"
-            );
+            let logs = [&scene.of_client, &scene.of_resolver, &scene.of_server].map(take);
+            let [of_client, _, of_server] = &logs;
+            for (log, id) in logs.iter().zip([0, 0, u32::from(!server_had_begun)]) {
+                assert!(
+                    log.iter().all(|called| *called == id),
+                    "{setup:?} {at}: {logs:?}"
+                );
+            }
             assert!(!of_client.is_empty() && !of_server.is_empty());
             if server_had_begun {
                 let moved = outcome.unwrap();
@@ -268,11 +194,11 @@ fn a_client_s_sessions_belong_to_the_objects_active_at_its_beginning() {
     type Replace = fn(&Scene);
     let replace_verifier: Replace = |scene| {
         let same_rules = scene.old.server_verifier(scene.setup.provider);
-        scene.server_verifier.replace(same_rules);
+        scene.server_verifier.hook.replace(same_rules);
     };
     let replace_resolver: Replace = |scene| {
         let same_kind = scene.old.issue().certified(scene.setup.provider);
-        scene.resolver.replace(same_kind);
+        scene.resolver.hook.replace(same_kind);
     };
     let replace_nothing: Replace = |_| {};
     for setup in setups() {
@@ -286,7 +212,7 @@ fn a_client_s_sessions_belong_to_the_objects_active_at_its_beginning() {
                 let scene = Scene::new(setup);
                 let [mut client, mut server] = scene.ends();
                 let at = if in_the_middle {
-                    crate::reload::kit::PIECES + 2
+                    PIECES + 2
                 } else {
                     usize::MAX
                 };
@@ -318,7 +244,7 @@ fn a_server_resumes_with_the_active_verifier() {
         assert!(is_resumed(&*client), "{setup:?}");
 
         let verifier = scene.new.client_verifier(setup.provider);
-        scene.client_verifier.replace(verifier);
+        scene.client_verifier.hook.replace(verifier);
         let [mut client, mut server] = scene.ends();
         // neither the session nor a full handshake is accepted
         let error = exchange(&mut *client, &mut *server).unwrap_err();

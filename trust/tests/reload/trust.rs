@@ -14,17 +14,18 @@ use rustls_trust::{
     ReloadingServerVerifier, ReloadingServerVerifierBuilder, RootCache, RootSource,
 };
 
+use crate::directory::Directory;
 use crate::reload::kit::{
-    Authority, Content, Dir, NO_CERTIFICATE, Setup, exchange_and, is_resumed, setups,
+    Authority, Content, NO_CERTIFICATE, PIECES, Setup, exchange_and, is_resumed, setups,
 };
 
-pub(crate) fn roots(dir: &Dir, authorities: &[&Authority]) -> RootSource {
+pub(crate) fn roots(dir: &Directory, authorities: &[&Authority]) -> RootSource {
     let pem: String = authorities.iter().map(|ca| ca.0.pem()).collect();
     RootSource::PemFile(dir.write("roots.pem", pem))
 }
 
 pub(crate) fn of_clients(
-    dir: &Dir,
+    dir: &Directory,
     provider: Provider,
     cas: &[&Authority],
 ) -> ReloadingClientVerifierBuilder {
@@ -32,7 +33,7 @@ pub(crate) fn of_clients(
 }
 
 pub(crate) fn of_servers(
-    dir: &Dir,
+    dir: &Directory,
     provider: Provider,
     cas: &[&Authority],
 ) -> ReloadingServerVerifierBuilder {
@@ -51,6 +52,18 @@ pub(crate) fn connect(
     Ok(is_resumed(&*one))
 }
 
+/// Asserts that connections succeed, and which of them resume.
+#[track_caller]
+pub(crate) fn connects<const N: usize>(
+    setup: Setup,
+    client: &Arc<ClientConfig>,
+    server: &Arc<ServerConfig>,
+    resumed: [bool; N],
+) {
+    let connections = resumed.map(|_| connect(setup, client, server));
+    assert_eq!(connections, resumed.map(Ok), "{setup:?}");
+}
+
 /// Asserts that there is no connection, for this reason.
 #[track_caller]
 pub(crate) fn refused(
@@ -63,7 +76,7 @@ pub(crate) fn refused(
     assert!(error.contains(why), "{setup:?}: {error}");
 }
 
-fn crls(dir: &Dir, name: &str, pem: String) -> CrlSource {
+fn crls(dir: &Directory, name: &str, pem: String) -> CrlSource {
     CrlSource::File(dir.write(name, pem))
 }
 
@@ -75,7 +88,7 @@ fn a_server_forgets_an_authority() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let (of_a, of_b) = (a.issue(), b.issue());
     for (setup, hints) in product(setups(), [true, false]) {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let verifier = of_clients(&dir, setup.provider, &[&a, &b]);
         let verifier = verifier.with_options(move |builder| match hints {
             true => builder,
@@ -86,20 +99,17 @@ fn a_server_forgets_an_authority() {
         let [of_a, of_b] = [&of_a, &of_b].map(|identity| setup.client_of(&a, identity));
         let what = format!("{setup:?}, hints: {hints}");
         for client in [&of_a, &of_b] {
-            assert_eq!(connect(setup, client, &server), Ok(false), "{what}");
-            assert_eq!(connect(setup, client, &server), Ok(true), "{what}");
+            let connections = [(); 2].map(|()| connect(setup, client, &server));
+            assert_eq!(connections, [Ok(false), Ok(true)], "{what}");
         }
         assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
         for client in [&of_a, &of_b] {
             assert_eq!(connect(setup, client, &server), Ok(true), "{what}");
         }
 
+        // not reloaded
         roots(&dir, &[&b]);
-        assert_eq!(
-            connect(setup, &of_a, &server),
-            Ok(true),
-            "{what}, not reloaded"
-        );
+        assert_eq!(connect(setup, &of_a, &server), Ok(true), "{what}");
         assert_eq!(verifier.reload_if_changed().unwrap(), Reload::Replaced);
         refused(setup, &of_a, &server, "UnknownIssuer");
         // if the authorities' names have changed, the client must present its certificate again
@@ -114,28 +124,36 @@ fn a_server_forgets_an_authority() {
     }
 }
 
-/// A client's sessions end when its roots change, and survive a reload without changes.
+/// A client's sessions end when its roots or its lists change, and survive a reload without
+/// changes. A client that resumes verifies no certificate, so must not resume with a revoked one.
 #[test]
-fn sessions_do_not_survive_changed_roots() {
+fn sessions_do_not_survive_changed_roots_or_lists() {
     let [a, b, c] = ["a", "b", "c"].map(Authority::new);
-    let identity = a.issue();
-    for setup in setups() {
-        let dir = Dir::new();
-        let verifier = of_servers(&dir, setup.provider, &[&a]).build().unwrap();
+    let identity = a.issue_number(7);
+    for (setup, is_revoked) in product(setups(), [false, true]) {
+        let dir = Directory::new();
+        let list = |number, revoked: &[u8]| crls(&dir, "list.pem", a.crl(number, revoked));
+        let verifier = of_servers(&dir, setup.provider, &[&a]).with_crls(list(1, &[9]));
+        let verifier = verifier.build().unwrap();
         let client = setup.client_config(verifier.clone(), identity.certified(setup.provider));
         let server = setup.server_of(&identity);
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
+        connects(setup, &client, &server, [false]);
         assert_eq!(verifier.reload().unwrap(), Reload::Unchanged);
-        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+        connects(setup, &client, &server, [true]);
 
         roots(&dir, &[&a, &b]);
         assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
-        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+        connects(setup, &client, &server, [false, true]);
 
-        roots(&dir, &[&c]);
+        let why = if is_revoked {
+            list(2, &[7]);
+            "Revoked"
+        } else {
+            roots(&dir, &[&c]);
+            "UnknownIssuer"
+        };
         assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
-        refused(setup, &client, &server, "UnknownIssuer");
+        refused(setup, &client, &server, why);
     }
 }
 
@@ -145,7 +163,7 @@ fn a_revoked_client_cannot_resume() {
     let ca = Authority::new("ca");
     let (revoked, other) = (ca.issue_number(7), ca.issue_number(8));
     for setup in setups() {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let verifier = of_clients(&dir, setup.provider, &[&ca])
             .with_crls(crls(&dir, "list.pem", ca.crl(1, &[9])))
             .build()
@@ -161,28 +179,6 @@ fn a_revoked_client_cannot_resume() {
         refused(setup, &revoked, &server, "Revoked");
         // clients do not see revocation lists, so the session stays valid
         assert_eq!(connect(setup, &other, &server), Ok(true), "{setup:?}");
-    }
-}
-
-/// The same for a server's certificate. A client that resumes verifies no certificate, so it must
-/// not resume.
-#[test]
-fn sessions_do_not_survive_a_changed_crl() {
-    let ca = Authority::new("ca");
-    let identity = ca.issue_number(7);
-    for setup in setups() {
-        let dir = Dir::new();
-        let verifier = of_servers(&dir, setup.provider, &[&ca])
-            .with_crls(crls(&dir, "list.pem", ca.crl(1, &[9])))
-            .build()
-            .unwrap();
-        let client = setup.client_config(verifier.clone(), identity.certified(setup.provider));
-        let server = setup.server_of(&identity);
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
-        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
-        dir.write("list.pem", ca.crl(2, &[7]));
-        assert_eq!(verifier.reload().unwrap(), Reload::Replaced);
-        refused(setup, &client, &server, "Revoked");
     }
 }
 
@@ -205,39 +201,26 @@ fn bad_sources_never_weaken_what_is_checked() {
     let is_crls: IsIt = |error| matches!(error, ReloadError::Crls(_));
     let is_unusable: IsIt = |error| matches!(error, ReloadError::UnusableRoots(_));
     let half = ca.crl(3, &[]);
-    let half = half[..half.len() / 2].to_owned();
+    let half = &half[..half.len() / 2];
+    let anothers = Authority::new("b").crl(3, &[]);
     let mut cut = Authority::new("b").0.pem() + &ca.0.pem();
     cut.truncate(cut.len() - 100);
-    let text = Content::Text;
+    let text = Content::text;
     let (roots_pem, list_pem) = ("roots.pem", "list.pem");
+    #[rustfmt::skip] // a table
     let cases = [
         ("no roots", roots_pem, Content::Missing, is_roots),
-        ("empty roots", roots_pem, text(String::new()), is_roots),
-        (
-            "invalid roots",
-            roots_pem,
-            text(NO_CERTIFICATE.to_owned()),
-            is_roots,
-        ),
-        (
-            "a truncated root after another one",
-            roots_pem,
-            text(cut),
-            is_unusable,
-        ),
+        ("empty roots", roots_pem, text(""), is_roots),
+        ("invalid roots", roots_pem, text(NO_CERTIFICATE), is_roots),
+        ("a truncated root after another one", roots_pem, text(&cut), is_unusable),
         ("no list", list_pem, Content::Missing, is_crls),
-        ("an empty list", list_pem, text(String::new()), is_crls),
+        ("an empty list", list_pem, text(""), is_crls),
         ("half a list", list_pem, text(half), is_crls),
-        ("an older list", list_pem, text(ca.crl(1, &[])), is_crls),
-        (
-            "another's list",
-            list_pem,
-            text(Authority::new("b").crl(3, &[])),
-            is_crls,
-        ),
+        ("an older list", list_pem, text(&ca.crl(1, &[])), is_crls),
+        ("another's list", list_pem, text(&anothers), is_crls),
     ];
     for (provider, (what, name, content, is_it)) in product(PROVIDERS, &cases) {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let verifier = of_clients(&dir, provider, &[&ca])
             .with_crls(crls(&dir, list_pem, ca.crl(2, &[7])))
             .with_crls(crls(&dir, "other.pem", ca.crl(1, &[8])))
@@ -268,7 +251,7 @@ fn bad_sources_never_weaken_what_is_checked() {
     }
     // unreadable roots do not block new lists
     for provider in PROVIDERS {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let verifier = of_clients(&dir, provider, &[&ca])
             .with_crls(crls(&dir, list_pem, ca.crl(1, &[7])))
             .build()
@@ -293,7 +276,7 @@ fn one_fault_does_not_excuse_another() {
     let mut cut = other.0.pem() + &ca.0.pem();
     cut.truncate(cut.len() - 100);
     for provider in PROVIDERS {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let write = |pem: &str| dir.write("roots.pem", pem);
         let source = RootSource::PemFile(write(&(ca.0.pem() + NO_CERTIFICATE)));
         let verifier = ReloadingClientVerifier::builder(source, Arc::new(provider.this()));
@@ -322,7 +305,7 @@ fn lost_roots_stay_until_a_reload_from_scratch() {
     let [a, b] = ["a", "b"].map(Authority::new);
     let [of_a, of_b] = [&a, &b].map(|ca| ca.issue().cert);
     for provider in PROVIDERS {
-        let dir = Dir::new();
+        let dir = Directory::new();
         dir.write("a.pem", a.0.pem());
         let source = RootSource::Directory(dir.path("."));
         let build = || {
@@ -364,7 +347,7 @@ fn new_roots_are_used_once_the_fault_is_fixed() {
     let [a, b] = ["a", "b"].map(Authority::new);
     let of_b = b.issue().cert;
     for provider in PROVIDERS {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let verifier = of_clients(&dir, provider, &[&a]).build().unwrap();
         let both = a.0.pem() + &b.0.pem();
         dir.write("roots.pem", both.clone() + NO_CERTIFICATE);
@@ -382,7 +365,7 @@ fn an_older_list_of_another_source_does_not_come_first() {
     let ca = Authority::new("ca");
     let cert = ca.issue_number(8).cert;
     for (provider, newer_is_first) in product(PROVIDERS, [false, true]) {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let mut sources = [
             crls(&dir, "older.pem", ca.crl(1, &[])),
             crls(&dir, "newer.pem", ca.crl(2, &[8])),
@@ -401,7 +384,7 @@ fn an_older_list_of_another_source_does_not_come_first() {
 #[test]
 fn a_list_is_dropped_only_on_request() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
-    let dir = Dir::new();
+    let dir = Directory::new();
     let lists = |lists: &[String]| dir.write("list.pem", lists.concat());
     let both = lists(&[a.crl(1, &[]), b.crl(1, &[])]);
     let verifier = of_clients(&dir, PROVIDERS[0], &[&a, &b])
@@ -427,7 +410,7 @@ fn a_list_is_dropped_only_on_request() {
 fn options_outlive_reloads() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     for setup in setups() {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let verifier = of_clients(&dir, setup.provider, &[&a])
             .with_crls(crls(&dir, "list.pem", b.crl(1, &[1])))
             .with_options(|builder| {
@@ -461,7 +444,7 @@ fn running_handshakes_are_not_disturbed() {
     for setup in setups() {
         let (mut at, mut undisturbed) = (0, 0);
         loop {
-            let (here, there) = (Dir::new(), Dir::new());
+            let (here, there) = (Directory::new(), Directory::new());
             let servers = of_servers(&here, setup.provider, &[&old]).build().unwrap();
             let clients = of_clients(&there, setup.provider, &[&old]).build().unwrap();
             let client = setup.client_config(servers.clone(), identity.certified(setup.provider));
@@ -478,7 +461,7 @@ fn running_handshakes_are_not_disturbed() {
             if !reloaded {
                 break;
             }
-            if at < crate::reload::kit::PIECES {
+            if at < PIECES {
                 let error = outcome.unwrap_err();
                 assert!(error.contains("UnknownIssuer"), "{setup:?} {at}: {error}");
             } else {
@@ -491,7 +474,7 @@ fn running_handshakes_are_not_disturbed() {
             connect(setup, &client, &server).unwrap_err();
             at += 1;
         }
-        assert!(undisturbed > crate::reload::kit::PIECES, "{setup:?}");
+        assert!(undisturbed > PIECES, "{setup:?}");
     }
 }
 
@@ -506,7 +489,7 @@ fn roots_with_too_many_names_are_refused() {
         .collect();
     let all: Vec<_> = many.iter().chain([&ca]).collect();
     for setup in setups() {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let list = |number| crls(&dir, "list.pem", ca.crl(number, &[]));
         let verifier = of_clients(&dir, setup.provider, &[&ca]).with_crls(list(1));
         let verifier = verifier.build().unwrap();

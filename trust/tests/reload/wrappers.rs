@@ -5,7 +5,7 @@ use std::sync::Arc;
 use harness::operations::ends::End;
 use harness::operations::schedules::pump;
 use harness::operations::{Plan, Slow, When};
-use harness::peers::configs::Versions;
+use harness::peers::configs::{Versions, server_name};
 use harness::verifiers::hooked::{Hook, Hooked};
 use pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -16,8 +16,9 @@ use rustls::{
 };
 use rustls_trust::ReloadingServerVerifier;
 
-use crate::reload::kit::{Authority, Dir, SERVER, Setup, setups};
-use crate::reload::trust::{connect, of_clients, of_servers, refused, roots};
+use crate::directory::Directory;
+use crate::reload::kit::{Authority, setups};
+use crate::reload::trust::{connects, of_clients, of_servers, refused, roots};
 
 /// Does nothing, so that the wrapper only forwards. It does not forward `current_verifier`.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ fn a_client_refuses_a_wrapper_around_a_reloading_verifier() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let identity = a.issue();
     for setup in setups() {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let server = setup.server_of(&identity);
         let inner = of_servers(&dir, setup.provider, &[&a]).build().unwrap();
         let outer = Hooked::new(inner, Nothing);
@@ -48,11 +49,10 @@ fn a_client_refuses_a_wrapper_around_a_reloading_verifier() {
             .build()
             .unwrap();
         let client = setup.client_config(verifier.clone(), identity.certified(setup.provider));
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
-        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+        connects(setup, &client, &server, [false, true]);
         roots(&dir, &[&a, &b]);
         verifier.reload().unwrap();
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
+        connects(setup, &client, &server, [false]);
     }
 }
 
@@ -62,13 +62,12 @@ fn a_server_s_wrapper_follows_reloads() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let identity = a.issue();
     for setup in setups() {
-        let dir = Dir::new();
+        let dir = Directory::new();
         let inner = of_clients(&dir, setup.provider, &[&a]).build().unwrap();
         let outer = Hooked::new(inner.clone(), Nothing);
         let server = setup.server_config(outer, a.issue().certified(setup.provider));
         let client = setup.client_of(&a, &identity);
-        assert_eq!(connect(setup, &client, &server), Ok(false), "{setup:?}");
-        assert_eq!(connect(setup, &client, &server), Ok(true), "{setup:?}");
+        connects(setup, &client, &server, [false, true]);
         roots(&dir, &[&b]);
         inner.reload().unwrap();
         refused(setup, &client, &server, "UnknownIssuer");
@@ -77,8 +76,7 @@ fn a_server_s_wrapper_follows_reloads() {
 
 /// Connects, with operations that take time.
 fn connect_over_time(client: Arc<ClientConfig>, server: Arc<ServerConfig>) {
-    let name = ServerName::try_from(SERVER).unwrap();
-    let mut client = ClientConnection::new(client, name).unwrap();
+    let mut client = ClientConnection::new(client, server_name()).unwrap();
     let mut server = ServerConnection::new(server).unwrap();
     client.set_async(true);
     server.set_async(true);
@@ -87,37 +85,24 @@ fn connect_over_time(client: Arc<ClientConfig>, server: Arc<ServerConfig>) {
     assert!(!client.is_handshaking() && !server.is_handshaking());
 }
 
-/// Returns the operation that verifies a signature.
-fn verification(setup: Setup) -> &'static str {
-    match setup.versions {
-        Versions::Tls12 => "verify_tls12_signature",
-        _ => "verify_tls13_signature",
-    }
-}
-
-/// A server's wrapper reaches the futures of the active verifier.
-#[test]
-fn a_wrapper_of_a_server_s_verifier_is_asynchronous() {
-    let ca = Authority::new("a");
-    let identity = ca.issue();
-    for setup in setups() {
-        let (dir, plan) = (Dir::new(), Arc::new(Plan::new(When::After(1))));
-        let slow = plan.clone();
-        let inner = of_clients(&dir, setup.provider, &[&ca])
-            .wrapped_in(move |inner| Slow::new(inner, &slow))
-            .build()
-            .unwrap();
-        let outer = Hooked::new(inner, Nothing);
-        let server = setup.server_config(outer, ca.issue().certified(setup.provider));
-        connect_over_time(setup.client_of(&ca, &identity), server);
-        assert!(plan.asked().contains("verify_client_cert"), "{setup:?}");
-        assert!(plan.asked().contains(verification(setup)), "{setup:?}");
-    }
-}
-
 /// Accepts every chain, and lets a reloading verifier verify signatures.
 #[derive(Debug)]
 struct OnlySignatures(Arc<ReloadingServerVerifier>);
+
+type Later<T> = Option<BoxFuture<Result<T, Error>>>;
+
+macro_rules! forwarded {
+    ($name:ident -> $out:ty) => {
+        fn $name(
+            &self,
+            message: &[u8],
+            signer: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> $out {
+            self.0.$name(message, signer, signature)
+        }
+    };
+}
 
 impl ServerCertVerifier for OnlySignatures {
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -135,60 +120,42 @@ impl ServerCertVerifier for OnlySignatures {
         Ok(ServerCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        signer: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, signer, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        signer: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls13_signature(message, signer, signature)
-    }
-
-    fn verify_tls12_signature_async(
-        &self,
-        message: &[u8],
-        signer: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
-        self.0
-            .verify_tls12_signature_async(message, signer, signature)
-    }
-
-    fn verify_tls13_signature_async(
-        &self,
-        message: &[u8],
-        signer: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Option<BoxFuture<Result<HandshakeSignatureValid, Error>>> {
-        self.0
-            .verify_tls13_signature_async(message, signer, signature)
-    }
+    forwarded!(verify_tls12_signature -> Result<HandshakeSignatureValid, Error>);
+    forwarded!(verify_tls13_signature -> Result<HandshakeSignatureValid, Error>);
+    forwarded!(verify_tls12_signature_async -> Later<HandshakeSignatureValid>);
+    forwarded!(verify_tls13_signature_async -> Later<HandshakeSignatureValid>);
 }
 
-/// A client's wrapper that verifies signatures by the active verifier reaches its futures.
+/// Wrappers reach the futures of the active verifiers: a server's around all of it, and a client's
+/// that verifies signatures by it.
 #[test]
-fn a_wrapper_of_a_client_s_verifier_verifies_signatures_asynchronously() {
+fn wrappers_are_asynchronous() {
     let ca = Authority::new("a");
     let identity = ca.issue();
     for setup in setups() {
-        let (dir, plan) = (Dir::new(), Arc::new(Plan::new(When::After(1))));
-        let slow = plan.clone();
-        let inner = of_servers(&dir, setup.provider, &[&ca])
-            .wrapped_in(move |inner| Slow::new(inner, &slow))
+        let dir = Directory::new();
+        let plans = [(); 2].map(|()| Arc::new(Plan::new(When::After(1))));
+        let [of_server, of_client] = plans.clone();
+        let clients = of_clients(&dir, setup.provider, &[&ca])
+            .wrapped_in(move |inner| Slow::new(inner, &of_server))
             .build()
             .unwrap();
-        let outer = Arc::new(OnlySignatures(inner));
+        let servers = of_servers(&dir, setup.provider, &[&ca])
+            .wrapped_in(move |inner| Slow::new(inner, &of_client))
+            .build()
+            .unwrap();
+        let (outer, key) = (Hooked::new(clients, Nothing), ca.issue());
+        let server = setup.server_config(outer, key.certified(setup.provider));
+        let outer = Arc::new(OnlySignatures(servers));
         let client = setup.client_config(outer, identity.certified(setup.provider));
-        connect_over_time(client, setup.server_of(&identity));
-        assert!(plan.asked().contains(verification(setup)), "{setup:?}");
+        connect_over_time(client, server);
+        assert!(plans[0].asked().contains("verify_client_cert"), "{setup:?}");
+        let verified = match setup.versions {
+            Versions::Tls12 => "verify_tls12_signature",
+            _ => "verify_tls13_signature",
+        };
+        for plan in plans {
+            assert!(plan.asked().contains(verified), "{setup:?}");
+        }
     }
 }

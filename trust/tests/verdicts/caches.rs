@@ -1,23 +1,21 @@
 //! Caches that a judge uses across connections, or none.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::{env, fs, process};
 
+use harness::peers::configs::this::trusted;
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
 use rustls::certificates::{PeerChains, RevocationList, VerifiedChains};
-use rustls_trust::{RootCache, RootSource};
+use rustls_trust::RootCache;
 
+use crate::directory::Directory;
 use crate::verdicts::cases::Trust;
-use crate::verdicts::ends::this;
 
 /// The number of connections that stay open, so that their parsed values can be shared.
 const OPEN: usize = 32;
 
 /// The capacity of the chain map, small enough for evictions.
-pub(crate) const CHAINS: usize = 16;
+const CHAINS: usize = 16;
 
 /// All caches. Clones share them.
 #[derive(Clone)]
@@ -33,21 +31,17 @@ pub(crate) struct CacheSet {
     pub(crate) verified: Arc<VerifiedChains>,
     pub(crate) roots: RootCache,
     /// The directory of the roots, whose files change while its path stays the same.
-    directory: PathBuf,
+    directory: Directory,
     open: Mutex<VecDeque<ThisBuffered>>,
 }
 
 impl Caches {
     pub(crate) fn on() -> Self {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let directory = env::temp_dir().join(format!("trust-{}-{number}", process::id()));
-        fs::create_dir_all(&directory).unwrap();
         Self::On(Arc::new(CacheSet {
             chains: Arc::new(PeerChains::new(CHAINS)),
             verified: Arc::new(VerifiedChains::new(CHAINS)),
             roots: RootCache::new().with_change_detection(true),
-            directory,
+            directory: Directory::new(),
             open: Mutex::default(),
         }))
     }
@@ -55,31 +49,18 @@ impl Caches {
     pub(crate) fn roots(&self, trust: &Trust) -> Arc<rustls::RootCertStore> {
         match self {
             Self::On(kept) if !trust.roots.is_empty() => kept.roots(trust),
-            _ => this::roots(trust),
+            _ => trusted(&trust.roots),
         }
     }
 
-    pub(crate) fn set_up_client(&self, config: &mut rustls::ClientConfig) {
-        config.peer_chains = self.chains();
-        config.verified_chains = self.verified();
-    }
-
-    pub(crate) fn set_up_server(&self, config: &mut rustls::ServerConfig) {
-        config.peer_chains = self.chains();
-        config.verified_chains = self.verified();
-    }
-
-    fn verified(&self) -> Arc<VerifiedChains> {
+    /// The maps of a configuration.
+    pub(crate) fn maps(&self) -> (Arc<PeerChains>, Arc<VerifiedChains>) {
         match self {
-            Self::Off => Arc::new(VerifiedChains::disabled()),
-            Self::On(kept) => kept.verified.clone(),
-        }
-    }
-
-    fn chains(&self) -> Arc<PeerChains> {
-        match self {
-            Self::Off => Arc::new(PeerChains::disabled()),
-            Self::On(kept) => kept.chains.clone(),
+            Self::Off => (
+                Arc::new(PeerChains::disabled()),
+                Arc::new(VerifiedChains::disabled()),
+            ),
+            Self::On(kept) => (kept.chains.clone(), kept.verified.clone()),
         }
     }
 
@@ -131,11 +112,6 @@ impl Caches {
         }
     }
 
-    /// Closes the connections that were left open.
-    pub(crate) fn close_all(&self) {
-        self.kept().open.lock().unwrap().clear();
-    }
-
     /// Asserts that the caches were used.
     pub(crate) fn assert_used(&self) {
         let kept = self.kept();
@@ -152,21 +128,9 @@ impl Caches {
 
 impl CacheSet {
     fn roots(&self, trust: &Trust) -> Arc<rustls::RootCertStore> {
-        for entry in fs::read_dir(&self.directory).unwrap() {
-            fs::remove_file(entry.unwrap().path()).unwrap();
-        }
-        for (number, root) in trust.roots.iter().enumerate() {
-            fs::write(self.directory.join(format!("{number:03}")), root).unwrap();
-        }
-        let source = RootSource::Directory(self.directory.clone());
+        let source = self.directory.replace_roots(&trust.roots);
         let store = self.roots.store(&source).unwrap();
-        assert_eq!(store.roots, this::roots(trust).roots);
+        assert_eq!(store.roots, trusted(&trust.roots).roots);
         store
-    }
-}
-
-impl Drop for CacheSet {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.directory).unwrap();
     }
 }

@@ -5,9 +5,9 @@
 use std::sync::LazyLock;
 
 use harness::peers::pki::{
-    Issuer, SERVER, at, crl, intermediate, key, leaf, leaf_of, now, raw_public_key, root,
+    Issuer, SERVER, crl, intermediate, key, leaf, leaf_of, now, raw_public_key, root,
 };
-use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName};
 use rcgen::{
     BasicConstraints, CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, GeneralSubtree,
     IsCa, KeyPair, NameConstraints, SanType, SerialNumber, date_time_ymd,
@@ -41,7 +41,8 @@ pub(crate) struct Credential {
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) trust: Trust,
-    pub(crate) now: UnixTime,
+    /// Seconds since 1970.
+    pub(crate) now: u64,
     /// An acceptable credential of the same peer, with the same key, name and issuer as
     /// `presented`.
     pub(crate) good: Credential,
@@ -118,10 +119,25 @@ impl World {
                 enforce_expiration: false,
                 server_name: SERVER.try_into().unwrap(),
             },
-            now: now(),
+            now: now().as_secs(),
             good: good.clone(),
             presented: good,
         }
+    }
+
+    /// A peer whose chain differs from the valid one by `change`.
+    fn presenting(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut Vec<CertificateDer<'static>>),
+    ) -> Case {
+        self.good(name)
+            .with(|case| change(&mut case.presented.chain))
+    }
+
+    /// The peer before a judge that trusts only `root`.
+    fn trusting(&self, name: &str, root: CertificateDer<'static>) -> Case {
+        self.good(name).with(|case| case.trust.roots = vec![root])
     }
 
     /// A peer whose certificate differs from the valid one by `change`.
@@ -161,6 +177,11 @@ impl World {
 
 fn nothing<T>(_: &mut T) {}
 
+/// `cert` and one more byte.
+fn longer(cert: &[u8]) -> CertificateDer<'static> {
+    [cert, &[0]].concat().into()
+}
+
 /// All cases, created once.
 pub(crate) fn all() -> &'static [Case] {
     static ALL: LazyLock<Vec<Case>> = LazyLock::new(|| {
@@ -192,25 +213,17 @@ pub(crate) fn named(name: &str) -> &'static Case {
 
 fn good_chains(world: &World) -> Vec<Case> {
     let with = |name: &str, more: &[CertificateDer<'static>]| {
-        let chain = |case: &mut Case| case.presented.chain.extend_from_slice(more);
-        world.good(name).with(chain)
+        world.presenting(name, |chain| chain.extend_from_slice(more))
     };
     let stranger = root("Stranger", nothing);
     vec![
         world.good("good"),
-        world.good("reversed order").with(|case| {
-            case.presented.chain[1..].reverse();
-        }),
+        world.presenting("reversed order", |chain| chain[1..].reverse()),
         with("with its root", &[world.root.der().clone()]),
         with("with a stranger", &[stranger.der().clone()]),
-        world.good("everything twice").with(|case| {
-            let again = case.presented.chain.clone();
-            case.presented.chain.extend(again);
-        }),
+        world.presenting("everything twice", |chain| chain.extend(chain.clone())),
         world.under("directly below the root", &[&world.root]),
-        world.good("trust in the intermediate").with(|case| {
-            case.trust.roots = vec![world.lower.der().clone()];
-        }),
+        world.trusting("trust in the intermediate", world.lower.der().clone()),
     ]
 }
 
@@ -228,7 +241,7 @@ fn dates(world: &World) -> Vec<Case> {
     let start = 1_577_836_800; // 2020
     let from = |year| move |params: &mut CertificateParams| params.not_before = date(year);
     let until = |year| move |params: &mut CertificateParams| params.not_after = date(year);
-    let at = |name: &str, time| world.good(name).with(|case| case.now = at(time));
+    let at = |name: &str, time| world.good(name).with(|case| case.now = time);
     vec![
         world.changed("expired", until(2022)),
         world.changed("not yet valid", from(2025)),
@@ -241,11 +254,12 @@ fn dates(world: &World) -> Vec<Case> {
         at("one second late", end + 1).with(expires),
         at("first second", start),
         at("one second early", start - 1).with(expires),
-        at("1970", 0),
+        at("1970", 1),
         at("in millions of years", u64::from(u32::MAX) << 16),
     ]
 }
 
+#[rustfmt::skip] // a table
 fn names(world: &World) -> Vec<Case> {
     let of = |names: &'static [&str]| {
         move |params: &mut CertificateParams| {
@@ -263,24 +277,16 @@ fn names(world: &World) -> Vec<Case> {
         }
     };
     let wildcard = |name: &str| world.changed(name, of(&["*.example"]));
+    let addresses = of(&["192.0.2.1", "2001:db8::1"]);
     vec![
         world.changed("another name", of(&["other.example"])),
         world.changed("no name", of(&[])),
-        world.changed(
-            "one of many names",
-            of(&["other.example", "192.0.2.1", SERVER]),
-        ),
+        world.changed("one of many names", of(&["other.example", "192.0.2.1", SERVER])),
         wildcard("wildcard"),
         wildcard("wildcard over two labels").with(asks(&["a.server.example"])),
-        world
-            .changed("address", of(&["192.0.2.1", "2001:db8::1"]))
-            .with(asks(&["2001:db8::1"])),
-        world
-            .good("asked for another")
-            .with(asks(&["other.example"])),
-        world
-            .good("asked for an address")
-            .with(asks(&["192.0.2.1"])),
+        world.changed("address", addresses).with(asks(&["2001:db8::1"])),
+        world.good("asked for another").with(asks(&["other.example"])),
+        world.good("asked for an address").with(asks(&["192.0.2.1"])),
     ]
 }
 
@@ -304,55 +310,39 @@ fn purposes(world: &World) -> Vec<Case> {
     ]
 }
 
+#[rustfmt::skip] // a table
 fn paths(world: &World) -> Vec<Case> {
     let namesake = root("Root", nothing);
     let stranger = root("Stranger", nothing);
     let upper_of_namesake = intermediate("Upper", &namesake, nothing);
     let lower_of_namesake = intermediate("Lower", &upper_of_namesake, nothing);
+    let namesakes = [&lower_of_namesake, &upper_of_namesake];
     let many: Vec<_> = (0..20).map(|_| root("Same", nothing)).collect();
-    let self_signed = Issuer::self_signed(
-        CertificateParams::new([SERVER.to_owned()]).unwrap(),
-        KeyPair::try_from(world.peer.serialize_der()).unwrap(),
-    )
-    .unwrap();
+    let params = CertificateParams::new([SERVER.to_owned()]).unwrap();
+    let key = KeyPair::try_from(world.peer.serialize_der()).unwrap();
+    let self_signed = Issuer::self_signed(params, key).unwrap();
     vec![
-        world.good("missing intermediates").with(|case| {
-            case.presented.chain.truncate(1);
-        }),
-        world.good("a gap").with(|case| {
-            case.presented.chain.remove(1);
-        }),
+        world.presenting("missing intermediates", |chain| chain.truncate(1)),
+        world.presenting("a gap", |chain| _ = chain.remove(1)),
         world.under("unknown issuer", &[&stranger]),
-        world.under(
-            "namesakes of all issuers",
-            &[&lower_of_namesake, &upper_of_namesake],
-        ),
+        world.under("namesakes of all issuers", &namesakes),
         // a chain that other judges trust
-        world.good("known to others").with(|case| {
-            case.trust.roots = vec![stranger.der().clone()];
+        world.trusting("known to others", stranger.der().clone()).with(|case| {
             case.good = world.credential(world.leaf(&stranger, nothing), &[]);
         }),
-        world.good("known to others as namesakes").with(|case| {
-            case.trust.roots = vec![namesake.der().clone()];
-            case.good = world.credential(
-                world.leaf(&lower_of_namesake, nothing),
-                &[&lower_of_namesake, &upper_of_namesake],
-            );
+        world.trusting("known to others as namesakes", namesake.der().clone()).with(|case| {
+            case.good = world.credential(world.leaf(namesakes[0], nothing), &namesakes);
         }),
-        world.good("self-signed").with(|case| {
-            case.presented.chain = vec![self_signed.der().clone()];
-        }),
+        world.presenting("self-signed", |chain| *chain = vec![self_signed.der().clone()]),
         world.good("a trusted certificate itself").with(|case| {
             case.trust.roots = vec![case.good.chain[0].clone()];
         }),
-        world
-            .under("too many signatures", &[&many[0]])
-            .with(|case| {
-                let others = many[1..].iter().map(|issuer| issuer.der().clone());
-                case.presented.chain.splice(1.., others);
-                let roots = &case.presented.chain[2..];
-                case.trust.roots.extend_from_slice(roots);
-            }),
+        world.under("too many signatures", &[&many[0]]).with(|case| {
+            let others = many[1..].iter().map(|issuer| issuer.der().clone());
+            case.presented.chain.splice(1.., others);
+            let roots = &case.presented.chain[2..];
+            case.trust.roots.extend_from_slice(roots);
+        }),
     ]
 }
 
@@ -426,60 +416,46 @@ fn revoked(world: &World) -> Vec<Case> {
 
 fn unknown_status(world: &World) -> Vec<Case> {
     let next_update = 1_704_067_200; // 2024
-    let lists = |name: &str| {
-        world
-            .good(name)
-            .with(|case| case.trust.crls = world.lists())
-    };
+    let listed = |case: &mut Case| case.trust.crls = world.lists();
+    let lists = |name: &str| world.good(name).with(listed);
     let unlisted = |name: &str| lists(name).with(|case| case.trust.crls.truncate(2));
-    let at = |name: &str, time| lists(name).with(|case| case.now = at(time));
+    let at = |name: &str, time| lists(name).with(|case| case.now = time);
+    let only_end_entity = |case: &mut Case| case.trust.only_check_end_entity = true;
+    let enforced = |case: &mut Case| case.trust.enforce_expiration = true;
     vec![
         unlisted("unknown status"),
         unlisted("unknown status allowed").with(|case| case.trust.allow_unknown_status = true),
-        unlisted("unknown status of the end entity")
-            .with(|case| case.trust.only_check_end_entity = true),
+        unlisted("unknown status of the end entity").with(only_end_entity),
         at("expired list", next_update),
-        at("expired list refused", next_update).with(|case| case.trust.enforce_expiration = true),
-        at("list that has not expired", next_update - 1)
-            .with(|case| case.trust.enforce_expiration = true),
+        at("expired list refused", next_update).with(enforced),
+        at("list that has not expired", next_update - 1).with(enforced),
     ]
 }
 
+#[rustfmt::skip] // a table
 fn malformed(world: &World) -> Vec<Case> {
-    let shows = |name: &str, change: &dyn Fn(&mut Vec<CertificateDer<'static>>)| {
-        let mut case = world.good(name);
-        change(&mut case.presented.chain);
-        case
-    };
     let long = |len: usize| {
         let extension = CustomExtension::from_oid_content(&[1, 2, 3, 4], vec![0; len]);
-        world.leaf(&world.lower, |params| {
-            params.custom_extensions = vec![extension]
-        })
+        world.leaf(&world.lower, |params| params.custom_extensions = vec![extension])
     };
-    let longer = |cert: &[u8]| [cert, &[0]].concat().into();
+    let shorter = |cert: &[u8]| cert[..cert.len() - 1].to_vec().into();
+    let no_der = || vec![0xff; 100].into();
     vec![
-        shows("no certificate", &|chain| chain.clear()),
-        shows("empty certificate", &|chain| chain[0] = Vec::new().into()),
-        shows("empty intermediate", &|chain| chain[1] = Vec::new().into()),
-        shows("no DER", &|chain| chain[0] = vec![0xff; 100].into()),
-        shows("no DER behind it", &|chain| {
-            chain.push(vec![0xff; 100].into());
-        }),
-        shows("one byte behind it", &|chain| chain[0] = longer(&chain[0])),
-        shows("one byte behind its issuer", &|chain| {
-            chain[1] = longer(&chain[1]);
-        }),
-        shows("one byte less", &|chain| {
-            chain[0] = chain[0][..chain[0].len() - 1].to_vec().into();
-        }),
-        shows("long", &|chain| chain[0] = long(10_000)),
-        shows("nearly too long", &|chain| {
+        world.presenting("no certificate", |chain| chain.clear()),
+        world.presenting("empty certificate", |chain| chain[0] = Vec::new().into()),
+        world.presenting("empty intermediate", |chain| chain[1] = Vec::new().into()),
+        world.presenting("no DER", |chain| chain[0] = no_der()),
+        world.presenting("no DER behind it", |chain| chain.push(no_der())),
+        world.presenting("one byte behind it", |chain| chain[0] = longer(&chain[0])),
+        world.presenting("one byte behind its issuer", |chain| chain[1] = longer(&chain[1])),
+        world.presenting("one byte less", |chain| chain[0] = shorter(&chain[0])),
+        world.presenting("long", |chain| chain[0] = long(10_000)),
+        world.presenting("nearly too long", |chain| {
             chain[0] = long(60_000);
             chain.truncate(3);
         }),
-        shows("too long", &|chain| chain[0] = long(70_000)),
-        shows("a hundred intermediates", &|chain| {
+        world.presenting("too long", |chain| chain[0] = long(70_000)),
+        world.presenting("a hundred intermediates", |chain| {
             let issuer = chain[1].clone();
             chain.extend((0..100).map(|_| issuer.clone()));
         }),
@@ -504,23 +480,20 @@ fn damaged(world: &World) -> Vec<Case> {
     cases
 }
 
+#[rustfmt::skip] // a table
 fn other_keys(world: &World) -> Vec<Case> {
     let of_other = leaf_of(&world.other, &world.lower, nothing);
     let of_nobody = leaf(&world.lower, nothing);
+    let key = world.other.serialize_der();
     vec![
         // a chain that is accepted with its owner's key
-        world.good("another's key").with(|case| {
-            case.presented.key = world.other.serialize_der();
-        }),
-        world.good("another's certificate").with(|case| {
-            case.presented.chain[0] = of_other;
-        }),
-        world.good("another's certificate behind it").with(|case| {
-            case.presented.chain.push(of_nobody);
-        }),
+        world.good("another's key").with(|case| case.presented.key = key),
+        world.presenting("another's certificate", |chain| chain[0] = of_other),
+        world.presenting("another's certificate behind it", |chain| chain.push(of_nobody)),
     ]
 }
 
+#[rustfmt::skip] // a table
 fn raw_keys(world: &World) -> Vec<Case> {
     let raw = |name: &str| {
         world.good(name).with(|case| {
@@ -530,30 +503,24 @@ fn raw_keys(world: &World) -> Vec<Case> {
             case.trust.raw_key = case.good.chain[0].to_vec();
         })
     };
+    let presenting = |name: &str, change: &dyn Fn(&mut Credential)| {
+        raw(name).with(|case| change(&mut case.presented))
+    };
+    let peers = || vec![raw_public_key(&world.peer)];
     vec![
         raw("raw key"),
-        raw("another raw key").with(|case| case.presented = world.raw(&world.other)),
-        raw("raw key of another's").with(|case| case.presented.key = world.other.serialize_der()),
-        raw("two raw keys").with(|case| {
-            case.presented.chain.push(raw_public_key(&world.other));
+        presenting("another raw key", &|it| *it = world.raw(&world.other)),
+        presenting("raw key of another's", &|it| it.key = world.other.serialize_der()),
+        presenting("two raw keys", &|it| it.chain.push(raw_public_key(&world.other))),
+        presenting("no raw key", &|it| it.chain.clear()),
+        presenting("raw key and a byte", &|it| it.chain[0] = longer(&it.chain[0])),
+        presenting("a certificate for a raw key", &|it| *it = world.good("").presented),
+        presenting("a certificate as a raw key", &|it| {
+            *it = world.good("").presented;
+            it.is_raw = true;
+            it.chain.truncate(1);
         }),
-        raw("no raw key").with(|case| case.presented.chain.clear()),
-        raw("raw key and a byte").with(|case| {
-            case.presented.chain[0] = [&case.presented.chain[0], &[0][..]].concat().into();
-        }),
-        raw("a certificate for a raw key").with(|case| {
-            case.presented = world.good("").presented;
-        }),
-        raw("a certificate as a raw key").with(|case| {
-            case.presented = Credential {
-                is_raw: true,
-                ..world.good("").presented
-            };
-            case.presented.chain.truncate(1);
-        }),
-        world.good("a raw key as a certificate").with(|case| {
-            case.presented.chain = vec![raw_public_key(&world.peer)];
-        }),
+        world.presenting("a raw key as a certificate", |chain| *chain = peers()),
         world.good("a raw key for a certificate").with(|case| {
             case.presented = world.raw(&world.peer);
         }),

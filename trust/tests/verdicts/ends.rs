@@ -2,67 +2,46 @@
 //! presents any credential.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
+use harness::peers::callbacks::Clock;
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
-use pki_types::{PrivateKeyDer, UnixTime};
+use harness::peers::roles::upstream::Config;
+use harness::peers::roles::{ROLES, Role};
+use pki_types::PrivateKeyDer;
 use rustls_upstream as theirs;
 
 use crate::verdicts::cases::{Credential, Trust};
-
-/// The end that judges the other's certificates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Side {
-    Client,
-    Server,
-}
 
 /// The settings that all connections of a test share.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
     pub(crate) versions: Versions,
-    /// The judge's side.
-    pub(crate) side: Side,
+    /// The role of the judge, the end that judges the other's certificates.
+    pub(crate) side: Role,
     /// True if sessions are resumed.
     pub(crate) resumes: bool,
     pub(crate) clock: Arc<Clock>,
 }
 
 impl Setup {
-    pub(crate) fn new(provider: Provider, versions: Versions, side: Side, resumes: bool) -> Self {
+    pub(crate) fn new(provider: Provider, versions: Versions, side: Role, resumes: bool) -> Self {
         Self {
             provider,
             versions,
             side,
             resumes,
-            clock: Arc::new(Clock::default()),
+            clock: Clock::now(),
         }
     }
 
     /// Every provider, version and side.
     pub(crate) fn all(resumes: bool) -> Vec<Self> {
-        let versions = [Versions::Tls12, Versions::Tls13];
-        product3(PROVIDERS, versions, [Side::Client, Side::Server])
+        product3(PROVIDERS, Versions::EACH, ROLES)
             .map(|(provider, versions, side)| Self::new(provider, versions, side, resumes))
             .collect()
-    }
-}
-
-/// A clock that stands still until a test sets it.
-#[derive(Debug, Default)]
-pub(crate) struct Clock(AtomicU64);
-
-impl Clock {
-    pub(crate) fn set(&self, now: UnixTime) {
-        self.0.store(now.as_secs(), Ordering::SeqCst);
-    }
-
-    fn now(&self) -> UnixTime {
-        UnixTime::since_unix_epoch(Duration::from_secs(self.0.load(Ordering::SeqCst)))
     }
 }
 
@@ -134,11 +113,9 @@ pub(crate) fn connect(judge: &mut dyn Endpoint, peer: &mut dyn Endpoint) -> Verd
 
 /// The peer with its sessions. It trusts the judge by the system's clock.
 pub(crate) struct Peer {
-    side: Side,
     current: Arc<CurrentCredential>,
-    /// The configurations with certificates, then those with raw public keys.
-    clients: [Arc<theirs::ClientConfig>; 2],
-    servers: [Arc<theirs::ServerConfig>; 2],
+    /// The configurations with certificates and with raw public keys.
+    configs: [Config; 2],
 }
 
 impl Peer {
@@ -152,45 +129,34 @@ impl Peer {
         } else {
             theirs::client::Resumption::disabled()
         };
-        let key_type = KeyType::EcdsaP256;
-        let of = |is_raw: bool| Arc::new(CredentialResolver(current.clone(), is_raw));
-        let (versions, auth) = (setup.versions, ClientAuth::None);
-        let client = |is_raw| {
-            let provider = setup.provider.upstream();
-            let mut config = configs::upstream::client_of(versions, provider, key_type, auth);
-            config.client_auth_cert_resolver = of(is_raw);
-            config.resumption = sessions.clone();
-            Arc::new(config)
-        };
         let ticketer = setup.provider.upstream_ticketer();
-        let server = |is_raw| {
-            let provider = setup.provider.upstream();
-            let mut config = configs::upstream::server_of(versions, provider, key_type, auth);
-            config.cert_resolver = of(is_raw);
-            if setup.resumes {
-                config.ticketer = ticketer.clone();
-            } else {
-                config.send_tls13_tickets = 0;
-                config.session_storage = Arc::new(theirs::server::NoServerSessionStorage {});
-            }
-            Arc::new(config)
-        };
-        Self {
-            side: setup.side,
-            clients: [client(false), client(true)],
-            servers: [server(false), server(true)],
-            current,
-        }
+        let configs = [false, true].map(|is_raw| {
+            let (role, crypto) = (setup.side.other(), setup.provider.upstream());
+            let resolver = Arc::new(CredentialResolver(current.clone(), is_raw));
+            Config::new(role, setup.versions, crypto, KeyType::EcdsaP256).edit(
+                |client| {
+                    client.client_auth_cert_resolver = resolver.clone();
+                    client.resumption = sessions.clone();
+                },
+                |server| {
+                    server.cert_resolver = resolver.clone();
+                    if setup.resumes {
+                        server.ticketer = ticketer.clone();
+                    } else {
+                        server.send_tls13_tickets = 0;
+                        server.session_storage =
+                            Arc::new(theirs::server::NoServerSessionStorage {});
+                    }
+                },
+            )
+        });
+        Self { current, configs }
     }
 
     /// A connection of the peer that presents `presented`.
     pub(crate) fn presenting(&self, presented: &Credential) -> UpstreamBuffered {
         *self.current.now.lock().unwrap() = Some(presented.clone());
-        let kind = usize::from(presented.is_raw);
-        match self.side {
-            Side::Client => UpstreamBuffered::server(self.servers[kind].clone()),
-            Side::Server => UpstreamBuffered::client(self.clients[kind].clone()),
-        }
+        self.configs[usize::from(presented.is_raw)].buffered()
     }
 }
 
@@ -254,7 +220,6 @@ macro_rules! judges {
             use harness::peers::configs::$module as configs;
             use harness::peers::endpoints::$endpoint;
             use harness::verifiers::raw_keys::$module as raw_keys;
-            use harness::verifiers::$module::Verifier;
             use pki_types::ServerName;
             use $tls::client::WebPkiServerVerifier;
             use $tls::client::danger::ServerCertVerifier;
@@ -263,7 +228,6 @@ macro_rules! judges {
                 NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache,
                 StoresServerSessions, WebPkiClientVerifier,
             };
-            use $tls::version::{TLS12, TLS13};
             use $tls::{ClientConfig, RootCertStore, ServerConfig};
 
             use super::*;
@@ -314,60 +278,35 @@ macro_rules! judges {
                 }
             }
 
-            pub(crate) fn roots(trust: &Trust) -> Arc<RootCertStore> {
-                let mut roots = RootCertStore::empty();
-                for root in &trust.roots {
-                    roots.add(root.clone()).unwrap();
-                }
-                Arc::new(roots)
-            }
-
-            /// Sets the options that both verifiers' builders share.
-            macro_rules! with_revocation {
-                ($builder:expr, $trust:expr) => {{
-                    let mut builder = $builder.with_crls($trust.crls.clone());
-                    if $trust.only_check_end_entity {
-                        builder = builder.only_check_end_entity_revocation();
+            macro_rules! verifier {
+                ($name:ident: $of:ident, $web_pki:ident) => {
+                    pub(crate) fn $name(
+                        trust: &Trust,
+                        roots: Arc<RootCertStore>,
+                        provider: Provider,
+                    ) -> Arc<dyn $of> {
+                        if trust.roots.is_empty() {
+                            return Arc::new(raw_keys::trusting(trust.raw_key.clone(), provider));
+                        }
+                        let provider = Arc::new(provider.$module());
+                        let mut builder = $web_pki::builder_with_provider(roots, provider)
+                            .with_crls(trust.crls.clone());
+                        if trust.only_check_end_entity {
+                            builder = builder.only_check_end_entity_revocation();
+                        }
+                        if trust.allow_unknown_status {
+                            builder = builder.allow_unknown_revocation_status();
+                        }
+                        if trust.enforce_expiration {
+                            builder = builder.enforce_revocation_expiration();
+                        }
+                        builder.build().unwrap()
                     }
-                    if $trust.allow_unknown_status {
-                        builder = builder.allow_unknown_revocation_status();
-                    }
-                    if $trust.enforce_expiration {
-                        builder = builder.enforce_revocation_expiration();
-                    }
-                    builder.build().unwrap()
-                }};
+                };
             }
 
-            fn raw_key_verifier(trust: &Trust, provider: Provider) -> Arc<Verifier> {
-                Arc::new(raw_keys::trusting(trust.raw_key.clone(), provider))
-            }
-
-            pub(crate) fn server_verifier(
-                trust: &Trust,
-                roots: Arc<RootCertStore>,
-                provider: Provider,
-            ) -> Arc<dyn ServerCertVerifier> {
-                if trust.roots.is_empty() {
-                    return raw_key_verifier(trust, provider);
-                }
-                let provider = Arc::new(provider.$module());
-                let builder = WebPkiServerVerifier::builder_with_provider(roots, provider);
-                with_revocation!(builder, trust)
-            }
-
-            pub(crate) fn client_verifier(
-                trust: &Trust,
-                roots: Arc<RootCertStore>,
-                provider: Provider,
-            ) -> Arc<dyn ClientCertVerifier> {
-                if trust.roots.is_empty() {
-                    return raw_key_verifier(trust, provider);
-                }
-                let provider = Arc::new(provider.$module());
-                let builder = WebPkiClientVerifier::builder_with_provider(roots, provider);
-                with_revocation!(builder, trust)
-            }
+            verifier!(server_verifier: ServerCertVerifier, WebPkiServerVerifier);
+            verifier!(client_verifier: ClientCertVerifier, WebPkiClientVerifier);
 
             /// A client that verifies servers with `verifier`.
             pub(crate) fn client(
@@ -393,27 +332,15 @@ macro_rules! judges {
                 sessions: &Sessions,
                 verifier: Arc<dyn ClientCertVerifier>,
             ) -> ServerConfig {
-                let identity = &KeyType::EcdsaP256.identities().server;
-                let provider = Arc::new(setup.provider.$module());
-                let versions = setup.versions.choose(&TLS12, &TLS13);
-                let mut config = ServerConfig::builder_with_provider(provider)
-                    .with_protocol_versions(&versions)
-                    .unwrap()
-                    .with_client_cert_verifier(verifier)
-                    .with_single_cert(identity.chain.clone(), identity.key())
-                    .unwrap();
+                let provider = setup.provider.$module();
+                let key_type = KeyType::EcdsaP256;
+                let mut config = configs::server_with(setup.versions, provider, key_type, verifier);
                 config.session_storage = sessions.storage.clone();
                 if let Some(ticketer) = &sessions.ticketer {
                     config.ticketer = ticketer.clone();
                 }
                 config.time_provider = setup.clock.clone();
                 config
-            }
-
-            impl $tls::time_provider::TimeProvider for Clock {
-                fn current_time(&self) -> Option<UnixTime> {
-                    Some(self.now())
-                }
             }
         }
     };

@@ -2,32 +2,28 @@
 //! whatever happened before.
 
 use harness::peers::configs::{Provider, Versions, product};
+use harness::peers::roles::{ROLES, Role};
 
 use crate::verdicts::caches::Caches;
 use crate::verdicts::cases::{self, Case, Credential, named};
-use crate::verdicts::ends::{Setup, Side, Verdict};
+use crate::verdicts::ends::{Setup, Verdict};
 use crate::verdicts::trial::{Sessions, Trial, Who, of_upstream};
 
-/// The connections before the one under test.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum History {
-    /// None, except one to obtain a session if needed.
-    None,
-    /// The judge accepted the same peer with a valid certificate.
-    Accepted,
-    /// The judge saw the same credential before.
-    Judged,
-    /// Another configuration, with the same caches and sessions, trusts anybody and accepted the
-    /// credential.
-    AcceptedElsewhere,
+harness::listed! {
+    /// The connections before the one under test.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum History {
+        /// None, except one to obtain a session if needed.
+        None,
+        /// The judge accepted the same peer with a valid certificate.
+        Accepted,
+        /// The judge saw the same credential before.
+        Judged,
+        /// Another configuration, with the same caches and sessions, trusts anybody and accepted
+        /// the credential.
+        AcceptedElsewhere,
+    }
 }
-
-const HISTORIES: [History; 4] = [
-    History::None,
-    History::Accepted,
-    History::Judged,
-    History::AcceptedElsewhere,
-];
 
 /// The connections of a case in order.
 fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who, &'a Credential)> {
@@ -69,8 +65,7 @@ fn verdicts(
 
 /// Calls `test` with every case in every setup that it fits.
 fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Case)) {
-    let versions = [Versions::Tls12, Versions::Tls13];
-    for (versions, side) in product(versions, [Side::Client, Side::Server]) {
+    for (versions, side) in product(Versions::EACH, ROLES) {
         let setup = Setup::new(provider, versions, side, resumes);
         for case in cases::all() {
             // RFC 7250 is implemented for TLS 1.3 only
@@ -79,7 +74,7 @@ fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Ca
                 continue;
             }
             test(&setup, Sessions::Sealed, case);
-            if resumes && side == Side::Server {
+            if resumes && side == Role::Server {
                 test(&setup, Sessions::Stored, case);
             }
         }
@@ -146,7 +141,7 @@ fn assert_isolated(verdicts: &[Verdict], case: &Case, setup: &Setup) {
 fn compare(provider: Provider, resumes: bool) {
     let shared = Caches::on();
     setups(provider, resumes, |setup, sessions, case| {
-        for history in HISTORIES {
+        for &history in History::ALL {
             let expected = verdicts(case, setup, sessions, history, &Caches::Off);
             match history {
                 History::None if !resumes => assert_same_as_upstream(&expected[0], case, setup),
@@ -227,6 +222,6 @@ fn good_chains_are_accepted_and_resumed() {
         "unknown status of the end entity",
         "expired list refused",
     ];
-    assert_eq!(refused(Side::Server), expected);
-    assert_eq!(refused(Side::Client), expected);
+    assert_eq!(refused(Role::Server), expected);
+    assert_eq!(refused(Role::Client), expected);
 }

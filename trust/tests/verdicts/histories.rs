@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use std::env;
 
 use harness::peers::configs::{PROVIDERS, Versions, product3};
-use harness::peers::pki::at;
+use harness::peers::roles::ROLES;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::verdicts::caches::Caches;
 use crate::verdicts::cases::{self, Case, named};
-use crate::verdicts::ends::{Setup, Side, Verdict};
+use crate::verdicts::ends::{Setup, Verdict};
 use crate::verdicts::trial::{Sessions, Trial, Who};
 
 /// The variable with the number of histories. A test run of some seconds has few of them.
@@ -41,8 +41,7 @@ struct Step {
     is_good: bool,
     /// `None`: the time of the trusting case.
     time: Option<usize>,
-    /// True for the judge that trusts anybody.
-    is_lenient: bool,
+    who: Who,
 }
 
 fn a_step() -> impl Strategy<Value = Step> {
@@ -52,15 +51,16 @@ fn a_step() -> impl Strategy<Value = Step> {
     let good = good.unwrap();
     let case = || prop_oneof![2 => Just(good), 1 => 0..count];
     let time = prop_oneof![2 => Just(None), 3 => (0..TIMES.len()).prop_map(Some)];
-    (case(), case(), any::<bool>(), time, 0..8_u8).prop_map(
-        |(trust, presented, is_good, time, lenient)| Step {
+    let who = prop_oneof![7 => Just(Who::Judge), 1 => Just(Who::Anybody)];
+    (case(), case(), any::<bool>(), time, who).prop_map(|(trust, presented, is_good, time, who)| {
+        Step {
             trust,
             presented,
             is_good,
             time,
-            is_lenient: lenient == 0,
-        },
-    )
+            who,
+        }
+    })
 }
 
 /// Judges of all cases with the same caches and sessions.
@@ -85,31 +85,25 @@ impl Judges {
             .by_case
             .entry(step.trust)
             .or_insert_with(|| self.base.sharing(case));
-        let time = step.time.map_or(case.now, |time| at(TIMES[time]));
+        let time = step.time.map_or(case.now, |time| TIMES[time]);
         self.setup.clock.set(time);
         let presented = &cases::all()[step.presented];
-        let who = match step.is_lenient {
-            true => Who::Anybody,
-            false => Who::Judge,
+        let presented = match step.is_good {
+            true => &presented.good,
+            false => &presented.presented,
         };
-        trial.connect(
-            who,
-            match step.is_good {
-                true => &presented.good,
-                false => &presented.presented,
-            },
-        )
+        trial.connect(step.who, presented)
     }
 }
 
 #[test]
 fn no_history_changes_a_verdict() {
     let histories = env::var(HISTORIES).map_or(1000, |number| number.parse().unwrap());
-    let versions = [Versions::Tls12, Versions::Tls13];
-    let ends: Vec<_> = product3(PROVIDERS, versions, [Side::Client, Side::Server]).collect();
+    let ends: Vec<_> = product3(PROVIDERS, Versions::EACH, ROLES).collect();
     let strategy = (
         0..ends.len(),
-        any::<[bool; 2]>(),
+        any::<bool>(),
+        prop_oneof![Just(Sessions::Sealed), Just(Sessions::Stored)],
         proptest::collection::vec(a_step(), 3..7),
     );
     let (resumed, accepted) = (Cell::new(0), Cell::new(0));
@@ -119,12 +113,8 @@ fn no_history_changes_a_verdict() {
         ..Config::with_cases(histories)
     });
     runner
-        .run(&strategy, |(ends_of, [resumes, is_sealed], steps)| {
+        .run(&strategy, |(ends_of, resumes, sessions, steps)| {
             let (provider, versions, side) = ends[ends_of];
-            let sessions = match is_sealed {
-                true => Sessions::Sealed,
-                false => Sessions::Stored,
-            };
             let setup = Setup::new(provider, versions, side, resumes);
             let mut with = Judges::new(&setup, sessions, &caches);
             let mut without = Judges::new(&setup, sessions, &Caches::Off);

@@ -1,9 +1,12 @@
 //! Configurations with shared caches, session storage and tickets but different trust. Each follows
 //! its own trust.
 
+use harness::peers::configs::Versions;
+use harness::peers::roles::Role;
+
 use crate::verdicts::caches::Caches;
 use crate::verdicts::cases::named;
-use crate::verdicts::ends::{Setup, Side};
+use crate::verdicts::ends::Setup;
 use crate::verdicts::trial::{Sessions, Trial, Who};
 
 /// A peer alternates between a configuration that accepts it and one that refuses it.
@@ -36,7 +39,7 @@ fn refused_by_one(name: &str, error: &str, setup: &Setup, sessions: Sessions) {
         let verdict = accepting.connect(Who::Judge, presented);
         verdict.assert_accepted((name, setup));
         // sessions resume, unless the other configuration has used up the client's
-        let resumes = round > 0 && setup.resumes && setup.side == Side::Server;
+        let resumes = round > 0 && setup.resumes && setup.side == Role::Server;
         assert!(!resumes || verdict.is_resumed(), "{name}, {setup:?}");
 
         let verdict = refusing.connect(Who::Judge, presented);
@@ -49,7 +52,7 @@ fn refused_by_one(name: &str, error: &str, setup: &Setup, sessions: Sessions) {
 fn raw_keys_and_certificates_are_distinguished() {
     for resumes in [false, true] {
         for setup in Setup::all(resumes) {
-            if setup.versions == harness::peers::configs::Versions::Tls12 {
+            if setup.versions == Versions::Tls12 {
                 continue;
             }
             let (raw, certificate) = (named("raw key"), named("a raw key as a certificate"));

@@ -1,7 +1,6 @@
 //! Cached certificates never change a verdict: every connection accepts or refuses what it would
 //! without caches.
 
-mod bounds;
 mod caches;
 mod cases;
 mod each_time;

@@ -5,18 +5,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use std::{env, fs, process, thread};
+use std::{fs, thread};
 
-use harness::peers::configs::{Provider, Versions};
+use harness::peers::configs::{Provider, Versions, product};
 use harness::peers::pki;
+use harness::peers::roles::ROLES;
 use harness::verifiers::hooked::{Hook, Hooked};
 use pki_types::UnixTime;
 use rustls::time_provider::TimeProvider;
 use rustls_trust::{CrlCache, CrlSource, RootCache, RootSource};
 
+use crate::directory::Directory;
 use crate::verdicts::caches::Caches;
 use crate::verdicts::cases::named;
-use crate::verdicts::ends::{Setup, Side};
+use crate::verdicts::ends::Setup;
 use crate::verdicts::trial::{Sessions, Trial, Verifier, Who};
 
 /// Panics at one of its calls.
@@ -65,8 +67,8 @@ fn assert_loads_go_on(load: &(dyn Fn() -> usize + Sync), clock: &PanickingClock)
 #[test]
 fn caches_survive_clocks_that_panic() {
     let root = pki::root("Root", |_| ());
-    let path = env::temp_dir().join(format!("trust-panics-{}", process::id()));
-    fs::write(&path, root.pem()).unwrap();
+    let directory = Directory::new();
+    let path = directory.write("roots", root.pem());
     macro_rules! assert_survives {
         ($cache:ident, $load:ident, $source:expr) => {
             for lifetime in [Duration::from_secs(60), Duration::MAX, Duration::ZERO] {
@@ -83,65 +85,52 @@ fn caches_survive_clocks_that_panic() {
     assert_survives!(RootCache, store, RootSource::PemFile(path.clone()));
     fs::write(&path, pki::crl(&root, &[1], |_| ())).unwrap();
     assert_survives!(CrlCache, lists, CrlSource::File(path.clone()));
-    fs::remove_file(&path).unwrap();
 }
 
 /// A panic in a verifier, its signature check or a storage ends that connection only.
 #[test]
 fn connections_survive_others_that_panic() {
-    for versions in [Versions::Tls12, Versions::Tls13] {
-        for side in [Side::Client, Side::Server] {
-            // each connection calls all of them
-            let setup = Setup::new(Provider::Ring, versions, side, false);
-            let caches = Caches::on();
-            let case = named("good");
-            let trial = Trial::new(case, &setup, Sessions::Stored, &caches);
-            for place in PLACES {
-                let panics = Arc::new(Panics::default());
-                let panicking = trial.wrapped(case, |verifier| panics.wrap(verifier, place));
-                for _ in 0..3 {
-                    panics.is_armed.store(true, Ordering::SeqCst);
-                    let connect =
-                        AssertUnwindSafe(|| panicking.connect(Who::Judge, &case.presented));
-                    assert!(catch_unwind(connect).is_err(), "{place}, {setup:?}");
-                    panics.is_armed.store(false, Ordering::SeqCst);
-                    for trial in [&panicking, &trial] {
-                        let verdict = trial.connect(Who::Judge, &case.presented);
-                        assert!(verdict.is_accepted(), "{place}, {setup:?}: {verdict:?}");
-                    }
+    for (versions, side) in product(Versions::EACH, ROLES) {
+        // each connection calls all of them
+        let setup = Setup::new(Provider::Ring, versions, side, false);
+        let caches = Caches::on();
+        let case = named("good");
+        let trial = Trial::new(case, &setup, Sessions::Stored, &caches);
+        for place in PLACES {
+            let is_armed = Arc::new(AtomicBool::new(false));
+            let panicking = trial.wrapped(case, |verifier| {
+                let hook = PanicsAt(place, is_armed.clone());
+                match verifier {
+                    Verifier::OfServers(inner) => Verifier::OfServers(Hooked::new(inner, hook)),
+                    Verifier::OfClients(inner) => Verifier::OfClients(Hooked::new(inner, hook)),
+                }
+            });
+            for _ in 0..3 {
+                is_armed.store(true, Ordering::SeqCst);
+                let connect = AssertUnwindSafe(|| panicking.connect(Who::Judge, &case.presented));
+                assert!(catch_unwind(connect).is_err(), "{place}, {setup:?}");
+                is_armed.store(false, Ordering::SeqCst);
+                for trial in [&panicking, &trial] {
+                    let verdict = trial.connect(Who::Judge, &case.presented);
+                    verdict.assert_accepted((place, &setup));
                 }
             }
-            caches.kept().chains.stats();
         }
+        caches.kept().chains.stats();
     }
 }
 
 /// The places where a verifier panics, as suffixes of method names.
 const PLACES: [&str; 3] = ["supported_verify_schemes", "_cert", "_signature"];
 
-#[derive(Debug, Default)]
-struct Panics {
-    is_armed: AtomicBool,
-}
-
 /// Panics in one place while armed.
 #[derive(Debug)]
-struct PanicsAt(&'static str, Arc<Panics>);
+struct PanicsAt(&'static str, Arc<AtomicBool>);
 
 impl Hook for PanicsAt {
     fn called(&self, name: &'static str) -> bool {
-        let is_armed = self.1.is_armed.load(Ordering::SeqCst);
+        let is_armed = self.1.load(Ordering::SeqCst);
         assert!(!(is_armed && name.ends_with(self.0)), "as ordered");
         false
-    }
-}
-
-impl Panics {
-    fn wrap(self: &Arc<Self>, verifier: Verifier, place: &'static str) -> Verifier {
-        let hook = PanicsAt(place, self.clone());
-        match verifier {
-            Verifier::OfServers(inner) => Verifier::OfServers(Hooked::new(inner, hook)),
-            Verifier::OfClients(inner) => Verifier::OfClients(Hooked::new(inner, hook)),
-        }
     }
 }

@@ -1,57 +1,25 @@
 //! A judge whose roots are replaced while in use. With each set of roots it gives the same verdicts
 //! as a judge that never had others. No session outlives its roots.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{env, fs, process};
 
 use harness::peers::configs::{Provider, Versions};
 use harness::peers::pki;
-use pki_types::CertificateDer;
+use harness::peers::roles::Role;
 use rustls_trust::{Reload, ReloadingClientVerifier, ReloadingServerVerifier, RootSource};
 
+use crate::directory::Directory;
 use crate::verdicts::caches::Caches;
 use crate::verdicts::cases::{self, Case, named};
-use crate::verdicts::ends::{Setup, Side};
+use crate::verdicts::ends::Setup;
 use crate::verdicts::trial::{Sessions, Trial, Verifier, Who};
 
-/// The file with the roots, removed on drop.
-struct Roots(PathBuf);
-
-impl Roots {
-    fn new(name: &str) -> Self {
-        let path = env::temp_dir().join(format!("trust-reloaded-{name}-{}", process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, roots: &[CertificateDer<'static>]) {
-        let path = |number| -> PathBuf { Path::join(&self.0, format!("{number:03}")) };
-        for entry in fs::read_dir(&self.0).unwrap() {
-            fs::remove_file(entry.unwrap().path()).unwrap();
-        }
-        for (number, root) in roots.iter().enumerate() {
-            fs::write(path(number), root).unwrap();
-        }
-    }
-
-    fn source(&self) -> RootSource {
-        RootSource::Directory(self.0.clone())
-    }
-}
-
-impl Drop for Roots {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
-    }
-}
-
 /// A verifier and the function that reloads it.
-fn reloading(setup: &Setup, roots: &Roots) -> (Verifier, Box<dyn Fn() -> Reload>) {
+fn reloading(setup: &Setup, roots: RootSource) -> (Verifier, Box<dyn Fn() -> Reload>) {
     let provider = Arc::new(setup.provider.this());
     macro_rules! reloading {
         ($reloading:ident, $verifier:ident) => {{
-            let builder = $reloading::builder(roots.source(), provider);
+            let builder = $reloading::builder(roots, provider);
             let verifier = builder.build().unwrap();
             let reloaded = verifier.clone();
             let reload = move || reloaded.reload().unwrap();
@@ -59,8 +27,8 @@ fn reloading(setup: &Setup, roots: &Roots) -> (Verifier, Box<dyn Fn() -> Reload>
         }};
     }
     match setup.side {
-        Side::Client => reloading!(ReloadingServerVerifier, OfServers),
-        Side::Server => reloading!(ReloadingClientVerifier, OfClients),
+        Role::Client => reloading!(ReloadingServerVerifier, OfServers),
+        Role::Server => reloading!(ReloadingClientVerifier, OfClients),
     }
 }
 
@@ -74,18 +42,17 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 #[test]
 fn only_the_current_roots_count() {
     let nobody = [pki::root("Nobody", |_| ()).der().clone()];
-    for (name, provider, versions, side) in [
-        ("a", Provider::Ring, Versions::Tls12, Side::Client),
-        ("b", Provider::AwsLc, Versions::Tls13, Side::Client),
-        ("c", Provider::AwsLc, Versions::Tls12, Side::Server),
-        ("d", Provider::Ring, Versions::Tls13, Side::Server),
+    for (provider, versions, side) in [
+        (Provider::Ring, Versions::Tls12, Role::Client),
+        (Provider::AwsLc, Versions::Tls13, Role::Client),
+        (Provider::AwsLc, Versions::Tls12, Role::Server),
+        (Provider::Ring, Versions::Tls13, Role::Server),
     ] {
         // a server verifies the certificates in its sessions again
-        let setup = Setup::new(provider, versions, side, side == Side::Client);
+        let setup = Setup::new(provider, versions, side, side == Role::Client);
         let full = Setup::new(provider, versions, side, false);
-        let roots = Roots::new(name);
-        roots.write(&nobody);
-        let (verifier, reload) = reloading(&setup, &roots);
+        let directory = Directory::new();
+        let (verifier, reload) = reloading(&setup, directory.replace_roots(&nobody));
         let base = Trial::new(named("good"), &setup, Sessions::Sealed, &Caches::on());
         let trial = base.wrapped(named("good"), |_| verifier.clone());
         let mut accepted = 0;
@@ -94,14 +61,14 @@ fn only_the_current_roots_count() {
             let expected = alone.connect(Who::Judge, &case.presented);
 
             let asking;
-            let trial = if side == Side::Client {
+            let trial = if side == Role::Client {
                 asking = trial.asking_for(&case.trust.server_name.to_str());
                 &asking
             } else {
                 &trial
             };
             setup.clock.set(case.now);
-            roots.write(&case.trust.roots);
+            directory.replace_roots(&case.trust.roots);
             assert_eq!(reload(), Reload::Replaced);
             let verdict = trial.connect(Who::Judge, &case.presented);
             assert_eq!(verdict, expected, "{}: {setup:?}", case.name);
@@ -110,7 +77,7 @@ fn only_the_current_roots_count() {
                 assert!(trial.connect(Who::Judge, &case.presented).is_resumed());
             }
 
-            roots.write(&nobody);
+            directory.replace_roots(&nobody);
             assert_eq!(reload(), Reload::Replaced);
             let verdict = trial.connect(Who::Judge, &case.presented);
             assert!(!verdict.is_accepted(), "{}: {verdict:?}", case.name);

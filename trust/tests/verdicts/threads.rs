@@ -4,10 +4,11 @@ use std::sync::Barrier;
 use std::thread;
 
 use harness::peers::configs::{Provider, Versions};
+use harness::peers::roles::Role;
 
 use crate::verdicts::caches::Caches;
 use crate::verdicts::cases::{self, Case, named};
-use crate::verdicts::ends::{Setup, Side, Verdict};
+use crate::verdicts::ends::{Setup, Verdict};
 use crate::verdicts::trial::{Sessions, Trial, Who};
 
 const THREADS: usize = 8;
@@ -24,10 +25,10 @@ fn of_one_judge(setup: &Setup) -> Vec<&'static Case> {
 #[test]
 fn verdicts_are_the_same_in_many_threads() {
     for (provider, versions, side) in [
-        (Provider::Ring, Versions::Tls13, Side::Server),
-        (Provider::Ring, Versions::Tls12, Side::Client),
-        (Provider::AwsLc, Versions::Tls12, Side::Server),
-        (Provider::AwsLc, Versions::Tls13, Side::Client),
+        (Provider::Ring, Versions::Tls13, Role::Server),
+        (Provider::Ring, Versions::Tls12, Role::Client),
+        (Provider::AwsLc, Versions::Tls12, Role::Server),
+        (Provider::AwsLc, Versions::Tls13, Role::Client),
     ] {
         let setup = Setup::new(provider, versions, side, false);
         let cases = of_one_judge(&setup);

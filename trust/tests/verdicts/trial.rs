@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::Provider;
+use harness::peers::configs;
+use harness::peers::roles::Role;
 use harness::verifiers::this::Verifier as Lenient;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
 use crate::verdicts::caches::Caches;
-use crate::verdicts::cases::{Case, Credential, Trust};
-use crate::verdicts::ends::{self, Peer, Setup, Side, Verdict, this, upstream};
-use crate::verdicts::stated_rules::StatedRules;
+use crate::verdicts::cases::{Case, Credential};
+use crate::verdicts::ends::{self, Peer, Setup, Verdict, this, upstream};
+use crate::verdicts::stated_rules::with_rules;
 
 /// The configuration for a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,13 +51,13 @@ impl Trial {
     /// Creates judges and a peer, and sets the clock to the case's time.
     pub(crate) fn new(case: &Case, setup: &Setup, sessions: Sessions, caches: &Caches) -> Self {
         let kept = this::Sessions::new(setup, sessions == Sessions::Sealed);
-        Self::with(case, setup, kept, Arc::new(Peer::new(setup)), caches)
+        let peer = Arc::new(Peer::new(setup));
+        Self::with(case, setup, kept, peer, caches, |verifier| verifier)
     }
 
     /// The same peer before judges of another case that share these caches and sessions.
     pub(crate) fn sharing(&self, case: &Case) -> Self {
-        let (kept, peer) = (self.kept.clone(), self.peer.clone());
-        Self::with(case, &self.setup, kept, peer, &self.caches)
+        self.wrapped(case, |verifier| verifier)
     }
 
     /// Another peer before the same judges.
@@ -83,24 +84,13 @@ impl Trial {
         }
     }
 
-    /// The same peer before judges whose verifiers `wrap` replaces, with the same caches and
-    /// sessions.
+    /// Like [`Self::sharing`], with verifiers that `wrap` replaces.
     pub(crate) fn wrapped(&self, case: &Case, wrap: impl Fn(Verifier) -> Verifier) -> Self {
         let (kept, peer) = (self.kept.clone(), self.peer.clone());
-        Self::with_verifiers(case, &self.setup, kept, peer, &self.caches, wrap)
+        Self::with(case, &self.setup, kept, peer, &self.caches, wrap)
     }
 
     fn with(
-        case: &Case,
-        setup: &Setup,
-        kept: this::Sessions,
-        peer: Arc<Peer>,
-        caches: &Caches,
-    ) -> Self {
-        Self::with_verifiers(case, setup, kept, peer, caches, |verifier| verifier)
-    }
-
-    fn with_verifiers(
         case: &Case,
         setup: &Setup,
         kept: this::Sessions,
@@ -113,23 +103,27 @@ impl Trial {
         let roots = caches.roots(trust);
         // alive until the verifiers hold them
         let _lists = caches.lists(trust);
+        macro_rules! verifier {
+            ($variant:ident, $inner:expr) => {
+                Verifier::$variant(match trust.roots.is_empty() {
+                    true => with_rules($inner, &trust.raw_key, provider),
+                    false => $inner,
+                })
+            };
+        }
         let verifier = match setup.side {
-            Side::Client => Verifier::OfServers(this::server_verifier(trust, roots, provider)),
-            Side::Server => Verifier::OfClients(this::client_verifier(trust, roots, provider)),
-        };
-        let verifier = match trust.roots.is_empty() {
-            true => with_rules(verifier, trust, provider),
-            false => verifier,
+            Role::Client => verifier!(OfServers, this::server_verifier(trust, roots, provider)),
+            Role::Server => verifier!(OfClients, this::client_verifier(trust, roots, provider)),
         };
         let make = |verifier| match verifier {
             Verifier::OfServers(verifier) => {
                 let mut config = this::client(setup, &kept, verifier);
-                caches.set_up_client(&mut config);
+                (config.peer_chains, config.verified_chains) = caches.maps();
                 this::Judge::Client(Arc::new(config), trust.server_name.clone())
             }
             Verifier::OfClients(verifier) => {
                 let mut config = this::server(setup, &kept, verifier);
-                caches.set_up_server(&mut config);
+                (config.peer_chains, config.verified_chains) = caches.maps();
                 this::Judge::Server(Arc::new(config))
             }
         };
@@ -166,32 +160,20 @@ impl Trial {
     }
 }
 
-/// Adds the rules of a verifier that trusts one raw public key: the key.
-fn with_rules(verifier: Verifier, trust: &Trust, provider: Provider) -> Verifier {
-    match verifier {
-        Verifier::OfServers(it) => {
-            Verifier::OfServers(Arc::new(StatedRules::new(it, &trust.raw_key, provider)))
-        }
-        Verifier::OfClients(it) => {
-            Verifier::OfClients(Arc::new(StatedRules::new(it, &trust.raw_key, provider)))
-        }
-    }
-}
-
 /// The verdict of an upstream judge that has not met the peer before.
 pub(crate) fn of_upstream(case: &Case, setup: &Setup) -> Verdict {
     assert!(!setup.resumes);
     setup.clock.set(case.now);
     let kept = upstream::Sessions::new(setup, false);
     let (trust, provider) = (&case.trust, setup.provider);
-    let roots = upstream::roots(trust);
+    let roots = configs::upstream::trusted(&trust.roots);
     let judge = match setup.side {
-        Side::Client => {
+        Role::Client => {
             let verifier = upstream::server_verifier(trust, roots, provider);
             let config = upstream::client(setup, &kept, verifier);
             upstream::Judge::Client(Arc::new(config), trust.server_name.clone())
         }
-        Side::Server => {
+        Role::Server => {
             let verifier = upstream::client_verifier(trust, roots, provider);
             upstream::Judge::Server(Arc::new(upstream::server(setup, &kept, verifier)))
         }
