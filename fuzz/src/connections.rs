@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
+use harness::comparison::Outcome;
 use harness::peers::roles::Role;
-use harness::scripted::recorded::outcome::Outcome;
 use harness::scripted::recorded::{Receiver, Scene, scenes};
 
 use super::INPUT_LIMIT;

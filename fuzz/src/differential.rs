@@ -3,8 +3,7 @@
 
 use std::sync::OnceLock;
 
-use harness::peers::deviations;
-use harness::scripted::recorded::outcome::Outcome;
+use harness::comparison::{Alert, Judge, Outcome, REMEDY, Section, in_step};
 use harness::scripted::recorded::{Receiver, Scene, scenes};
 
 use super::connections::EDITS;
@@ -29,7 +28,7 @@ pub fn differential(input: &[u8]) {
         compared = compared.filter(|it| !(it.may_be_order() && it.is_one_record));
     }
     if let Some(difference) = compared.and_then(|it| it.difference) {
-        panic!("{difference}");
+        panic!("{difference}\n{REMEDY}");
     }
 }
 
@@ -73,26 +72,24 @@ impl Flights {
         if !self.scene.are_comparable([&bytes[0], &bytes[1]]) {
             return None;
         }
-        let [first, last] = outcomes(&self.scene, &bytes);
+        let mut ends = [Receiver::Buffered, Receiver::Upstream].map(|it| self.scene.receiver(it));
+        let [first, last] = in_step(&mut ends, [&bytes[0], &bytes[1]]);
         let case = case(&self.scene, &bytes[0]);
-        let is_explained = is_explained(&case, &first) || is_explained(&case, &last);
         let refused = last.each_ref().map(|outcome| outcome.error.is_some());
-        let difference = || {
-            let [ours, theirs] = &last;
-            format!("{case}\n  ours   {ours}\n  theirs {theirs}")
-        };
+        let is_one_record = first.iter().all(|outcome| outcome.error.is_some());
+        let have_other_errors =
+            refused == [true; 2] && last[0].alert != Alert::None && last[0].error != last[1].error;
+        let difference = difference(&case, first).and_then(|_| difference(&case, last));
         Some(Compared {
             refused,
-            is_one_record: first.iter().all(|outcome| outcome.error.is_some()),
-            have_other_errors: refused == [true; 2]
-                && last[0].alert.is_some()
-                && last[0].error != last[1].error,
-            difference: (!is_explained).then(difference),
+            is_one_record,
+            have_other_errors,
+            difference: difference.map(|difference| format!("{case}\n  {difference}")),
         })
     }
 }
 
-/// The description of the bytes for [`deviations`].
+/// The description of the bytes for the table of [`harness::comparison`].
 fn case(scene: &Scene, bytes: &[u8]) -> String {
     let mut case = scene.case("", bytes);
     // extensions of Encrypted ClientHello
@@ -104,51 +101,21 @@ fn case(scene: &Scene, bytes: &[u8]) -> String {
     case
 }
 
-/// True if both behave the same or there is a reason for the difference. Rejections with the same
-/// alert count as the same.
-fn is_explained(case: &str, [ours, theirs]: &[Outcome; 2]) -> bool {
-    let is_same = match (&ours.error, &theirs.error) {
-        (Some(_), Some(_)) => ours.alert == theirs.alert,
-        // upstream verifies the certificate and its signature only once the flight is complete
-        (Some(error), None) if theirs.is_handshaking && case.contains("1.2") => {
-            error.starts_with("InvalidCertificate") || error.contains("SignedKx")
-        }
-        _ => ours.is_like(theirs),
+/// The difference between both crates without a reason. Rejections with the same alert count as
+/// the same.
+fn difference(case: &str, [ours, theirs]: [Outcome; 2]) -> Option<String> {
+    // upstream verifies the certificate and its signature only once the flight is complete
+    let is_later = case.contains("1.2") && theirs.error.is_none() && theirs.is_handshaking;
+    let is_certificate =
+        |error: &String| error.starts_with("InvalidCertificate") || error.contains("SignedKx");
+    if ours.rejects_like(&theirs) || is_later && ours.error.as_ref().is_some_and(is_certificate) {
+        return None;
+    }
+    // leave out a warning before the failure, unless upstream alone sent it before the same error
+    let is_only_warning = ours.error == theirs.error && ours.alert == Alert::None;
+    let theirs = match is_only_warning {
+        true => theirs,
+        false => theirs.without_warning(),
     };
-    is_same || deviations::is_known(&ours.name(), &theirs.failure_name(), case)
-}
-
-/// The outcomes of both crates: once either rejects, and after the other has received the rest.
-fn outcomes(scene: &Scene, [ours, theirs]: &[Vec<u8>; 2]) -> [[Outcome; 2]; 2] {
-    // up to the same record, as long as both receive the same bytes
-    let mut at = 0;
-    let mut ends = [Receiver::Buffered, Receiver::Upstream].map(|which| scene.receiver(which));
-    let mut errors: [Option<String>; 2] = [None, None];
-    while at < ours.len() && errors == [None, None] {
-        let end = match ours[at..] {
-            [_, _, _, high, low, ..] => at + 5 + usize::from(u16::from_be_bytes([high, low])),
-            // this crate does not wait for the rest of a header that is already wrong
-            _ => break,
-        };
-        let record = at..end.min(ours.len());
-        at = record.end;
-        errors = [
-            ends[0].receive(&ours[record.clone()]).err(),
-            ends[1].receive(&theirs[record]).err(),
-        ];
-    }
-    let [our_error, their_error] = &mut errors;
-    let [our_end, their_end] = &mut ends;
-    let first = [
-        Outcome::after(&mut **our_end, our_error.clone()),
-        Outcome::after(&mut **their_end, their_error.clone()),
-    ];
-    let mut last = first.clone();
-    if our_error.is_none() {
-        last[0] = Outcome::new(&mut **our_end, &ours[at..]);
-    }
-    if their_error.is_none() {
-        last[1] = Outcome::new(&mut **their_end, &theirs[at..]);
-    }
-    [first, last]
+    Judge::new(Section::Later).difference(case, &ours, &theirs)
 }

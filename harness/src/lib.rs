@@ -8,6 +8,8 @@
 //!                 Encrypted Client Hello that only accepts what the rules allow; in `recorded`
 //!                 flights to change and replay
 //!
+//!   comparison ── the same wrong bytes to both crates, a judge of the errors, and its table of
+//!                 intended differences
 //!   quic ──────── both crates over QUIC: CRYPTO bytes level by level, and packets under their keys
 //!   verifiers ─── one that accepts, rejects or observes; hooks around others; raw public keys
 //!   providers ─── crypto providers whose keys wear out soon, whose ciphers call a hook, that have
@@ -75,6 +77,7 @@ macro_rules! either {
     };
 }
 
+pub mod comparison;
 pub mod manual;
 pub mod operations;
 pub mod peers;

@@ -15,16 +15,13 @@
 //!   os ────────── loopback sockets, CPU time of threads
 //!   programs ──── programs of other stacks, and the files that they read
 //!   ports ─────── reserved ports for servers of other stacks
-//!   deviations ── intended differences from upstream's reactions to wrong bytes
 //!   log_lines ─── the log lines of a call
-//!   texts ─────── errors that consist only of a text, compared with upstream's
 //! ```
 
 pub mod additions;
 pub mod callbacks;
 pub mod clients;
 pub mod configs;
-pub mod deviations;
 pub mod endpoints;
 pub mod faulty;
 pub mod log_lines;
@@ -36,4 +33,3 @@ pub mod ports;
 pub mod programs;
 pub mod roles;
 pub mod servers;
-pub mod texts;

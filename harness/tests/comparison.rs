@@ -1,7 +1,6 @@
 //! The rules of comparisons with upstream: notes on received bytes, and texts that agree.
 
-use harness::peers::deviations::noted;
-use harness::peers::texts::agree;
+use harness::comparison::{agree, noted};
 use harness::wire::record;
 
 const CHANGE_CIPHER_SPEC: u8 = 20;

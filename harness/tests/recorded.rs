@@ -1,6 +1,6 @@
 //! The recorded flights are genuine, and the same for both crates.
 
-use harness::scripted::recorded::outcome::Outcome;
+use harness::comparison::Outcome;
 use harness::scripted::recorded::{Receiver, scenes};
 
 #[test]

@@ -1,5 +1,7 @@
 //! A QUIC connection behind the interface of connections over records.
 
+use rustls::AlertDescription;
+
 use super::{Crypto, Level, QuicEndpoint};
 use crate::peers::endpoints::Endpoint;
 use crate::providers::transparent::TAG;
@@ -7,15 +9,21 @@ use crate::wire::{ALERT, APPLICATION_DATA, HANDSHAKE, frame};
 
 /// Wraps CRYPTO bytes and alerts in records, as TLS would under the transparent cipher
 /// ([`crate::providers::transparent`]). Levels above Initial are in protected records. Each record
-/// is read on its own, whatever its protection. Instead of application data it returns the peer's
-/// transport parameters.
+/// is read on its own, whatever its protection. An alert stands for CONNECTION_CLOSE. Instead of
+/// application data it returns the peer's transport parameters, once.
 pub struct Framed {
     end: Box<dyn QuicEndpoint>,
+    /// False if all levels are in the clear.
+    protects: bool,
     incoming: Vec<u8>,
     outgoing: Vec<Crypto>,
     /// True once the alert for an error has been taken.
     alert_sent: bool,
-    error: Option<String>,
+    parameters_read: bool,
+    /// True once the connection failed.
+    has_failed: bool,
+    /// The error of this layer.
+    closed: Option<String>,
 }
 
 const HEADER_LEN: usize = 5;
@@ -24,11 +32,21 @@ impl Framed {
     pub fn boxed(end: impl QuicEndpoint + 'static) -> Box<Self> {
         Box::new(Self {
             end: Box::new(end),
+            protects: true,
             incoming: Vec::new(),
             outgoing: Vec::new(),
             alert_sent: false,
-            error: None,
+            parameters_read: false,
+            has_failed: false,
+            closed: None,
         })
+    }
+
+    /// Like [`Self::boxed`], with every level in records in the clear.
+    pub fn in_the_clear(end: impl QuicEndpoint + 'static) -> Box<Self> {
+        let mut framed = Self::boxed(end);
+        framed.protects = false;
+        framed
     }
 
     /// Delivers the CRYPTO bytes in a record, if it contains any.
@@ -36,7 +54,15 @@ impl Framed {
         let crypto = match (typ, body.strip_suffix(&TAG)) {
             (HANDSHAKE, _) => body,
             (APPLICATION_DATA, Some([crypto @ .., HANDSHAKE])) => crypto,
-            _ => return Err("no CRYPTO bytes".into()),
+            _ => {
+                let closed = match (typ, body) {
+                    (ALERT, [_, alert]) => {
+                        format!("AlertReceived({:?})", AlertDescription::from(*alert))
+                    }
+                    _ => "no CRYPTO bytes".to_owned(),
+                };
+                return Err(self.closed.insert(closed).clone());
+            }
         };
         self.end.receive(crypto)?;
         // before the next bytes, which need the keys that come with it
@@ -53,6 +79,7 @@ impl Endpoint for Framed {
             // CRYPTO bytes may exceed a record's limit
             for piece in bytes.chunks(1 << 14) {
                 output.extend(match level {
+                    _ if !self.protects => frame(HANDSHAKE, piece),
                     Level::Initial => frame(HANDSHAKE, piece),
                     _ => frame(APPLICATION_DATA, &[piece, &[HANDSHAKE], &TAG].concat()),
                 });
@@ -68,6 +95,9 @@ impl Endpoint for Framed {
     }
 
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
+        if self.has_failed {
+            return self.process();
+        }
         self.incoming.extend(bytes);
         while let [typ, _, _, high, low, ..] = self.incoming[..] {
             let end = HEADER_LEN + usize::from(u16::from_be_bytes([high, low]));
@@ -76,19 +106,17 @@ impl Endpoint for Framed {
             }
             let rest = self.incoming.split_off(end);
             let record = std::mem::replace(&mut self.incoming, rest);
-            if let Err(error) = self.read(typ, &record[HEADER_LEN..]) {
-                self.error = Some(error.clone());
-                return Err(error);
-            }
+            let read = self.read(typ, &record[HEADER_LEN..]);
+            self.has_failed |= read.is_err();
+            read?;
         }
         Ok(())
     }
 
     fn process(&mut self) -> Result<(), String> {
-        match &self.error {
-            // the error is from this layer
-            Some(error) if error == "no CRYPTO bytes" => Err(error.clone()),
-            _ => self.end.receive(&[]),
+        match &self.closed {
+            Some(closed) => Err(closed.clone()),
+            None => self.end.receive(&[]),
         }
     }
 
@@ -98,8 +126,12 @@ impl Endpoint for Framed {
 
     fn read_into(&mut self, plaintext: &mut Vec<u8>) {
         // data received by a failed end is useless
-        if self.error.is_none() {
-            plaintext.extend(self.end.peer_parameters().unwrap_or_default());
+        if !self.has_failed
+            && !self.parameters_read
+            && let Some(parameters) = self.end.peer_parameters()
+        {
+            self.parameters_read = true;
+            plaintext.extend(parameters);
         }
     }
 

@@ -1,19 +1,17 @@
 //! Recorded conversations: a receiver at some point of a handshake, and its next flight.
 //!
 //! Connections use the transparent provider. So a recorded flight can be changed and replayed to
-//! any number of new connections of both crates. [`outcome`] describes the result.
+//! any number of new connections of both crates.
 
 mod conversation;
 mod conversations;
 pub mod extensions;
 pub mod flights;
-pub mod outcome;
 
 pub use self::conversation::Conversation;
 use self::conversations::conversations;
 use self::flights::{APPLICATION_DATA, Framing, Record};
-use self::outcome::Outcome;
-use crate::peers::deviations::noted;
+use crate::comparison::noted;
 use crate::peers::endpoints::Endpoint;
 /// The kind of connection that receives the flight.
 pub use crate::peers::roles::Implementation as Receiver;
@@ -28,14 +26,6 @@ pub struct Scene {
     side: Role,
     /// The index of the flight among those for this side.
     index: usize,
-}
-
-/// The outcomes on each kind of connection.
-pub struct Outcomes {
-    pub buffered: Outcome,
-    /// `None` for QUIC, which has one API.
-    pub unbuffered: Option<Outcome>,
-    pub upstream: Outcome,
 }
 
 impl Scene {
@@ -74,25 +64,24 @@ impl Scene {
         self.conversation.theirs[self.side as usize][self.index].as_slice()
     }
 
-    /// The outcomes after the same `change` to each crate's flight. `None` if only one of the
-    /// flights changes.
-    pub fn outcomes(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Option<Outcomes> {
-        let (ours, theirs) = (change(self.flight()), change(self.upstream_flight()));
+    /// Both crates' flights after the same `change`. `None` if only one of the flights changes.
+    pub fn changed(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Option<[Vec<u8>; 2]> {
+        let flights = [self.flight(), self.upstream_flight()];
+        let [ours, theirs] = flights.map(change);
         // a byte that already has the new value in one of the flights is not changed there
-        if (ours == self.flight()) != (theirs == self.upstream_flight())
-            || !self.are_comparable([&ours, &theirs])
-        {
-            return None;
-        }
-        let outcome = |receiver, bytes| Outcome::new(&mut *self.receiver(receiver), bytes);
-        Some(Outcomes {
-            buffered: outcome(Receiver::Buffered, &ours),
-            unbuffered: (!self.is_quic()).then(|| outcome(Receiver::Unbuffered, &ours)),
-            upstream: outcome(Receiver::Upstream, &theirs),
-        })
+        let is_same = (ours == flights[0]) == (theirs == flights[1]);
+        (is_same && self.are_comparable([&ours, &theirs])).then_some([ours, theirs])
     }
 
-    /// The case's description for [`crate::peers::deviations`], if `bytes` are received after the
+    /// This crate's APIs for the receiver.
+    pub fn apis(&self) -> &'static [Receiver] {
+        match self.is_quic() {
+            true => &[Receiver::Buffered],
+            false => &[Receiver::Buffered, Receiver::Unbuffered],
+        }
+    }
+
+    /// The case's description for [`crate::comparison`], if `bytes` are received after the
     /// change `what`.
     pub fn case(&self, what: &str, bytes: &[u8]) -> String {
         format!("{}: {what}{}", self.name, noted(bytes))

@@ -5,9 +5,9 @@ use std::fmt::Debug;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use harness::comparison::agree;
 use harness::peers::configs::product3;
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
-use harness::peers::texts::agree;
 
 use crate::cases::{Case, cases};
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use harness::comparison::agree;
 use harness::peers::configs::{self, ClientAuth, KEY_TYPES, KeyType, PROVIDERS, Provider, product};
-use harness::peers::texts::agree;
 use harness::providers::ffdhe::{self, Key};
 use rustls_upstream::pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs1KeyDer,

@@ -1,9 +1,8 @@
 //! Every byte of every flight is flipped, zeroed, removed and doubled, and the flight is truncated
 //! there.
 
+use harness::comparison::Judge;
 use harness::scripted::recorded::scenes;
-
-use crate::differential::judge::Judge;
 
 type Change = fn(&mut Vec<u8>, usize);
 

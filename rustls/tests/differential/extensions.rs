@@ -1,11 +1,10 @@
 //! Extension blocks of every message. Each extension is omitted, repeated, moved and changed. Known
 //! and unknown types are inserted with several bodies where they do not belong.
 
+use harness::comparison::Judge;
 use harness::scripted::recorded::extensions::{self, Extensions};
 use harness::scripted::recorded::flights::{HANDSHAKE, encode, message};
 use harness::scripted::recorded::{Scene, scenes};
-
-use crate::differential::judge::Judge;
 
 /// Types known to RFC 9846 or IANA, one of GREASE (RFC 8701), and an unassigned one.
 const UNUSUAL_TYPES: [u16; 8] = [

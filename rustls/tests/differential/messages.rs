@@ -1,10 +1,9 @@
 //! Handshake messages omitted, repeated, reordered, misplaced, of wrong lengths, and split across
 //! key changes.
 
+use harness::comparison::Judge;
 use harness::scripted::recorded::flights::{HANDSHAKE, Record, encode, message};
 use harness::scripted::recorded::{Scene, scenes};
-
-use crate::differential::judge::Judge;
 
 pub(crate) fn compare(judge: &Judge) {
     let scenes = scenes(false);

@@ -1,16 +1,12 @@
 //! Clients without TLS 1.2 and 1.3, at servers of each version: each hello as it is, with any of
 //! its extensions missing, and with signature_algorithms.
 
-use std::sync::Arc;
-
-use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
-use harness::peers::endpoints::{ThisBuffered, ThisUnbuffered, UpstreamBuffered};
-use harness::scripted::recorded::outcome::Outcome;
+use harness::comparison::Judge;
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product3};
+use harness::peers::roles::{self, Implementation, Role};
 use harness::wire::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
 use harness::wire::old_clients::{old_clients, ssl2_hello};
 use harness::wire::{u16_vec, u16s};
-
-use crate::differential::judge::Judge;
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -35,12 +31,10 @@ pub(crate) fn compare(judge: &Judge) {
 }
 
 fn compare_at(judge: &Judge, provider: Provider, versions: Versions, case: &str, hello: &[u8]) {
-    let auth = ClientAuth::None;
-    let config = configs::this::server_of(versions, provider.this(), KEY_TYPE, auth);
-    let unbuffered = Outcome::new(&mut ThisUnbuffered::server(Arc::new(config.clone())), hello);
-    let ours = Outcome::new(&mut ThisBuffered::server(config), hello);
-    let config = configs::upstream::server_of(versions, provider.upstream(), KEY_TYPE, auth);
-    let theirs = Outcome::new(&mut UpstreamBuffered::server(config), hello);
+    let this = || roles::this::Config::new(Role::Server, versions, provider.this(), KEY_TYPE);
+    let upstream =
+        || roles::upstream::Config::new(Role::Server, versions, provider.upstream(), KEY_TYPE);
+    let apis = [Implementation::Buffered, Implementation::Unbuffered];
+    let theirs = judge.feed(case, |which| which.end(this, upstream), &apis, [hello; 2]);
     assert!(theirs.error.is_some(), "{case}");
-    judge.outcomes(case, &ours, Some(&unbuffered), &theirs);
 }

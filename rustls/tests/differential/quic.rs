@@ -1,9 +1,8 @@
 //! Rules specific to QUIC handshakes.
 
+use harness::comparison::Judge;
 use harness::scripted::recorded::flights::{Record, encode, message};
 use harness::scripted::recorded::{Scene, scenes};
-
-use crate::differential::judge::Judge;
 
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;

@@ -1,7 +1,7 @@
 //! Random bytes cause no panic, and the same outcome on both APIs.
 
+use harness::comparison::Outcome;
 use harness::scripted::recorded::flights::{Framing, Record, encode, frame};
-use harness::scripted::recorded::outcome::Outcome;
 use harness::scripted::recorded::{Receiver, scenes};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_oneof};

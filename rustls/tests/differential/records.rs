@@ -1,14 +1,13 @@
 //! Invalid records at every point of every flight: empty, oversized, badly padded, mistyped, of
 //! wrong versions, alerts of every kind, change_cipher_spec, and floods of each.
 
+use harness::comparison::Judge;
 use harness::peers::configs::product;
 use harness::providers::transparent::TAG;
 use harness::scripted::recorded::flights::{
     ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, Framing, HANDSHAKE, Record, encode, frame, message,
 };
 use harness::scripted::recorded::{Scene, scenes};
-
-use crate::differential::judge::Judge;
 
 pub(crate) fn compare(judge: &Judge) {
     let strange = [Framing::Tls12, Framing::Tls13].map(strange_records);

@@ -1,6 +1,6 @@
 //! Every record split at every byte: the outcome does not depend on the pieces.
 
-use harness::scripted::recorded::outcome::Outcome;
+use harness::comparison::Outcome;
 use harness::scripted::recorded::{Receiver, scenes};
 
 #[test]

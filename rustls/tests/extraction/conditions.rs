@@ -2,9 +2,9 @@
 
 use std::io::{Read, Write};
 
+use harness::comparison::agree;
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, UpstreamUnbuffered};
-use harness::peers::texts::agree;
 use harness::wire::bare_records::Records;
 use rustls::Error;
 use rustls::unbuffered::ConnectionState;

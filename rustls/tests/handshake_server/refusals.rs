@@ -1,7 +1,7 @@
 //! All accessors after a refused ClientHello, beside those of upstream.
 
+use harness::comparison::{Judge, Section};
 use harness::peers::configs::{ClientAuth, PROVIDERS, Versions, product3};
-use harness::peers::deviations;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::peers::servers::Settings;
 use harness::wire::client_hello::*;
@@ -54,7 +54,7 @@ fn accessors_after_a_rejection_match_upstream() {
     let auth = [ClientAuth::None, ClientAuth::Required];
     let hellos = refused_hellos();
     let mut refused = 0;
-    let mut differences = Vec::new();
+    let judge = Judge::new(Section::Any);
     for (provider, versions, auth) in product3(PROVIDERS, VERSIONS, auth) {
         let settings = Settings {
             versions,
@@ -88,15 +88,14 @@ fn accessors_after_a_rejection_match_upstream() {
                 // docs/differences.md: a server without client authentication ignores the client's
                 // types, and the alert is another one
                 || their_error.contains("IncorrectCertificateType")
-                || deviations::find(&ours, &theirs, &case).is_some();
+                || judge.explains(&ours, &theirs, &case);
             let agree = error != their_error || accessors == their_accessors;
             if !is_known || !agree {
-                differences.push(format!(
-                    "{case}: {ours}: {accessors}, but upstream {theirs}: {their_accessors}"
-                ));
+                let difference = format!("{ours}: {accessors}, but {theirs}: {their_accessors}");
+                judge.differ(difference, &case);
             }
         }
     }
-    assert!(differences.is_empty(), "{differences:#?}");
+    judge.conclude(&[]);
     assert!(refused > 300, "{refused}");
 }

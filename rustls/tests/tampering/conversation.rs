@@ -1,15 +1,15 @@
 //! A connection between two live ends with a man in the middle. It runs until both are done or
 //! nothing moves, and checks the properties that must hold whatever he does.
 
-use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
+use harness::comparison::{Alert, Outcome, noted};
 use harness::peers::configs::SERVER_NAME;
-use harness::peers::deviations::noted;
 use harness::peers::endpoints::{End, Endpoint};
+use harness::peers::roles::Implementation;
 use harness::wire::records;
 
-use crate::tampering::kinds::{Api, EarlyData, Pair, Untouched};
+use crate::tampering::kinds::{EarlyData, PARAMETERS, Pair, Untouched};
 use crate::tampering::middle::{DIRECTIONS, Direction, Middle};
 use crate::tampering::transcript;
 
@@ -50,6 +50,7 @@ pub(crate) struct Conversation<'a> {
 struct Side {
     end: Box<dyn Endpoint>,
     is_ours: bool,
+    is_quic: bool,
     /// The direction of its output.
     sends: Direction,
     /// The number of its messages sent so far.
@@ -68,31 +69,12 @@ pub(crate) struct Report {
     /// Client and server.
     pub(crate) outcomes: [Outcome; 2],
     /// The properties of the records that reached client and server, for
-    /// [`harness::peers::deviations`].
+    /// [`harness::comparison`].
     pub(crate) noted: [String; 2],
     /// The number of steps of the plan that were carried out.
     pub(crate) applied: usize,
     /// Set if nothing was changed.
     pub(crate) untouched: Option<Untouched>,
-}
-
-/// The result of an end, as its application and its peer see it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Outcome {
-    pub(crate) error: Option<String>,
-    pub(crate) alert: Alert,
-    pub(crate) is_handshaking: bool,
-    pub(crate) received: usize,
-    pub(crate) early_received: usize,
-    pub(crate) end: End,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Alert {
-    None,
-    Is(u8),
-    /// Under keys that the peer lacks, or no alert because it had closed before.
-    Unknown,
 }
 
 impl<'a> Conversation<'a> {
@@ -103,10 +85,15 @@ impl<'a> Conversation<'a> {
         }
         let side = |end, which: usize| Side {
             end,
-            is_ours: pair.apis[which] != Api::Upstream,
+            is_ours: pair.apis[which] != Implementation::Upstream,
+            is_quic: pair.kind.quic,
             sends: DIRECTIONS[which],
             sent_count: 0,
-            sent: Vec::new(),
+            // QUIC has parameters in the place of data
+            sent: match pair.kind.quic {
+                true => PARAMETERS[which].to_vec(),
+                false => Vec::new(),
+            },
             received: Vec::new(),
             early_received: Vec::new(),
             has_closed: false,
@@ -117,7 +104,7 @@ impl<'a> Conversation<'a> {
             pair,
             middle,
             pace: Pace::Pieces,
-            sides: [side(client, 0), side(pair.server(false), 1)],
+            sides: [side(client, 0), side(pair.server(), 1)],
             has_agreed: false,
         }
     }
@@ -196,6 +183,9 @@ impl<'a> Conversation<'a> {
         if let Some(name) = server.end.server_name() {
             assert_eq!(name, SERVER_NAME);
         }
+        if kind.quic {
+            assert_eq!([&server.received, &client.received], PARAMETERS);
+        }
         for side in &self.sides {
             if side.is_ours {
                 self.check_transcript(side.sends.other());
@@ -237,7 +227,13 @@ impl<'a> Conversation<'a> {
             .all(|it| self.middle.sent(*it).concat() == self.middle.delivered(*it));
         if is_untouched {
             for (side, end) in self.sides.iter().zip(&ends) {
-                assert_eq!((&side.error, end), (&None, &End::Closed));
+                // QUIC has no close_notify
+                let expected = if side.is_quic {
+                    End::Truncated
+                } else {
+                    End::Closed
+                };
+                assert_eq!((&side.error, end), (&None, &expected));
             }
             let accepted = self.pair.kind.early_data == EarlyData::Accepted;
             assert_eq!(early.len(), if accepted { EARLY.len() } else { 0 });
@@ -249,15 +245,25 @@ impl<'a> Conversation<'a> {
             negotiated,
         });
         let alerts = [client.alert(server), server.alert(client)];
+        let received = |side: &Side| match side.is_quic {
+            // upstream's resuming clients begin with the parameters of the earlier connection
+            true => [Vec::new(), Vec::new()],
+            false => [side.early_received.clone(), side.received.clone()],
+        };
         let mut outcomes = [(client, &ends[0], alerts[0]), (server, &ends[1], alerts[1])]
             .into_iter()
             .map(|(side, end, alert)| Outcome {
                 error: side.error.clone(),
                 alert,
+                sent: Vec::new(),
+                received: received(side),
+                peer_has_closed: *end == End::Closed,
                 is_handshaking: side.end.is_handshaking(),
-                received: side.received.len(),
-                early_received: side.early_received.len(),
-                end: end.clone(),
+                lasts: match end {
+                    End::Failed(again) => side.error.as_ref() == Some(again),
+                    _ => side.error.is_none(),
+                },
+                reported: String::new(),
             });
         Report {
             outcomes: [outcomes.next().unwrap(), outcomes.next().unwrap()],
@@ -276,7 +282,7 @@ impl Side {
             assert!(output.is_empty() || !self.is_ours, "sent after a failure");
             return output;
         }
-        if self.end.is_handshaking() || self.has_closed {
+        if self.end.is_handshaking() || self.has_closed || self.is_quic {
             return output;
         }
         let is_client = self.sends == Direction::ToServer;
@@ -373,17 +379,21 @@ impl Side {
         let error = self.error.clone().unwrap();
         self.end.close();
         assert!(self.end.take_output().is_empty(), "sent after a failure");
-        assert_eq!(self.end.process(), Err(error));
+        assert_eq!(self.end.process().as_ref(), Err(&error));
         let before = self.received.len();
         self.end.read_into(&mut self.received);
         assert_eq!(before, self.received.len(), "received after a failure");
+        if self.is_quic && alert_received(&error).is_none() {
+            assert_eq!(self.end.exported(), None);
+        }
     }
 
     /// Asserts that the received data is a prefix of what `peer` sent, and complete if it ended
     /// cleanly.
     fn check(&self, peer: &Self, end: &End) {
+        // the handshake authenticates QUIC's parameters, and they arrive before it is complete
         assert!(
-            peer.sent.starts_with(&self.received),
+            self.is_quic || peer.sent.starts_with(&self.received),
             "data that was not sent"
         );
         match end {
@@ -410,11 +420,11 @@ impl Side {
             [] if self.has_closed => Alert::Unknown,
             [] => Alert::None,
             [.., record] if record.typ == 21 && record.payload.len() == 2 => {
-                Alert::Is(record.payload[1])
+                Alert::Sent([record.payload[0], record.payload[1]])
             }
             // the peer may have read the alert
             _ => match peer.error.as_deref().and_then(alert_received) {
-                Some(alert) => Alert::Is(alert),
+                Some(alert) => Alert::Sent([2, alert]),
                 None => Alert::Unknown,
             },
         }
@@ -425,22 +435,4 @@ impl Side {
 fn alert_received(error: &str) -> Option<u8> {
     let name = error.strip_prefix("AlertReceived(")?.strip_suffix(')')?;
     (0..=255).find(|code| format!("{:?}", rustls::AlertDescription::from(*code)) == name)
-}
-
-impl Outcome {
-    /// The outcome as `error / alert`, as in [`harness::peers::deviations`]. The alert may be `?`.
-    pub(crate) fn name(&self) -> String {
-        let error = self.error.as_deref().unwrap_or("none");
-        format!("{error} / {}", self.alert)
-    }
-}
-
-impl fmt::Display for Alert {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("none"),
-            Self::Is(code) => write!(f, "{code}"),
-            Self::Unknown => f.write_str("?"),
-        }
-    }
 }

@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
-use harness::peers::endpoints::{self, Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
-use harness::quic::{self, QuicEndpoint};
+use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions};
+use harness::peers::endpoints::{self, Endpoint};
+use harness::peers::roles::{self, Implementation, ROLES, Role};
+use harness::quic::{self, Framed};
 
 use crate::tampering::conversation::{Conversation, Report};
 use crate::tampering::middle::Middle;
@@ -14,8 +15,8 @@ use crate::tampering::stores;
 /// The features of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
-    /// The name, including the version, as in the cases of [`harness::peers::deviations`].
-    pub(crate) name: &'static str,
+    /// The name, including the version, as in the cases of [`harness::comparison`].
+    name: &'static str,
     versions: Versions,
     suite: &'static str,
     /// The client's first key share is of a group that the server lacks.
@@ -25,6 +26,8 @@ pub(crate) struct Kind {
     pub(crate) early_data: EarlyData,
     /// Finite-field groups with RSA.
     dhe: bool,
+    /// QUIC, which protects the records of all levels; the man in the middle changes what TLS sees.
+    pub(crate) quic: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +58,7 @@ const TLS13: Kind = Kind {
     sessions: Sessions::None,
     early_data: EarlyData::None,
     dhe: false,
+    quic: false,
 };
 
 const TLS12: Kind = Kind {
@@ -107,6 +111,19 @@ pub(crate) const ONCE: Kind = Kind {
 };
 
 impl Kind {
+    /// The same kind over QUIC, if the tests can have it.
+    pub(crate) fn over_quic(self) -> Option<Self> {
+        let is_possible = self.is_tls13() && self.early_data == EarlyData::None;
+        is_possible.then_some(Self { quic: true, ..self })
+    }
+
+    pub(crate) fn name(&self) -> String {
+        match self.quic {
+            true => format!("{} over QUIC", self.name),
+            false => self.name.to_owned(),
+        }
+    }
+
     pub(crate) fn is_tls13(&self) -> bool {
         self.versions != Versions::Tls12
     }
@@ -134,17 +151,14 @@ impl Kind {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Api {
-    Buffered,
-    Unbuffered,
-    Upstream,
-}
+/// The transport parameters of client and server.
+pub(crate) const PARAMETERS: [&[u8]; 2] =
+    [b"parameters of the client", b"parameters of the server"];
 
 /// A client and a server of one kind, which connect any number of times in the same way.
 pub(crate) struct Pair {
     pub(crate) kind: Kind,
-    pub(crate) apis: [Api; 2],
+    pub(crate) apis: [Implementation; 2],
     this: this::Configs,
     upstream: upstream::Configs,
     untouched: OnceLock<Untouched>,
@@ -158,7 +172,7 @@ pub(crate) struct Untouched {
 }
 
 impl Pair {
-    pub(crate) fn new(kind: Kind, provider: Provider, apis: [Api; 2]) -> Self {
+    pub(crate) fn new(kind: Kind, provider: Provider, apis: [Implementation; 2]) -> Self {
         Self {
             kind,
             apis,
@@ -170,83 +184,35 @@ impl Pair {
 
     /// A client, with a session if the kind requires one.
     pub(crate) fn client(&self) -> Box<dyn Endpoint> {
-        if self.needs_session() {
-            self.making_session(|| {
-                let (mut client, mut server) = (self.new_client(), self.server(true));
-                endpoints::handshake(&mut *client, &mut *server);
+        if self.kind.resumes() && self.this.is_empty() && self.upstream.is_empty() {
+            self.freeze(false);
+            let [mut client, mut server] = ROLES.map(|role| self.end(role, true));
+            endpoints::handshake(&mut *client, &mut *server);
+            if !self.kind.quic {
                 endpoints::send_and_check(&mut *server, &mut *client, b"behind the tickets");
-            });
+            }
+            self.freeze(true);
         }
-        self.new_client()
+        self.end(Role::Client, false)
     }
 
-    pub(crate) fn needs_session(&self) -> bool {
-        self.kind.resumes() && self.this.is_empty() && self.upstream.is_empty()
+    pub(crate) fn server(&self) -> Box<dyn Endpoint> {
+        self.end(Role::Server, false)
     }
 
-    /// Lets the stores accept sessions while `connect` runs.
-    pub(crate) fn making_session(&self, connect: impl FnOnce()) {
-        self.freeze(false);
-        connect();
-        self.freeze(true);
-    }
-
-    /// Both ends over QUIC with these transport parameters; `first` as for [`Self::server`].
-    pub(crate) fn quic_ends(
-        &self,
-        first: bool,
-        parameters: [&[u8]; 2],
-    ) -> [Box<dyn QuicEndpoint>; 2] {
-        let version = quic::Version::V1;
-        let which = usize::from(!first);
-        let [of_client, of_server] = parameters;
-        let client: Box<dyn QuicEndpoint> = if self.apis[0] == Api::Upstream {
-            let end = quic::upstream::client(&self.upstream.client, version, of_client);
-            Box::new(end.unwrap())
-        } else {
-            Box::new(quic::this::client(&self.this.client, version, of_client).unwrap())
-        };
-        let server: Box<dyn QuicEndpoint> = if self.apis[1] == Api::Upstream {
-            let end = quic::upstream::server(&self.upstream.servers[which], version, of_server);
-            Box::new(end.unwrap())
-        } else {
-            Box::new(quic::this::server(&self.this.servers[which], version, of_server).unwrap())
-        };
-        [client, server]
+    /// An end; `first` is true for the connection that makes the session.
+    fn end(&self, role: Role, first: bool) -> Box<dyn Endpoint> {
+        let (this, upstream) = (&self.this, &self.upstream);
+        match self.apis[role as usize] {
+            Implementation::Upstream if self.kind.quic => upstream.over_quic(role, first),
+            _ if self.kind.quic => this.over_quic(role, first),
+            api => api.end(|| this.of(role, first), || upstream.of(role, first)),
+        }
     }
 
     fn freeze(&self, is_frozen: bool) {
         self.this.freeze(is_frozen);
         self.upstream.freeze(is_frozen);
-    }
-
-    fn new_client(&self) -> Box<dyn Endpoint> {
-        let name = server_name();
-        match self.apis[0] {
-            Api::Upstream => {
-                let config = self.upstream.client.clone();
-                Box::new(UpstreamBuffered::client_of(name, config))
-            }
-            Api::Buffered => Box::new(ThisBuffered::client_of(name, self.this.client.clone())),
-            Api::Unbuffered => {
-                let config = self.this.client.clone();
-                Box::new(ThisUnbuffered::client_of(name, config))
-            }
-        }
-    }
-
-    /// A server; `first` is true for the connection that makes the session.
-    pub(crate) fn server(&self, first: bool) -> Box<dyn Endpoint> {
-        let which = usize::from(!first);
-        let this = self.this.servers[which].clone();
-        match self.apis[1] {
-            Api::Upstream => {
-                let config = self.upstream.servers[which].clone();
-                Box::new(UpstreamBuffered::server(config))
-            }
-            Api::Buffered => Box::new(ThisBuffered::server(this)),
-            Api::Unbuffered => Box::new(ThisUnbuffered::server(this)),
-        }
     }
 
     pub(crate) fn untouched(&self) -> &Untouched {
@@ -262,6 +228,8 @@ macro_rules! configs {
     ($module:ident, $tls:ident, $groups:ident) => {
         mod $module {
             use harness::providers::ffdhe::{self, Key};
+            use harness::quic::$module::{client, server};
+            use roles::$module::Config;
             use $tls::client::Resumption;
             use $tls::crypto::CryptoProvider;
             use $tls::ffdhe_groups::FFDHE2048;
@@ -271,9 +239,9 @@ macro_rules! configs {
             use super::*;
 
             pub(super) struct Configs {
-                pub(super) client: Arc<ClientConfig>,
+                client: Arc<ClientConfig>,
                 /// The server's configurations for the first connection and for later ones.
-                pub(super) servers: [Arc<ServerConfig>; 2],
+                servers: [Arc<ServerConfig>; 2],
                 client_sessions: Arc<stores::$module::Client>,
                 server_sessions: Arc<stores::$module::Server>,
             }
@@ -324,6 +292,23 @@ macro_rules! configs {
                         client_sessions,
                         server_sessions,
                     }
+                }
+
+                /// The configuration of an end.
+                pub(super) fn of(&self, role: Role, first: bool) -> Config {
+                    match role {
+                        Role::Client => Config::Client(self.client.clone()),
+                        Role::Server => Config::Server(self.servers[usize::from(!first)].clone()),
+                    }
+                }
+
+                pub(super) fn over_quic(&self, role: Role, first: bool) -> Box<dyn Endpoint> {
+                    let parameters = PARAMETERS[role as usize];
+                    let end = match self.of(role, first) {
+                        Config::Client(config) => client(&config, quic::Version::V1, parameters),
+                        Config::Server(config) => server(&config, quic::Version::V1, parameters),
+                    };
+                    Framed::in_the_clear(end.unwrap())
                 }
 
                 /// True if the client has no session.

@@ -3,6 +3,7 @@
 
 use std::mem;
 
+use harness::peers::roles::Role;
 use harness::wire::client_hello::{PRE_SHARED_KEY, SESSION_TICKET};
 use harness::wire::{Noise, message, record};
 
@@ -14,7 +15,7 @@ use crate::tampering::middle::{
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// The plan's description, in the form of the cases of [`harness::peers::deviations`].
+    /// The plan's description, in the form of the cases of [`harness::comparison`].
     pub(crate) name: String,
     pub(crate) operations: Vec<Operation>,
     pub(crate) pace: Pace,
@@ -98,7 +99,7 @@ impl Plan {
             name: format!(
                 "{} {}: record {number} {what:?}",
                 flight(kind, direction, number),
-                kind.name
+                kind.name()
             ),
             operations: vec![Operation {
                 direction,
@@ -111,7 +112,7 @@ impl Plan {
 
     /// True if one crate's end can be compared with the other's. `a` and `b` are the untampered
     /// conversations with either. Both ends must receive the same records up to the changed one.
-    pub(crate) fn compares(&self, is_client: bool, a: &Untouched, b: &Untouched) -> bool {
+    pub(crate) fn compares(&self, side: Role, a: &Untouched, b: &Untouched) -> bool {
         let [
             Operation {
                 direction,
@@ -129,7 +130,7 @@ impl Plan {
         // records of the two crates may differ only in length, except alerts and KeyUpdates
         let kind = |it: &Vec<u8>| (it[0], if it.len() <= 31 { it.len() } else { 0 });
         let mut kinds = a.iter().map(kind).zip(b.iter().map(kind)).take(record + 1);
-        let receives = (*direction == Direction::ToClient) == is_client;
+        let receives = (*direction == Direction::ToClient) == (side == Role::Client);
         // all bytes of an encrypted record are equivalent
         let has_place = in_a.len() == in_b.len() || in_a[0] == 23;
         // changes whose outcome depends on later records
@@ -184,8 +185,8 @@ impl Plan {
     }
 }
 
-/// The flight of a record, as [`harness::peers::deviations`] names it.
-pub(crate) fn flight(kind: &Kind, direction: Direction, number: usize) -> &'static str {
+/// The flight of a record, as [`harness::comparison`] names it.
+fn flight(kind: &Kind, direction: Direction, number: usize) -> &'static str {
     match (direction, number) {
         (Direction::ToServer, 0) => "ClientHello",
         // change_cipher_spec and early data may stand between the two
@@ -363,6 +364,44 @@ pub(crate) fn bytes(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Pla
                     plans.push(Plan::change(kind, direction, number, flip));
                 }
             }
+        }
+    }
+    plans
+}
+
+/// Changes to the CRYPTO bytes of QUIC, a record for each piece that a side sends at a time. It
+/// flips these bits. QUIC itself handles lost, repeated and reordered packets, and protects them.
+pub(crate) fn over_quic(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Plan> {
+    let mut plans = Vec::new();
+    for direction in DIRECTIONS {
+        for (number, piece) in untouched.sent[direction as usize].iter().enumerate() {
+            let len = piece.len() - HEADER_LEN;
+            let mut changes = vec![
+                Change::Drop,
+                Change::Duplicate,
+                Change::Merge,
+                Change::Later { after: 1 },
+                Change::Reflect,
+            ];
+            changes.extend([1, 3, 4, len / 2, len - 1].map(|at| Change::Shorten { by: len - at }));
+            let inserted = [
+                (0, 0),
+                (1, 40),
+                (2, 40),
+                (4, 20),
+                (5, 0),
+                (8, 2),
+                (11, 4),
+                (20, 32),
+                (24, 1),
+            ];
+            let inserted = inserted.map(|(typ, len)| record(22, &message(typ, &vec![0; len])));
+            changes.extend(inserted.map(Change::Insert));
+            for at in places(piece).into_iter().skip(HEADER_LEN) {
+                changes.extend(bits.iter().map(|&bit| Change::Flip { at, bit }));
+            }
+            let plan = |change| Plan::change(kind, direction, number, change);
+            plans.extend(changes.into_iter().map(plan));
         }
     }
     plans

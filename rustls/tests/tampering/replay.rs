@@ -2,9 +2,10 @@
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::Endpoint;
+use harness::peers::roles::Implementation;
 
 use crate::tampering::conversation::EARLY;
-use crate::tampering::kinds::{Api, EarlyData, KINDS, ONCE, Pair};
+use crate::tampering::kinds::{EarlyData, KINDS, ONCE, Pair};
 
 /// Delivers all records one by one until the end fails.
 fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
@@ -29,12 +30,12 @@ fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
 fn replays_of_a_whole_connection() {
     for (provider, kind) in product(PROVIDERS, KINDS) {
         for apis in [
-            [Api::Buffered, Api::Unbuffered],
-            [Api::Unbuffered, Api::Buffered],
+            [Implementation::Buffered, Implementation::Unbuffered],
+            [Implementation::Unbuffered, Implementation::Buffered],
         ] {
             let pair = Pair::new(kind, provider, apis);
             let [to_server, to_client] = pair.untouched().sent.clone();
-            let (mut client, mut server) = (pair.client(), pair.server(false));
+            let (mut client, mut server) = (pair.client(), pair.server());
             let (early, received) = replay(&mut *server, &to_server);
             assert!(server.is_handshaking() && received.is_empty(), "{kind:?}");
             assert!(early.is_empty() || kind.early_data == EarlyData::Accepted);
@@ -48,14 +49,17 @@ fn replays_of_a_whole_connection() {
 /// copy or original, uses it up.
 #[test]
 fn replays_of_early_data() {
-    for (provider, api) in product(PROVIDERS, [Api::Buffered, Api::Unbuffered]) {
-        let pair = Pair::new(ONCE, provider, [Api::Upstream, api]);
+    for (provider, api) in product(
+        PROVIDERS,
+        [Implementation::Buffered, Implementation::Unbuffered],
+    ) {
+        let pair = Pair::new(ONCE, provider, [Implementation::Upstream, api]);
         for copies_first in [false, true] {
             let mut client = pair.client();
             client.send_early(EARLY);
             let flight = client.take_output();
-            let mut original = pair.server(false);
-            let mut copies = [pair.server(false), pair.server(false), pair.server(false)];
+            let mut original = pair.server();
+            let mut copies = [pair.server(), pair.server(), pair.server()];
             let mut accepted = Vec::new();
             let mut servers: Vec<_> = copies.iter_mut().chain([&mut original]).collect();
             if !copies_first {

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use harness::peers::texts::agree;
+use harness::comparison::agree;
 
 /// A line for each call.
 #[derive(Default)]

@@ -2,28 +2,41 @@
 
 use std::fmt;
 
-use super::flights::{Framing, Record, records};
 use crate::peers::endpoints::Endpoint;
+use crate::scripted::recorded::flights::{Framing, Record, records};
 
 /// The level of an alert that does not end a connection.
 const WARNING: u8 = 1;
+
+/// The length of a record header.
+const HEADER_LEN: usize = 5;
 
 /// The outcome of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The error as printed.
     pub error: Option<String>,
-    /// Level and description of the alert that was sent.
-    pub alert: Option<[u8; 2]>,
+    pub alert: Alert,
     /// Content type and length of all records sent; equal neighbours are merged.
-    sent: Vec<(u8, usize)>,
-    received: Vec<u8>,
-    peer_has_closed: bool,
+    pub sent: Vec<(u8, usize)>,
+    /// The early data, then the data.
+    pub received: [Vec<u8>; 2],
+    pub peer_has_closed: bool,
     pub is_handshaking: bool,
     /// True if it returned the same error again, and sent nothing more.
-    lasts: bool,
+    pub lasts: bool,
     /// The values of the accessors at the end.
     pub reported: String,
+}
+
+/// The last alert that was sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Alert {
+    None,
+    /// Its level and description.
+    Sent([u8; 2]),
+    /// Nobody could read it.
+    Unknown,
 }
 
 impl Outcome {
@@ -44,14 +57,14 @@ impl Outcome {
         let output = endpoint.take_output();
         // no application data is sent in TLS 1.2, and other records have the same format
         let sent = records(Framing::Tls13, &output);
-        let mut received = Vec::new();
-        endpoint.read_early_into(&mut received);
-        endpoint.read_into(&mut received);
+        let mut received = [Vec::new(), Vec::new()];
+        endpoint.read_early_into(&mut received[0]);
+        endpoint.read_into(&mut received[1]);
         let alert = match sent.last() {
             Some(Record {
                 typ: 21, content, ..
-            }) => content[..].try_into().ok(),
-            _ => None,
+            }) => content[..].try_into().map_or(Alert::None, Alert::Sent),
+            _ => Alert::None,
         };
         let mut sent: Vec<_> = sent.iter().map(|r| (r.typ, r.content.len())).collect();
         sent.dedup();
@@ -70,32 +83,80 @@ impl Outcome {
 
     /// True if all other fields are equal. Sent records may differ, since upstream's sizes differ.
     pub fn is_like(&self, theirs: &Self) -> bool {
-        (&self.error, self.alert) == (&theirs.error, theirs.alert)
+        self.error == theirs.error
+            && self.alert.agrees(theirs.alert)
             && self.received == theirs.received
             && self.peer_has_closed == theirs.peer_has_closed
             && self.is_handshaking == theirs.is_handshaking
             && self.lasts == theirs.lasts
     }
 
+    /// True if it failed, unless by the peer's alert.
+    pub(super) fn has_noticed(&self) -> bool {
+        let error = self.error.as_deref();
+        error.is_some_and(|error| !error.starts_with("AlertReceived("))
+    }
+
+    /// True if both rejected the bytes, with the same alert.
+    pub fn rejects_like(&self, theirs: &Self) -> bool {
+        self.error.is_some() && theirs.error.is_some() && self.alert == theirs.alert
+    }
+
     /// `Error / alert description`, each of which may be `none`.
     pub fn name(&self) -> String {
-        self.name_with(self.alert)
-    }
-
-    /// Like [`Self::name`], but after a failure it omits a warning, which was sent earlier.
-    pub fn failure_name(&self) -> String {
-        let is_told = |[level, _]: &[u8; 2]| self.error.is_none() || *level != WARNING;
-        self.name_with(self.alert.filter(is_told))
-    }
-
-    fn name_with(&self, alert: Option<[u8; 2]>) -> String {
         let error = self.error.as_deref().unwrap_or("none");
-        match alert {
-            None => format!("{error} / none"),
-            Some([2, description]) => format!("{error} / {description}"),
-            Some([level, description]) => format!("{error} / {description} of level {level}"),
+        format!("{error} / {}", self.alert)
+    }
+
+    /// Without a warning before a failure, which was sent earlier.
+    pub fn without_warning(mut self) -> Self {
+        if self.error.is_some() && matches!(self.alert, Alert::Sent([WARNING, _])) {
+            self.alert = Alert::None;
+        }
+        self
+    }
+}
+
+impl Alert {
+    /// True if both are the same, or one of them could not be read.
+    fn agrees(self, other: Self) -> bool {
+        self == other || [self, other].contains(&Self::Unknown)
+    }
+}
+
+impl fmt::Display for Alert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Sent([2, description]) => write!(f, "{description}"),
+            Self::Sent([level, description]) => write!(f, "{description} of level {level}"),
+            Self::Unknown => f.write_str("?"),
         }
     }
+}
+
+/// Feeds the bytes to an end of each crate, record by record until either fails, and then the rest
+/// to the other. Returns the outcomes of both ends at either moment.
+pub fn in_step(ends: &mut [Box<dyn Endpoint>; 2], [ours, theirs]: [&[u8]; 2]) -> [[Outcome; 2]; 2] {
+    let mut at = 0;
+    let mut errors = [None, None];
+    while errors == [None, None]
+        // this crate does not wait for the rest of a header that is already wrong
+        && let [_, _, _, high, low, ..] = ours[at..]
+    {
+        let len = HEADER_LEN + usize::from(u16::from_be_bytes([high, low]));
+        let record = at..ours.len().min(at + len);
+        at = record.end;
+        errors[0] = ends[0].receive(&ours[record.clone()]).err();
+        errors[1] = ends[1].receive(&theirs[record]).err();
+    }
+    let first = [0, 1].map(|which| Outcome::after(&mut *ends[which], errors[which].clone()));
+    let rests = [&ours[at..], &theirs[at..]];
+    let last = [0, 1].map(|which| match errors[which] {
+        None => Outcome::new(&mut *ends[which], rests[which]),
+        Some(_) => first[which].clone(),
+    });
+    [first, last]
 }
 
 /// The values of the accessors that both APIs have.
@@ -111,7 +172,7 @@ impl fmt::Display for Outcome {
             "{}; sent {:?}, received {} bytes",
             self.name(),
             self.sent,
-            self.received.len()
+            self.received.concat().len()
         )?;
         for (what, is) in [
             ("closed", self.peer_has_closed),

@@ -1,0 +1,104 @@
+//! The table of the intended differences to upstream's answers, `deviations.txt`.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// An intended difference. The fields are patterns, in which a `*` matches anything.
+pub(super) struct Deviation {
+    pub(super) section: Section,
+    /// `error / alert`, with the alert's number or `none`; or the values of the accessors.
+    pub(super) ours: &'static str,
+    pub(super) theirs: &'static str,
+    /// A part of the case's description.
+    case: &'static str,
+}
+
+/// The comparisons in which a difference occurs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Section {
+    Any,
+    /// Those of two live ends.
+    Live,
+    /// Those that feed the flights after the changed one, too.
+    Later,
+    /// Those of the accessors, after the same error and alert.
+    Accessors,
+}
+
+const SECTIONS: [(&str, Section); 4] = [
+    ("[any]", Section::Any),
+    ("[live]", Section::Live),
+    ("[later]", Section::Later),
+    ("[accessors]", Section::Accessors),
+];
+
+/// All rows, in the order in which they are tried.
+pub(super) static TABLE: LazyLock<Vec<Deviation>> =
+    LazyLock::new(|| read(include_str!("deviations.txt")));
+
+impl Deviation {
+    /// True if the two results of a case differ in this way.
+    pub(super) fn covers(&self, ours: &str, theirs: &str, case: &str) -> bool {
+        let within = ["*", self.case, "*"].concat();
+        matches(self.ours, &readable(ours, self.ours))
+            && matches(self.theirs, &readable(theirs, self.theirs))
+            && matches(&within, case)
+    }
+}
+
+/// The result with the pattern's alert in the place of one that could not be read.
+fn readable<'a>(result: &'a str, pattern: &str) -> Cow<'a, str> {
+    match (result.strip_suffix('?'), pattern.rsplit_once(' ')) {
+        (Some(error), Some((_, alert))) => format!("{error}{alert}").into(),
+        _ => result.into(),
+    }
+}
+
+/// True if `name` matches `pattern`, in which each `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, pattern)) => name.strip_prefix(start).is_some_and(|rest| {
+            (0..=rest.len()).any(|at| rest.is_char_boundary(at) && matches(pattern, &rest[at..]))
+        }),
+    }
+}
+
+/// # Panics
+///
+/// If a row lacks a field, or has an unknown one.
+fn read(table: &'static str) -> Vec<Deviation> {
+    let mut rows = Vec::new();
+    let mut section = Section::Any;
+    for paragraph in table.split("\n\n") {
+        let lines = paragraph.lines().filter(|line| !line.starts_with('#'));
+        let [mut ours, mut theirs, mut case, mut because] = [None; 4];
+        let mut is_row = false;
+        for line in lines {
+            let (name, text) = line.split_once(' ').unwrap_or((line, ""));
+            if let Some((_, named)) = SECTIONS.iter().find(|(header, _)| *header == name) {
+                section = *named;
+                continue;
+            }
+            let field = match name {
+                "ours" => &mut ours,
+                "theirs" => &mut theirs,
+                "case" => &mut case,
+                "because" => &mut because,
+                _ => panic!("unknown field: {line}"),
+            };
+            *field = Some(text.trim());
+            is_row = true;
+        }
+        if is_row {
+            because.expect("because");
+            rows.push(Deviation {
+                section,
+                ours: ours.expect("ours"),
+                theirs: theirs.expect("theirs"),
+                case: case.unwrap_or_default(),
+            });
+        }
+    }
+    rows
+}
