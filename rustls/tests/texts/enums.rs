@@ -3,7 +3,7 @@
 use harness::peers::additions;
 use harness::peers::configs::PROVIDERS;
 
-use crate::texts::printed::{Printed, named};
+use crate::texts::log::{Log, named};
 
 macro_rules! enums {
     ($module:ident, $tls:ident) => {
@@ -26,7 +26,7 @@ macro_rules! enums {
 
             /// Logs all values of a wire enum, known and unknown.
             fn wire<N: TryFrom<u32>, T: From<N> + Debug>(
-                log: &mut Vec<Printed>,
+                log: &mut Log,
                 path: &str,
                 name: fn(&T) -> Option<&str>,
             ) {
@@ -39,18 +39,18 @@ macro_rules! enums {
                     };
                     let value = T::from(number);
                     let variant = name(&value).unwrap_or("Unknown");
-                    log.push(Printed::debug(&format!("{path}::{variant}"), &value));
+                    log.debug(&format!("{path}::{variant}"), &value);
                 }
             }
 
-            fn show<T: Debug>(log: &mut Vec<Printed>, module: &str, values: Vec<(&str, T)>) {
+            fn show<T: Debug>(log: &mut Log, module: &str, values: Vec<(&str, T)>) {
                 for (path, value) in values {
-                    log.push(Printed::debug(&format!("{module}{path}"), &value));
+                    log.debug(&format!("{module}{path}"), &value);
                 }
             }
 
-            pub fn all() -> Vec<Printed> {
-                let mut log = Vec::new();
+            pub fn all() -> Log {
+                let mut log = Log::default();
                 wire::<u8, _>(&mut log, "AlertDescription", AlertDescription::as_str);
                 wire::<u8, _>(&mut log, "ContentType", ContentType::as_str);
                 wire::<u8, _>(&mut log, "HandshakeType", HandshakeType::as_str);
@@ -96,7 +96,7 @@ macro_rules! enums {
                         Some(_) => "SupportedCipherSuite::Tls13",
                         None => "SupportedCipherSuite::Tls12",
                     };
-                    log.push(Printed::debug(path, &suite));
+                    log.debug(path, &suite);
                 }
                 log
             }

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use rustls_upstream::pki_types::{ServerName, UnixTime, alg_id};
 
+use crate::texts::log::{Log, named};
 use crate::texts::peer_errors;
-use crate::texts::printed::{Printed, named};
 
 fn at(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))
@@ -19,9 +19,14 @@ fn name(name: &'static str) -> ServerName<'static> {
 macro_rules! errors {
     ($module:ident, $tls:ident) => {
         pub mod $module {
+            use std::fmt::Debug;
+
+            use peer_errors::$module::*;
             use $tls::client::{EarlyDataError, VerifierBuilderError};
+            use $tls::compress::{CompressionFailed, DecompressionFailed};
             use $tls::crypto::GetRandomFailed;
             use $tls::crypto::cipher::UnsupportedOperationError;
+            use $tls::crypto::tls13::OutputLengthError;
             use $tls::unbuffered::{EncodeError, EncryptError, InsufficientSizeError};
             use $tls::{
                 AlertDescription, CertRevocationListError, CertificateError, ContentType,
@@ -46,7 +51,7 @@ macro_rules! errors {
             }
 
             #[allow(deprecated)] // every variant is printed
-            fn certificate_errors() -> Vec<(&'static str, CertificateError)> {
+            pub fn certificate_errors() -> Vec<(&'static str, CertificateError)> {
                 let mut errors = named![
                     CertificateError::BadEncoding,
                     CertificateError::Expired,
@@ -211,125 +216,125 @@ macro_rules! errors {
                 errors
             }
 
-            /// Shows each of `causes` and the [`Error`] that it converts to.
-            fn show<T: Clone + std::fmt::Debug>(
-                log: &mut Vec<Printed>,
-                error: &str,
-                causes: &[(&str, T)],
-            ) where
+            /// Logs each of `causes` and the [`Error`] that it converts to.
+            fn causes<T: Clone + Debug>(log: &mut Log, error: &str, causes: &[(&str, T)])
+            where
                 Error: From<T>,
             {
                 for (path, cause) in causes {
-                    log.push(Printed::debug(path, cause));
-                    log.push(Printed::error(
-                        &format!("Error::{error}"),
-                        &Error::from(cause.clone()),
-                    ));
+                    log.debug(path, cause);
+                    log.error(&format!("Error::{error}"), &Error::from(cause.clone()));
                 }
             }
 
-            pub fn all() -> Vec<Printed> {
-                use peer_errors::$module::*;
-
-                let mut log = Vec::new();
-                show(&mut log, "InvalidMessage", &invalid_messages());
-                show(&mut log, "PeerMisbehaved", &peer_misbehaved());
-                show(&mut log, "PeerIncompatible", &peer_incompatible());
-                show(&mut log, "InvalidCertificate", &certificate_errors());
-                show(
-                    &mut log,
-                    "InvalidCertRevocationList",
-                    &revocation_list_errors(),
-                );
-                show(&mut log, "InvalidEncryptedClientHello", &ech_errors());
-                show(&mut log, "InconsistentKeys", &inconsistent_keys());
-                show(&mut log, "Other", &[("OtherError", other())]);
-                show(
+            pub fn all() -> Log {
+                let mut log = Log::default();
+                causes(&mut log, "InvalidMessage", &invalid_messages());
+                causes(&mut log, "PeerMisbehaved", &peer_misbehaved());
+                causes(&mut log, "PeerIncompatible", &peer_incompatible());
+                causes(&mut log, "InvalidCertificate", &certificate_errors());
+                let lists = revocation_list_errors();
+                causes(&mut log, "InvalidCertRevocationList", &lists);
+                causes(&mut log, "InvalidEncryptedClientHello", &ech_errors());
+                causes(&mut log, "InconsistentKeys", &inconsistent_keys());
+                causes(&mut log, "Other", &[("OtherError", other())]);
+                let unsupported = "crypto::cipher::UnsupportedOperationError";
+                causes(
                     &mut log,
                     "General",
-                    &[(
-                        "crypto::cipher::UnsupportedOperationError",
-                        UnsupportedOperationError,
-                    )],
+                    &[(unsupported, UnsupportedOperationError)],
                 );
                 for (path, error) in plain_errors() {
-                    log.push(Printed::error(path, &error));
+                    log.error(path, &error);
                 }
-                log.push(Printed::error(
-                    "Error::FailedToGetRandomBytes",
-                    &Error::from(GetRandomFailed),
-                ));
+                let path = "Error::FailedToGetRandomBytes";
+                log.error(path, &Error::from(GetRandomFailed));
                 let no_time = SystemTime::UNIX_EPOCH
                     .duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(1));
-                log.push(Printed::error(
-                    "Error::FailedToGetCurrentTime",
-                    &Error::from(no_time.unwrap_err()),
-                ));
+                let path = "Error::FailedToGetCurrentTime";
+                log.error(path, &Error::from(no_time.unwrap_err()));
                 for (path, error) in certificate_errors() {
-                    log.push(Printed::display(path, &error));
+                    log.display(path, &error);
                 }
                 for (path, purpose) in purposes() {
-                    log.push(Printed::display(path, &purpose));
+                    log.display(path, &purpose);
                 }
-                log.push(Printed::error("OtherError", &other()));
-                log.push(Printed::error(
-                    "crypto::cipher::UnsupportedOperationError",
-                    &UnsupportedOperationError,
-                ));
-                for (_, error) in revocation_list_errors() {
-                    for path in ["client", "server"] {
-                        log.push(Printed::error(
-                            &format!("{path}::VerifierBuilderError::InvalidCrl"),
-                            &VerifierBuilderError::from(error.clone()),
-                        ));
+                log.error("OtherError", &other());
+                log.error(unsupported, &UnsupportedOperationError);
+                for side in ["client", "server"] {
+                    let path = format!("{side}::VerifierBuilderError::InvalidCrl");
+                    for (_, error) in revocation_list_errors() {
+                        log.error(&path, &VerifierBuilderError::from(error));
                     }
-                }
-                for path in ["client", "server"] {
-                    log.push(Printed::error(
-                        &format!("{path}::VerifierBuilderError::NoRootAnchors"),
-                        &VerifierBuilderError::NoRootAnchors,
-                    ));
+                    let path = format!("{side}::VerifierBuilderError::NoRootAnchors");
+                    log.error(&path, &VerifierBuilderError::NoRootAnchors);
                 }
                 for (path, error) in encrypt_errors() {
-                    log.push(Printed::error(&format!("unbuffered::{path}"), &error));
-                    log.push(Printed::error(
-                        "client::EarlyDataError::Encrypt",
-                        &EarlyDataError::Encrypt(error),
-                    ));
+                    log.error(&format!("unbuffered::{path}"), &error);
+                    let path = "client::EarlyDataError::Encrypt";
+                    log.error(path, &EarlyDataError::Encrypt(error));
                 }
-                log.push(Printed::error(
-                    "client::EarlyDataError::ExceededAllowedEarlyData",
-                    &EarlyDataError::ExceededAllowedEarlyData,
-                ));
+                let path = "client::EarlyDataError::ExceededAllowedEarlyData";
+                log.error(path, &EarlyDataError::ExceededAllowedEarlyData);
                 let short = InsufficientSizeError { required_size: 77 };
                 for (path, error) in named![
                     EncodeError::InsufficientSize(short),
                     EncodeError::AlreadyEncoded,
                 ] {
-                    log.push(Printed::error(&format!("unbuffered::{path}"), &error));
+                    log.error(&format!("unbuffered::{path}"), &error);
                 }
-                for (path, value) in [
-                    (
-                        "unbuffered::InsufficientSizeError",
-                        &short as &dyn std::fmt::Debug,
-                    ),
-                    ("crypto::GetRandomFailed", &GetRandomFailed),
-                    (
-                        "crypto::tls13::OutputLengthError",
-                        &$tls::crypto::tls13::OutputLengthError,
-                    ),
-                    (
-                        "compress::CompressionFailed",
-                        &$tls::compress::CompressionFailed,
-                    ),
-                    (
-                        "compress::DecompressionFailed",
-                        &$tls::compress::DecompressionFailed,
-                    ),
-                ] {
-                    log.push(Printed::debug(path, value));
-                }
+                log.debug("unbuffered::InsufficientSizeError", &short);
+                log.debug("crypto::GetRandomFailed", &GetRandomFailed);
+                log.debug("crypto::tls13::OutputLengthError", &OutputLengthError);
+                log.debug("compress::CompressionFailed", &CompressionFailed);
+                log.debug("compress::DecompressionFailed", &DecompressionFailed);
                 log
+            }
+
+            /// Every [`Error`], with any cause.
+            fn every_error() -> Vec<Error> {
+                fn errors<T: Into<Error>>(
+                    causes: Vec<(&'static str, T)>,
+                ) -> impl Iterator<Item = Error> {
+                    causes.into_iter().map(|(_, cause)| cause.into())
+                }
+                errors(invalid_messages())
+                    .chain(errors(peer_misbehaved()))
+                    .chain(errors(peer_incompatible()))
+                    .chain(errors(certificate_errors()))
+                    .chain(errors(revocation_list_errors()))
+                    .chain(errors(ech_errors()))
+                    .chain(errors(inconsistent_keys()))
+                    .chain(errors(vec![("", other())]))
+                    .chain(errors(plain_errors()))
+                    .collect()
+            }
+
+            /// The numbers of the errors that equal each error, after its text.
+            pub fn equal_errors() -> Vec<String> {
+                let all = every_error();
+                let equals = |error: &Error| {
+                    let equal = all.iter().enumerate().filter(|(_, other)| error == *other);
+                    equal.map(|(at, _)| at).collect::<Vec<_>>()
+                };
+                let errors = all.iter();
+                errors
+                    .map(|it| format!("{it:?} {:?}", equals(it)))
+                    .collect()
+            }
+
+            /// Each error with the alert to which its cause converts, as `error / alert`.
+            pub fn alerts() -> Vec<String> {
+                fn name<T: Clone + Into<Error> + Into<AlertDescription>>(cause: T) -> String {
+                    let alert: AlertDescription = cause.clone().into();
+                    let error: Error = cause.into();
+                    format!("{error:?} / {}", u8::from(alert))
+                }
+                let messages = invalid_messages().into_iter().map(|(_, cause)| name(cause));
+                let certificates = certificate_errors()
+                    .into_iter()
+                    .map(|(_, cause)| name(cause));
+                messages.chain(certificates).collect()
             }
         }
     };

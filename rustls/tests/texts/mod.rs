@@ -15,12 +15,14 @@ mod listing;
 mod log;
 mod peer_errors;
 mod primitives;
-mod printed;
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
-use harness::peers::configs::PROVIDERS;
-use printed::Printed;
+use harness::comparison::{Judge, Section, agree};
+use harness::peers::configs::{PROVIDERS, Provider};
+use log::{Log, Printed};
+use rustls::Error;
 
 /// Enums that contain connections, keys or bytes, and have no text of their own.
 const WITHOUT_TEXT: [&str; 8] = [
@@ -34,30 +36,64 @@ const WITHOUT_TEXT: [&str; 8] = [
     "rustls::unbuffered::ConnectionState::",
 ];
 
-fn this() -> Vec<Printed> {
-    [errors::this::all(), enums::this::all()]
-        .into_iter()
-        .flatten()
-        .collect()
+fn upstream() -> Vec<Printed> {
+    let [errors, enums] = [errors::upstream::all(), enums::upstream::all()];
+    errors.0.into_iter().chain(enums.0).collect()
 }
 
-fn upstream() -> Vec<Printed> {
-    [errors::upstream::all(), enums::upstream::all()]
-        .into_iter()
-        .flatten()
-        .collect()
+/// Fails unless both lists are the same.
+fn compare<T: Display + PartialEq>(ours: &[T], theirs: &[T]) {
+    let judge = Judge::new(Section::Any);
+    judge.texts(ours, theirs, T::eq);
+    judge.conclude(&[]);
+}
+
+/// Fails unless the calls of both crates had the same results. This crate's text of an error may
+/// continue in parentheses.
+fn compare_calls(calls: impl Fn(Provider) -> [Log; 2]) {
+    let judge = Judge::new(Section::Any);
+    for provider in PROVIDERS {
+        let [ours, theirs] = calls(provider);
+        let agree =
+            |ours: &Printed, theirs: &Printed| agree(&ours.to_string(), &theirs.to_string());
+        judge.texts(&ours.0, &theirs.0, agree);
+    }
+    judge.conclude(&[]);
 }
 
 #[test]
 fn every_value_has_the_texts_of_0_23() {
-    let (ours, theirs) = (this(), upstream());
-    let pairs = ours.iter().zip(&theirs);
-    let different: Vec<_> = pairs
-        .filter(|(ours, theirs)| ours != theirs)
-        .map(|(ours, theirs)| format!("ours   {ours:?}\ntheirs {theirs:?}"))
-        .collect();
-    assert!(different.is_empty(), "{}", different.join("\n"));
-    assert_eq!(ours.len(), theirs.len());
+    compare(&errors::this::all().0, &errors::upstream::all().0);
+    compare(&enums::this::all().0, &enums::upstream::all().0);
+}
+
+#[test]
+fn errors_equal_each_other_as_in_0_23() {
+    compare(
+        &errors::this::equal_errors(),
+        &errors::upstream::equal_errors(),
+    );
+}
+
+#[test]
+fn errors_have_the_alerts_of_0_23_or_a_reason() {
+    let judge = Judge::new(Section::Any);
+    let is_explained = |ours: &String, theirs: &String| {
+        ours == theirs || judge.explains(ours, theirs, "the alert of an error")
+    };
+    judge.texts(
+        &errors::this::alerts(),
+        &errors::upstream::alerts(),
+        is_explained,
+    );
+    judge.conclude(&[]);
+    for (_, cause) in peer_errors::this::invalid_messages() {
+        assert_eq!(Error::from(cause).alert(), Some(cause.into()), "{cause:?}");
+    }
+    for (_, cause) in errors::this::certificate_errors() {
+        let alert = Some(cause.clone().into());
+        assert_eq!(Error::from(cause.clone()).alert(), alert, "{cause:?}");
+    }
 }
 
 #[test]
@@ -74,7 +110,7 @@ fn every_variant_of_every_public_enum_is_compared() {
 fn every_type_with_a_display_is_compared() {
     let displayed: BTreeSet<_> = upstream()
         .into_iter()
-        .filter(Printed::has_display)
+        .filter(|printed| printed.has_display)
         .map(|printed| printed.path)
         .collect();
     for listed in listing::displayed() {
@@ -87,25 +123,19 @@ fn every_type_with_a_display_is_compared() {
 
 #[test]
 fn failed_calls_of_providers_and_verifiers_have_the_texts_of_0_23() {
-    for provider in PROVIDERS {
-        let theirs = primitives::upstream::all(provider);
-        primitives::this::all(provider).assert_agrees(&theirs);
-    }
+    use primitives::{this, upstream};
+    compare_calls(|provider| [this::all(provider), upstream::all(provider)]);
 }
 
 #[test]
 fn failed_calls_of_connections_have_the_texts_of_0_23() {
-    for provider in PROVIDERS {
-        let theirs = connections::upstream::all(provider);
-        connections::this::all(provider).assert_agrees(&theirs);
-    }
+    use connections::{this, upstream};
+    compare_calls(|provider| [this::all(provider), upstream::all(provider)]);
 }
 
 #[test]
 fn configurations_that_cannot_be_used_have_the_texts_of_0_23() {
+    use configs::{this, upstream};
     let list = configs::list();
-    for provider in PROVIDERS {
-        let theirs = configs::upstream::all(provider, &list);
-        configs::this::all(provider, &list).assert_agrees(&theirs);
-    }
+    compare_calls(|provider| [this::all(provider, &list), upstream::all(provider, &list)]);
 }

@@ -6,7 +6,7 @@ macro_rules! peer_errors {
             use $tls::crypto::KeyExchangeAlgorithm;
             use $tls::{InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
-            use crate::texts::printed::named;
+            use crate::texts::log::named;
 
             pub fn invalid_messages() -> Vec<(&'static str, InvalidMessage)> {
                 named![
