@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use pki_types::{ServerName, UnixTime};
 
+pub use super::stores::FirstSessions;
 use super::tls::client::{
     ClientSessionMemoryCache, ClientSessionStore, ResolvesClientCert, Tls12ClientSessionValue,
     Tls13ClientSessionValue,

@@ -74,7 +74,7 @@ impl ClientSessionStore for ThreadSessions {
 
 /// The sessions of a server. They stay when they are taken, and are never replaced.
 #[derive(Debug, Default)]
-pub(crate) struct FirstSessions(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
+pub struct FirstSessions(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
 
 impl StoresServerSessions for FirstSessions {
     fn can_cache(&self) -> bool {

@@ -6,11 +6,11 @@ use std::panic::{self, AssertUnwindSafe};
 use harness::comparison::{Alert, Outcome, noted};
 use harness::peers::configs::SERVER_NAME;
 use harness::peers::endpoints::{End, Endpoint};
-use harness::peers::roles::Implementation;
+use harness::peers::roles::{Implementation, ROLES, Role};
 use harness::wire::records;
 
 use crate::tampering::kinds::{EarlyData, PARAMETERS, Pair, Untouched};
-use crate::tampering::middle::{DIRECTIONS, Direction, Middle};
+use crate::tampering::middle::Middle;
 use crate::tampering::transcript;
 
 /// The panic message for upstream's panics. Debug builds of upstream assert false properties, and
@@ -38,7 +38,7 @@ pub(crate) enum Pace {
 
 pub(crate) struct Conversation<'a> {
     pair: &'a Pair,
-    middle: Middle,
+    middle: Middle<'a>,
     pace: Pace,
     /// Client and server.
     sides: [Side; 2],
@@ -51,8 +51,7 @@ struct Side {
     end: Box<dyn Endpoint>,
     is_ours: bool,
     is_quic: bool,
-    /// The direction of its output.
-    sends: Direction,
+    role: Role,
     /// The number of its messages sent so far.
     sent_count: usize,
     sent: Vec<u8>,
@@ -78,7 +77,7 @@ pub(crate) struct Report {
 }
 
 impl<'a> Conversation<'a> {
-    pub(crate) fn new(pair: &'a Pair, middle: Middle) -> Self {
+    pub(crate) fn new(pair: &'a Pair, middle: Middle<'a>) -> Self {
         let mut client = pair.client();
         if pair.kind.sends_early() {
             client.send_early(EARLY);
@@ -87,7 +86,7 @@ impl<'a> Conversation<'a> {
             end,
             is_ours: pair.apis[which] != Implementation::Upstream,
             is_quic: pair.kind.quic,
-            sends: DIRECTIONS[which],
+            role: ROLES[which],
             sent_count: 0,
             // QUIC has parameters in the place of data
             sent: match pair.kind.quic {
@@ -125,10 +124,10 @@ impl<'a> Conversation<'a> {
             for side in &mut self.sides {
                 let output = side.run_application(self.pair.kind.is_tls13());
                 moved |= !output.is_empty();
-                self.middle.take(side.sends, &output);
+                self.middle.take(side.role, &output);
             }
             for side in &mut self.sides {
-                let arrives = side.sends.other();
+                let arrives = side.role.other();
                 while let Some(piece) = self.middle.next(arrives) {
                     moved = true;
                     let answer = match self.pace {
@@ -138,7 +137,7 @@ impl<'a> Conversation<'a> {
                         }
                         _ => side.receive(&piece),
                     };
-                    self.middle.take(side.sends, &answer);
+                    self.middle.take(side.role, &answer);
                     if self.pace != Pace::Heaps {
                         break;
                     }
@@ -188,21 +187,21 @@ impl<'a> Conversation<'a> {
         }
         for side in &self.sides {
             if side.is_ours {
-                self.check_transcript(side.sends.other());
+                self.check_transcript(side.role.other());
             }
         }
     }
 
     /// Asserts that the received handshake equals the sent one.
-    fn check_transcript(&self, direction: Direction) {
+    fn check_transcript(&self, sender: Role) {
         let kind = &self.pair.kind;
-        let sent = self.middle.sent(direction).concat();
-        let delivered = self.middle.delivered(direction);
-        let skips = kind.skips_early() && direction == Direction::ToServer;
+        let sent = self.middle.sent(sender).concat();
+        let delivered = self.middle.delivered(sender);
+        let skips = kind.skips_early() && sender == Role::Client;
         let (sent, delivered) = transcript::authenticated(kind, skips, &sent, delivered);
         assert!(
             sent.starts_with(&delivered),
-            "{direction:?}: both are complete, and what arrived was not sent"
+            "of the {sender:?}: both are complete, and what arrived was not sent"
         );
     }
 
@@ -222,7 +221,7 @@ impl<'a> Conversation<'a> {
         if self.pair.kind.early_data != EarlyData::Accepted {
             assert!(early.is_empty(), "early data that should be rejected");
         }
-        let is_untouched = DIRECTIONS
+        let is_untouched = ROLES
             .iter()
             .all(|it| self.middle.sent(*it).concat() == self.middle.delivered(*it));
         if is_untouched {
@@ -241,7 +240,7 @@ impl<'a> Conversation<'a> {
         }
         let negotiated = client.negotiated();
         let untouched = is_untouched.then(|| Untouched {
-            sent: DIRECTIONS.map(|it| self.middle.sent(it).to_vec()),
+            sent: ROLES.map(|it| self.middle.sent(it).to_vec()),
             negotiated,
         });
         let alerts = [client.alert(server), server.alert(client)];
@@ -267,7 +266,7 @@ impl<'a> Conversation<'a> {
             });
         Report {
             outcomes: [outcomes.next().unwrap(), outcomes.next().unwrap()],
-            noted: DIRECTIONS.map(|it| noted(self.middle.delivered(it.other()))),
+            noted: ROLES.map(|it| noted(self.middle.delivered(it.other()))),
             applied: self.middle.applied(),
             untouched,
         }
@@ -285,7 +284,7 @@ impl Side {
         if self.end.is_handshaking() || self.has_closed || self.is_quic {
             return output;
         }
-        let is_client = self.sends == Direction::ToServer;
+        let is_client = self.role == Role::Client;
         let [own, peers] = if is_client {
             MESSAGES
         } else {

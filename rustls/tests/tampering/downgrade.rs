@@ -3,6 +3,7 @@
 use std::slice;
 
 use harness::peers::configs::PROVIDERS;
+use harness::peers::roles::Role;
 use harness::wire::client_hello::{
     ALPN, ClientHello, KEY_SHARE, P256, SERVER_NAME, SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS,
     SUPPORTED_VERSIONS, X25519, key_shares, protocols,
@@ -11,7 +12,7 @@ use harness::wire::{Record, u8_vec, u16_vec, u16s};
 
 use crate::tampering::judge::{Ends, Judge};
 use crate::tampering::kinds::BOTH;
-use crate::tampering::middle::{Change, Direction};
+use crate::tampering::middle::{Change, Step};
 use crate::tampering::plans::Plan;
 
 /// The end of the random in a ServerHello that is first in its record. A session ID of 32 bytes
@@ -80,33 +81,42 @@ fn unmarked(record: &Record) -> Record {
     marked(record, &[7; 8])
 }
 
+/// Rewrites the sender's hello.
+fn rewriting(sender: Role, rewrite: fn(&Record) -> Record) -> Step {
+    Step {
+        sender,
+        record: 0,
+        change: Change::Rewrite(rewrite),
+    }
+}
+
 pub(crate) fn judge(judge: &Judge) {
     for provider in PROVIDERS {
         let ends = Ends::new(BOTH, provider);
         let mut number = 0;
-        let mut try_plan = |what: &str, changes: &[(Direction, usize, Change)], expected| {
+        let mut try_plan = |what: &str, steps: &[Step], expected| {
             for _ in 0..2 {
-                let plan = Plan::new(format!("to a client of both: {what}"), changes);
+                let plan = Plan::new(format!("to a client of both: {what}"), steps.to_vec());
                 judge.judge(&ends, &plan, number);
                 judge.refused(&ends, &plan, number, expected);
                 number += 1;
             }
         };
         for (what, rewrite, expected) in CLIENT_HELLOS {
-            let first = (Direction::ToServer, 0, Change::Rewrite(rewrite));
+            let first = rewriting(Role::Client, rewrite);
             try_plan(
                 &format!("ClientHello with {what}"),
                 slice::from_ref(&first),
                 expected,
             );
             if expected == DOWNGRADE {
-                let second = (Direction::ToClient, 0, Change::Rewrite(unmarked));
+                let second = rewriting(Role::Server, unmarked);
                 let what = format!("ClientHello with {what}, and no marker");
                 try_plan(&what, &[first, second], "InvalidCertificate(BadSignature)");
             }
         }
         for (what, rewrite, expected) in SERVER_HELLOS {
-            let change = (Direction::ToClient, 0, Change::Rewrite(rewrite));
+            let change = rewriting(Role::Server, rewrite);
             try_plan(&format!("server's flight with {what}"), &[change], expected);
         }
     }

@@ -1,6 +1,7 @@
 //! Kinds of connections, and the two ends of each.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions};
@@ -8,9 +9,8 @@ use harness::peers::endpoints::{self, Endpoint};
 use harness::peers::roles::{self, Implementation, ROLES, Role};
 use harness::quic::{self, Framed};
 
-use crate::tampering::conversation::{Conversation, Report};
+use crate::tampering::conversation::Conversation;
 use crate::tampering::middle::Middle;
-use crate::tampering::stores;
 
 /// The features of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Kind {
     /// The client's first key share is of a group that the server lacks.
     pub(crate) retry: bool,
     pub(crate) auth: ClientAuth,
-    pub(crate) sessions: Sessions,
+    pub(crate) resumes: Resumes,
     pub(crate) early_data: EarlyData,
     /// Finite-field groups with RSA.
     dhe: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Kind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Sessions {
+pub(crate) enum Resumes {
     None,
     Stored,
     Tickets,
@@ -55,7 +55,7 @@ const TLS13: Kind = Kind {
     suite: "TLS13_AES_128_GCM_SHA256",
     retry: false,
     auth: ClientAuth::None,
-    sessions: Sessions::None,
+    resumes: Resumes::None,
     early_data: EarlyData::None,
     dhe: false,
     quic: false,
@@ -75,13 +75,13 @@ pub(crate) const KINDS: [Kind; 17] = [
     Kind { name: "with ChaCha20", suite: "TLS13_CHACHA20_POLY1305_SHA256", ..TLS13 },
     Kind { name: "with a HelloRetryRequest", retry: true, ..TLS13 },
     Kind { name: "with client authentication", auth: ClientAuth::Required, ..TLS13 },
-    Kind { name: "with a PSK, by ticket", sessions: Sessions::Tickets, ..TLS13 },
-    Kind { name: "with a PSK, stored", sessions: Sessions::Stored, ..TLS13 },
-    Kind { name: "with early data", sessions: Sessions::Stored, early_data: EarlyData::Accepted, ..TLS13 },
-    Kind { name: "with early data, rejected", sessions: Sessions::Stored, early_data: EarlyData::Rejected, ..TLS13 },
+    Kind { name: "with a PSK, by ticket", resumes: Resumes::Tickets, ..TLS13 },
+    Kind { name: "with a PSK, stored", resumes: Resumes::Stored, ..TLS13 },
+    Kind { name: "with early data", resumes: Resumes::Stored, early_data: EarlyData::Accepted, ..TLS13 },
+    Kind { name: "with early data, rejected", resumes: Resumes::Stored, early_data: EarlyData::Rejected, ..TLS13 },
     Kind {
         name: "with early data before retry",
-        sessions: Sessions::Stored,
+        resumes: Resumes::Stored,
         early_data: EarlyData::Retried,
         retry: true,
         ..TLS13
@@ -90,8 +90,8 @@ pub(crate) const KINDS: [Kind; 17] = [
     Kind { name: "of 1.2 with AES-256", suite: "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", ..TLS12 },
     Kind { name: "of 1.2 with ChaCha20", suite: "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", ..TLS12 },
     Kind { name: "of 1.2 with client authentication", auth: ClientAuth::Required, ..TLS12 },
-    Kind { name: "of 1.2, by session ID", sessions: Sessions::Stored, ..TLS12 },
-    Kind { name: "of 1.2, by ticket", sessions: Sessions::Tickets, ..TLS12 },
+    Kind { name: "of 1.2, by session ID", resumes: Resumes::Stored, ..TLS12 },
+    Kind { name: "of 1.2, by ticket", resumes: Resumes::Tickets, ..TLS12 },
     Kind { name: "of 1.2 with DHE", suite: "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256", dhe: true, ..TLS12 },
 ];
 
@@ -105,7 +105,7 @@ pub(crate) const BOTH: Kind = Kind {
 /// Sessions in a storage that returns each only once.
 pub(crate) const ONCE: Kind = Kind {
     name: "with early data, once",
-    sessions: Sessions::Once,
+    resumes: Resumes::Once,
     early_data: EarlyData::Accepted,
     ..TLS13
 };
@@ -138,7 +138,7 @@ impl Kind {
     }
 
     pub(crate) fn resumes(&self) -> bool {
-        self.sessions != Sessions::None
+        self.resumes != Resumes::None
     }
 
     pub(crate) fn sends_early(&self) -> bool {
@@ -161,8 +161,15 @@ pub(crate) struct Pair {
     pub(crate) apis: [Implementation; 2],
     this: this::Configs,
     upstream: upstream::Configs,
+    /// True while clients keep the sessions that they receive.
+    keeps_sessions: Arc<AtomicBool>,
+    /// The number of clients that find a session.
+    sessions: AtomicUsize,
     untouched: OnceLock<Untouched>,
 }
+
+/// The tickets that a client keeps for a server; it uses each once.
+const TICKETS: usize = 8;
 
 /// A connection without tampering.
 pub(crate) struct Untouched {
@@ -173,25 +180,32 @@ pub(crate) struct Untouched {
 
 impl Pair {
     pub(crate) fn new(kind: Kind, provider: Provider, apis: [Implementation; 2]) -> Self {
+        let keeps_sessions = Arc::<AtomicBool>::default();
         Self {
             kind,
             apis,
-            this: this::Configs::new(&kind, provider),
-            upstream: upstream::Configs::new(&kind, provider),
+            this: this::Configs::new(&kind, provider, &keeps_sessions),
+            upstream: upstream::Configs::new(&kind, provider, &keeps_sessions),
+            keeps_sessions,
+            sessions: AtomicUsize::new(0),
             untouched: OnceLock::new(),
         }
     }
 
     /// A client, with a session if the kind requires one.
     pub(crate) fn client(&self) -> Box<dyn Endpoint> {
-        if self.kind.resumes() && self.this.is_empty() && self.upstream.is_empty() {
-            self.freeze(false);
+        if self.kind.resumes() && self.sessions.load(Relaxed) == 0 {
+            self.keeps_sessions.store(true, Relaxed);
             let [mut client, mut server] = ROLES.map(|role| self.end(role, true));
             endpoints::handshake(&mut *client, &mut *server);
             if !self.kind.quic {
                 endpoints::send_and_check(&mut *server, &mut *client, b"behind the tickets");
             }
-            self.freeze(true);
+            self.keeps_sessions.store(false, Relaxed);
+            self.sessions.store(TICKETS, Relaxed);
+        }
+        if self.kind.is_tls13() {
+            self.sessions.fetch_sub(1, Relaxed);
         }
         self.end(Role::Client, false)
     }
@@ -210,16 +224,13 @@ impl Pair {
         }
     }
 
-    fn freeze(&self, is_frozen: bool) {
-        self.this.freeze(is_frozen);
-        self.upstream.freeze(is_frozen);
-    }
-
     pub(crate) fn untouched(&self) -> &Untouched {
         self.untouched.get_or_init(|| {
-            let report = Conversation::new(self, Middle::new(vec![])).run();
-            let Report { untouched, .. } = report;
-            untouched.expect("nothing was changed")
+            let report = Conversation::new(self, Middle::new(&[], None)).run();
+            let untouched = report.untouched.expect("nothing was changed");
+            let is_resumed = untouched.negotiated.contains("Resumed");
+            assert_eq!(is_resumed, self.kind.resumes(), "{}", self.kind.name());
+            untouched
         })
     }
 }
@@ -227,6 +238,7 @@ impl Pair {
 macro_rules! configs {
     ($module:ident, $tls:ident, $groups:ident) => {
         mod $module {
+            use harness::peers::callbacks::$module::{FirstSessions, Sessions};
             use harness::providers::ffdhe::{self, Key};
             use harness::quic::$module::{client, server};
             use roles::$module::Config;
@@ -242,14 +254,20 @@ macro_rules! configs {
                 client: Arc<ClientConfig>,
                 /// The server's configurations for the first connection and for later ones.
                 servers: [Arc<ServerConfig>; 2],
-                client_sessions: Arc<stores::$module::Client>,
-                server_sessions: Arc<stores::$module::Server>,
             }
 
             impl Configs {
-                pub(super) fn new(kind: &Kind, provider: Provider) -> Self {
-                    let client_sessions = Arc::<stores::$module::Client>::default();
-                    let server_sessions = Arc::<stores::$module::Server>::default();
+                pub(super) fn new(
+                    kind: &Kind,
+                    provider: Provider,
+                    keeps_sessions: &Arc<AtomicBool>,
+                ) -> Self {
+                    let keeps = keeps_sessions.clone();
+                    let sessions = Sessions::when(move |call| match call {
+                        "tls12_session" | "take_tls13_ticket" => true,
+                        "set_tls12_session" | "insert_tls13_ticket" => keeps.load(Relaxed),
+                        _ => false,
+                    });
                     let (key_type, auth) = (kind.key_type(), kind.auth);
                     let groups: [&[NamedGroup]; 2] = if kind.retry {
                         [
@@ -264,33 +282,31 @@ macro_rules! configs {
                     let mut client =
                         configs::$module::client_of(kind.versions, of_client, key_type, auth);
                     client.resumption = if kind.resumes() {
-                        Resumption::store(client_sessions.clone())
+                        Resumption::store(sessions)
                     } else {
                         Resumption::disabled()
                     };
                     client.enable_early_data = kind.sends_early();
                     let mut server =
                         configs::$module::server_of(kind.versions, of_server, key_type, auth);
-                    server.session_storage = match kind.sessions {
-                        Sessions::Once => ServerSessionMemoryCache::new(256),
-                        _ => server_sessions.clone(),
+                    server.session_storage = match kind.resumes {
+                        Resumes::Once => ServerSessionMemoryCache::new(256),
+                        _ => Arc::new(FirstSessions::default()),
                     };
-                    if kind.sessions == Sessions::Tickets {
+                    if kind.resumes == Resumes::Tickets {
                         server.ticketer = $tls::crypto::ring::Ticketer::new().unwrap();
                     }
                     if kind.sends_early() {
                         server.max_early_data_size = 1000;
                     }
                     let mut later = server.clone();
-                    server.send_tls13_tickets = 100;
+                    server.send_tls13_tickets = TICKETS;
                     if kind.early_data == EarlyData::Rejected {
                         later.alpn_protocols.clear();
                     }
                     Self {
                         client: Arc::new(client),
                         servers: [Arc::new(server), Arc::new(later)],
-                        client_sessions,
-                        server_sessions,
                     }
                 }
 
@@ -309,20 +325,6 @@ macro_rules! configs {
                         Config::Server(config) => server(&config, quic::Version::V1, parameters),
                     };
                     Framed::in_the_clear(end.unwrap())
-                }
-
-                /// True if the client has no session.
-                pub(super) fn is_empty(&self) -> bool {
-                    self.client_sessions.is_empty()
-                }
-
-                pub(super) fn freeze(&self, is_frozen: bool) {
-                    for store in [
-                        &self.client_sessions.is_frozen,
-                        &self.server_sessions.is_frozen,
-                    ] {
-                        store.store(is_frozen, Ordering::Relaxed);
-                    }
                 }
             }
 

@@ -2,9 +2,8 @@
 //! changed according to a plan.
 //!
 //! ```text
-//!   client ──► lines[ToServer] ──► server    a line counts its records and applies the plan;
-//!   client ◄── lines[ToClient] ◄── server    held-back records wait for others, or until nothing
-//!                                            moves
+//!   client ──► its line ──► server    a line counts its sender's records and applies the plan;
+//!   client ◄── its line ◄── server    held-back records wait for others, or until nothing moves
 //! ```
 //!
 //! It has no keys. The tests drive the ends and check their behaviour.
@@ -12,34 +11,20 @@
 use std::collections::VecDeque;
 use std::mem;
 
+use harness::peers::roles::Role;
 use harness::wire::client_hello::ClientHello;
 use harness::wire::{Record, records};
+
+use crate::tampering::kinds::Untouched;
 
 /// Type, version and length.
 pub(crate) const HEADER_LEN: usize = 5;
 
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Direction {
-    ToServer,
-    ToClient,
-}
-
-pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
-
-impl Direction {
-    pub(crate) const fn other(self) -> Self {
-        match self {
-            Self::ToServer => Self::ToClient,
-            Self::ToClient => Self::ToServer,
-        }
-    }
-}
-
 /// A change to one record.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    pub(crate) direction: Direction,
-    /// The index of the record in that direction.
+    pub(crate) sender: Role,
+    /// The index of the record among those of its sender.
     pub(crate) record: usize,
     pub(crate) change: Change,
 }
@@ -50,54 +35,39 @@ pub(crate) enum Change {
     /// Sends it twice in a row.
     Duplicate,
     /// Repeats it after this many other records, or when nothing else moves.
-    Replay {
-        after: usize,
-    },
-    /// Moves it after this many other records of its direction, or sends it when nothing else
-    /// moves.
-    Later {
-        after: usize,
-    },
+    Replay(usize),
+    /// Moves it after this many other records of its sender, or sends it when nothing else moves.
+    Later(usize),
     /// Holds it until this many records came from the other side, or nothing else moves.
-    Delay {
-        answers: usize,
-    },
-    /// Keeps only its first bytes; the next record follows at once.
-    Cut {
-        at: usize,
-    },
-    /// Shortens the payload and corrects the header.
-    Shorten {
-        by: usize,
-    },
-    /// Appends bytes of this value and corrects the header.
-    Lengthen {
-        by: usize,
-        with: u8,
-    },
-    /// Ends the stream inside the record.
-    End {
-        at: usize,
-    },
+    Delay(usize),
+    /// Keeps only this many bytes; the next record follows at once.
+    Cut(usize),
+    /// Shortens the payload by this many bytes and corrects the header.
+    Shorten(usize),
+    /// Appends this many bytes of this value and corrects the header.
+    Lengthen(usize, u8),
+    /// Ends the stream after this many bytes of the record.
+    End(usize),
     /// Merges it with the next one, under the header of the first.
     Merge,
     /// Splits it into two records, the first with this many bytes of the payload.
-    Split {
-        at: usize,
-    },
+    Split(usize),
     /// Flips this bit (0 is the lowest) of a byte.
-    Flip {
-        at: At,
-        bit: u32,
-    },
+    Flip(At, u32),
     Type(u8),
     Version(u16),
     /// Changes only the length in the header.
     Length(u16),
     /// Inserts bytes before it.
     Insert(Vec<u8>),
-    /// Replaces it.
+    /// Replaces it by these bytes.
     Replace(Vec<u8>),
+    /// Inserts another connection's record of the same number before it.
+    InsertOther,
+    /// Replaces it by another connection's record of the same number.
+    Splice,
+    /// Replaces all records from there on by another connection's.
+    SpliceRest,
     /// Sends it back to its sender instead.
     Reflect,
     /// Sends it back to its sender as well.
@@ -113,11 +83,9 @@ pub(crate) enum At {
     Byte(usize),
     /// From the end; 1 is the last byte.
     Last(usize),
-    /// From the type of this extension, in a ClientHello that fits one record.
-    Extension {
-        typ: u16,
-        byte: usize,
-    },
+    /// This byte of the extension of this type, from its type on, in a ClientHello that fits one
+    /// record.
+    Extension(u16, usize),
 }
 
 impl At {
@@ -126,7 +94,7 @@ impl At {
         let at = match self {
             Self::Byte(at) => at,
             Self::Last(from_end) => record.len().checked_sub(from_end)?,
-            Self::Extension { typ, byte } => {
+            Self::Extension(typ, byte) => {
                 let (start, len) = extension(record, typ)?;
                 (byte < len).then_some(start + byte)?
             }
@@ -147,7 +115,7 @@ pub(crate) fn places(record: &[u8]) -> Vec<At> {
     let len: usize = extensions.iter().map(|(_, body)| 4 + body.len()).sum();
     let mut places: Vec<_> = (0..record.len() - len).map(At::Byte).collect();
     for (typ, body) in &extensions {
-        places.extend((0..4 + body.len()).map(|byte| At::Extension { typ: *typ, byte }));
+        places.extend((0..4 + body.len()).map(|byte| At::Extension(*typ, byte)));
     }
     places
 }
@@ -178,8 +146,11 @@ fn extension(record: &[u8], typ: u16) -> Option<(usize, usize)> {
 }
 
 /// The man in the middle.
-pub(crate) struct Middle {
-    plan: Vec<Step>,
+pub(crate) struct Middle<'a> {
+    plan: &'a [Step],
+    /// Another connection of the same ends.
+    other: Option<&'a Untouched>,
+    /// The records of the client, and of the server.
     lines: [Line; 2],
     applied: usize,
 }
@@ -199,23 +170,23 @@ struct Line {
 
 struct HeldRecord {
     bytes: Vec<u8>,
-    /// The numbers of records, in its own direction and in the other, that must come before it is
-    /// released.
+    /// The numbers of records of client and server that must come before it is released.
     until: [usize; 2],
 }
 
-impl Middle {
-    pub(crate) fn new(plan: Vec<Step>) -> Self {
+impl<'a> Middle<'a> {
+    pub(crate) fn new(plan: &'a [Step], other: Option<&'a Untouched>) -> Self {
         Self {
             plan,
+            other,
             lines: Default::default(),
             applied: 0,
         }
     }
 
     /// Takes the output of an end.
-    pub(crate) fn take(&mut self, direction: Direction, bytes: &[u8]) {
-        let line = &mut self.lines[direction as usize];
+    pub(crate) fn take(&mut self, sender: Role, bytes: &[u8]) {
+        let line = &mut self.lines[sender as usize];
         line.unparsed.extend(bytes);
         let mut taken = 0;
         let found = records(&line.unparsed);
@@ -224,13 +195,13 @@ impl Middle {
         }
         line.unparsed.drain(..taken);
         for record in found {
-            self.pass(direction, record);
+            self.pass(sender, record);
         }
     }
 
     /// The next piece for the receiver.
-    pub(crate) fn next(&mut self, direction: Direction) -> Option<Vec<u8>> {
-        let line = &mut self.lines[direction as usize];
+    pub(crate) fn next(&mut self, sender: Role) -> Option<Vec<u8>> {
+        let line = &mut self.lines[sender as usize];
         let piece = line.ready.pop_front()?;
         line.delivered.extend(&piece);
         Some(piece)
@@ -258,30 +229,30 @@ impl Middle {
     }
 
     /// The records as they were sent.
-    pub(crate) fn sent(&self, direction: Direction) -> &[Vec<u8>] {
-        &self.lines[direction as usize].sent
+    pub(crate) fn sent(&self, sender: Role) -> &[Vec<u8>] {
+        &self.lines[sender as usize].sent
     }
 
     /// All bytes that went to the receiver.
-    pub(crate) fn delivered(&self, direction: Direction) -> &[u8] {
-        &self.lines[direction as usize].delivered
+    pub(crate) fn delivered(&self, sender: Role) -> &[u8] {
+        &self.lines[sender as usize].delivered
     }
 
-    fn pass(&mut self, direction: Direction, record: Record) {
-        let line = &mut self.lines[direction as usize];
+    fn pass(&mut self, sender: Role, record: Record) {
+        let line = &mut self.lines[sender as usize];
         let number = line.sent.len();
         line.sent.push(record.to_bytes());
-        let steps = self.plan.iter();
-        let steps = steps.filter(|step| step.direction == direction && step.record == number);
-        let changes: Vec<_> = steps.map(|step| step.change.clone()).collect();
+        let others = self.other.map_or(&[][..], |it| &it.sent[sender as usize]);
         let mut passing = Passing {
             bytes: record.to_bytes(),
             ..Passing::default()
         };
-        for change in &changes {
-            self.applied += usize::from(passing.apply(change, self.lines.each_ref(), direction));
+        let steps = self.plan.iter();
+        for step in steps.filter(|step| step.changes(sender, number)) {
+            let (lines, other) = (self.lines.each_ref(), others.get(number));
+            self.applied += usize::from(passing.apply(&step.change, lines, sender, other));
         }
-        let line = &mut self.lines[direction as usize];
+        let line = &mut self.lines[sender as usize];
         if let Some(first) = line.merging.take() {
             passing.merge_behind(first);
         }
@@ -296,7 +267,7 @@ impl Middle {
         }
         line.held.extend(passing.held);
         line.has_ended |= passing.ends;
-        self.lines[direction.other() as usize].push(passing.back);
+        self.lines[sender.other() as usize].push(passing.back);
         self.release_due();
     }
 
@@ -317,6 +288,13 @@ impl Middle {
                 }
             }
         }
+    }
+}
+
+impl Step {
+    fn changes(&self, sender: Role, number: usize) -> bool {
+        let is_later = matches!(self.change, Change::SpliceRest) && self.record < number;
+        self.sender == sender && (self.record == number || is_later)
     }
 }
 
@@ -342,62 +320,68 @@ struct Passing {
 
 impl Passing {
     /// Applies a change; returns false if there is nothing to change.
-    fn apply(&mut self, change: &Change, lines: [&Line; 2], direction: Direction) -> bool {
-        let until = |own, other| {
+    fn apply(
+        &mut self,
+        change: &Change,
+        lines: [&Line; 2],
+        sender: Role,
+        other: Option<&Vec<u8>>,
+    ) -> bool {
+        let held = |bytes, own, others| {
             let mut until = lines.map(|line| line.sent.len());
-            until[direction as usize] += own;
-            until[direction.other() as usize] += other;
-            until
+            until[sender as usize] += own;
+            until[sender.other() as usize] += others;
+            HeldRecord { bytes, until }
         };
         let before = self.bytes.clone();
         let bytes = &mut self.bytes;
         match change {
             Change::Drop => bytes.clear(),
             Change::Duplicate => self.behind.extend(&*bytes),
-            Change::Replay { after } => self.held.push(HeldRecord {
-                bytes: before.clone(),
-                until: until(*after, 0),
-            }),
-            Change::Later { after } => self.held.push(HeldRecord {
-                bytes: mem::take(bytes),
-                until: until(*after, 0),
-            }),
-            Change::Delay { answers } => self.held.push(HeldRecord {
-                bytes: mem::take(bytes),
-                until: until(0, *answers),
-            }),
-            Change::Cut { at } => bytes.truncate(*at),
-            Change::End { at } => {
+            Change::Replay(after) => self.held.push(held(bytes.clone(), *after, 0)),
+            Change::Later(after) => self.held.push(held(mem::take(bytes), *after, 0)),
+            Change::Delay(answers) => self.held.push(held(mem::take(bytes), 0, *answers)),
+            Change::Cut(at) => bytes.truncate(*at),
+            Change::End(at) => {
                 bytes.truncate(*at);
                 self.ends = true;
                 return true;
             }
             Change::Merge => self.merges = true,
-            Change::Insert(other) => self.before.extend(other),
-            Change::Replace(other) => bytes.clone_from(other),
+            Change::Replace(with) => bytes.clone_from(with),
+            Change::Insert(inserted) => self.before.extend(inserted),
+            Change::InsertOther => match other {
+                Some(other) => self.before.extend(other),
+                None => return false,
+            },
+            Change::Splice | Change::SpliceRest => match other {
+                Some(other) => bytes.clone_from(other),
+                None => return false,
+            },
             Change::Reflect => self.back = mem::take(bytes),
             Change::ReflectToo => self.back.clone_from(bytes),
-            Change::Flip { at, bit } => match at.find(bytes) {
+            Change::Flip(at, bit) => match at.find(bytes) {
                 Some(at) => bytes[at] ^= 1 << bit,
                 None => return false,
             },
-            Change::Shorten { .. }
-            | Change::Lengthen { .. }
-            | Change::Split { .. }
+            Change::Shorten(_)
+            | Change::Lengthen(..)
+            | Change::Split(_)
             | Change::Type(_)
             | Change::Version(_)
             | Change::Length(_)
             | Change::Rewrite(_) => reshape(bytes, change),
         }
-        before != self.bytes
-            || matches!(
-                change,
-                Change::Duplicate
-                    | Change::Replay { .. }
-                    | Change::Merge
-                    | Change::Insert(_)
-                    | Change::ReflectToo
-            )
+        let adds = matches!(
+            change,
+            Change::Duplicate
+                | Change::Replay(_)
+                | Change::Merge
+                | Change::Insert(_)
+                | Change::InsertOther
+                | Change::ReflectToo
+        );
+        adds || before != self.bytes
     }
 
     /// Appends the payload to the first record, under its header.
@@ -419,9 +403,9 @@ fn reshape(bytes: &mut Vec<u8>, change: &Change) {
     };
     let payload = &mut record.payload;
     match change {
-        Change::Shorten { by } => payload.truncate(payload.len().saturating_sub(*by)),
-        Change::Lengthen { by, with } => payload.resize(payload.len() + by, *with),
-        Change::Split { at } if *at < payload.len() => {
+        Change::Shorten(by) => payload.truncate(payload.len().saturating_sub(*by)),
+        Change::Lengthen(by, with) => payload.resize(payload.len() + by, *with),
+        Change::Split(at) if *at < payload.len() => {
             let rest = Record {
                 payload: payload.split_off(*at),
                 ..*record

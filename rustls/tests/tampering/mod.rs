@@ -35,7 +35,6 @@ mod kinds;
 mod middle;
 mod plans;
 mod replay;
-mod stores;
 mod transcript;
 
 use std::sync::Mutex;

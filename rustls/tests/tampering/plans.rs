@@ -1,260 +1,153 @@
 //! Plans of the man in the middle: every change to every record, every byte, and several changes at
 //! a time.
 
-use std::mem;
-
-use harness::peers::roles::Role;
+use harness::peers::configs::product;
+use harness::peers::roles::{ROLES, Role};
 use harness::wire::client_hello::{PRE_SHARED_KEY, SESSION_TICKET};
 use harness::wire::{Noise, message, record};
 
 use crate::tampering::conversation::Pace;
 use crate::tampering::kinds::{Kind, Pair, Untouched};
-use crate::tampering::middle::{
-    At, Change, DIRECTIONS, Direction, HEADER_LEN, Middle, Step, places,
-};
+use crate::tampering::middle::{At, Change, HEADER_LEN, Middle, Step, places};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// The plan's description, in the form of the cases of [`harness::comparison`].
     pub(crate) name: String,
-    pub(crate) operations: Vec<Operation>,
+    pub(crate) steps: Vec<Step>,
     pub(crate) pace: Pace,
 }
 
-/// A change to one record.
-#[derive(Clone, Debug)]
-pub(crate) struct Operation {
-    direction: Direction,
-    record: usize,
-    what: What,
-}
-
-#[derive(Clone, Debug)]
-enum What {
-    Change(Change),
-    /// Replaces it by another connection's record of the same number.
-    Splice,
-    /// Replaces all records from there on by another connection's.
-    SpliceRest,
-    /// Inserts another connection's record before it.
-    InsertOther,
-}
-
-impl What {
-    /// True if the change does not depend on positions inside the record.
+impl Change {
+    /// True if it does not depend on positions inside the record.
     fn is_without_place(&self) -> bool {
-        match self {
-            Self::Change(Change::Rewrite(_)) => true,
-            Self::Change(_) => moved().iter().any(|it| self.is_kind_of(it)),
-            _ => true,
-        }
-    }
-
-    fn is_kind_of(&self, other: &Change) -> bool {
-        let kind = mem::discriminant(other);
-        matches!(self, Self::Change(change) if mem::discriminant(change) == kind)
+        use Change::*;
+        let moves = matches!(
+            self,
+            Drop | Duplicate | Later(_) | Merge | Reflect | ReflectToo
+        );
+        moves || matches!(self, Rewrite(_) | Splice | SpliceRest | InsertOther)
     }
 
     /// True if the changed part is found in any layout of the record.
     fn has_name(&self) -> bool {
-        let at = match self {
-            Self::Change(Change::Flip { at, .. }) => at,
-            Self::Change(change) => {
-                return matches!(change, Change::Insert(_) | Change::Replace(_));
-            }
-            _ => return true,
-        };
-        match at {
+        match self {
+            Self::Insert(_) | Self::Replace(_) => true,
             // type and version; the length differs between crates
-            At::Byte(at) => *at < HEADER_LEN - 2,
-            At::Last(_) => false,
+            Self::Flip(At::Byte(at), _) => *at < HEADER_LEN - 2,
             // tickets occur in both and differ
-            At::Extension { typ, .. } => ![SESSION_TICKET, PRE_SHARED_KEY].contains(typ),
+            Self::Flip(At::Extension(typ, _), _) => ![SESSION_TICKET, PRE_SHARED_KEY].contains(typ),
+            _ => false,
         }
     }
 }
 
 impl Plan {
-    /// A plan with a name and the given changes.
-    pub(crate) fn new(name: String, changes: &[(Direction, usize, Change)]) -> Self {
-        let operations = changes.iter().map(|(direction, record, change)| Operation {
-            direction: *direction,
-            record: *record,
-            what: What::Change(change.clone()),
-        });
-        Self {
-            name,
-            operations: operations.collect(),
-            pace: Pace::Pieces,
-        }
+    pub(crate) fn new(name: String, steps: Vec<Step>) -> Self {
+        let pace = Pace::Pieces;
+        Self { name, steps, pace }
     }
 
-    /// A plan with a single change to a record in this direction.
-    pub(crate) fn change(kind: &Kind, direction: Direction, number: usize, change: Change) -> Self {
-        Self::one(kind, direction, number, What::Change(change))
-    }
-
-    fn one(kind: &Kind, direction: Direction, number: usize, what: What) -> Self {
-        Self {
-            name: format!(
-                "{} {}: record {number} {what:?}",
-                flight(kind, direction, number),
-                kind.name()
-            ),
-            operations: vec![Operation {
-                direction,
-                record: number,
-                what,
-            }],
-            pace: Pace::Pieces,
-        }
+    /// A plan with a single change.
+    fn change(kind: &Kind, sender: Role, record: usize, change: Change) -> Self {
+        let flight = flight(kind, sender, record);
+        let name = format!("{flight} {}: record {record} {change:?}", kind.name());
+        let step = Step {
+            sender,
+            record,
+            change,
+        };
+        Self::new(name, vec![step])
     }
 
     /// True if one crate's end can be compared with the other's. `a` and `b` are the untampered
     /// conversations with either. Both ends must receive the same records up to the changed one.
     pub(crate) fn compares(&self, side: Role, a: &Untouched, b: &Untouched) -> bool {
-        let [
-            Operation {
-                direction,
-                record,
-                what,
-            },
-        ] = &self.operations[..]
-        else {
+        let [step] = &self.steps[..] else {
             return false;
         };
-        let [a, b] = [a, b].map(|it| &it.sent[*direction as usize][..]);
-        let (Some(in_a), Some(in_b)) = (a.get(*record), b.get(*record)) else {
+        let [a, b] = [a, b].map(|it| &it.sent[step.sender as usize][..]);
+        let (Some(in_a), Some(in_b)) = (a.get(step.record), b.get(step.record)) else {
             return false;
         };
         // records of the two crates may differ only in length, except alerts and KeyUpdates
         let kind = |it: &Vec<u8>| (it[0], if it.len() <= 31 { it.len() } else { 0 });
-        let mut kinds = a.iter().map(kind).zip(b.iter().map(kind)).take(record + 1);
-        let receives = (*direction == Direction::ToClient) == (side == Role::Client);
+        let kinds = a.iter().map(kind).zip(b.iter().map(kind));
         // all bytes of an encrypted record are equivalent
         let has_place = in_a.len() == in_b.len() || in_a[0] == 23;
-        // changes whose outcome depends on later records
-        let depends = [Change::Delay { answers: 0 }, Change::Replay { after: 0 }];
-        kinds.all(|(a, b)| a == b)
-            && (what.is_without_place() || receives && (has_place || what.has_name()))
-            && !depends.iter().any(|it| what.is_kind_of(it))
+        let receives = step.sender != side;
+        let change = &step.change;
+        // the outcome depends on later records
+        let depends = matches!(change, Change::Delay(_) | Change::Replay(_));
+        kinds.take(step.record + 1).all(|(a, b)| a == b)
+            && (change.is_without_place() || receives && (has_place || change.has_name()))
+            && !depends
     }
 
     /// The man in the middle for connections of these ends.
-    pub(crate) fn middle(&self, pair: &Pair) -> Middle {
-        let mut steps = Vec::new();
-        for Operation {
-            direction,
-            record,
-            what,
-        } in &self.operations
-        {
-            let mut step = |record, change| {
-                steps.push(Step {
-                    direction: *direction,
-                    record,
-                    change,
-                });
-            };
-            let others = || {
-                pair.untouched().sent[*direction as usize]
-                    .iter()
-                    .enumerate()
-                    .skip(*record)
-            };
-            match what {
-                What::Change(change) => step(*record, change.clone()),
-                What::Splice => {
-                    for (number, other) in others().take(1) {
-                        step(number, Change::Replace(other.clone()));
-                    }
-                }
-                What::InsertOther => {
-                    for (number, other) in others().take(1) {
-                        step(number, Change::Insert(other.clone()));
-                    }
-                }
-                What::SpliceRest => {
-                    for (number, other) in others() {
-                        step(number, Change::Replace(other.clone()));
-                    }
-                }
-            }
-        }
-        Middle::new(steps)
+    pub(crate) fn middle<'a>(&'a self, pair: &'a Pair) -> Middle<'a> {
+        Middle::new(&self.steps, Some(pair.untouched()))
     }
 }
 
 /// The flight of a record, as [`harness::comparison`] names it.
-fn flight(kind: &Kind, direction: Direction, number: usize) -> &'static str {
-    match (direction, number) {
-        (Direction::ToServer, 0) => "ClientHello",
+fn flight(kind: &Kind, sender: Role, number: usize) -> &'static str {
+    match (sender, number) {
+        (Role::Client, 0) => "ClientHello",
         // change_cipher_spec and early data may stand between the two
-        (Direction::ToServer, 1..=3) if kind.retry => "second ClientHello",
-        (Direction::ToServer, _) => "client's flight",
-        (Direction::ToClient, 0) if kind.retry => "HelloRetryRequest",
-        (Direction::ToClient, _) => "server's flight",
+        (Role::Client, 1..=3) if kind.retry => "second ClientHello",
+        (Role::Client, _) => "client's flight",
+        (Role::Server, 0) if kind.retry => "HelloRetryRequest",
+        (Role::Server, _) => "server's flight",
     }
 }
 
-/// Every change to every record.
-pub(crate) fn single(kind: &Kind, untouched: &Untouched) -> Vec<Plan> {
+/// Plans with one change to one record each, which `changes` lists for the record.
+fn singly(kind: &Kind, untouched: &Untouched, changes: impl Fn(&[u8]) -> Vec<Change>) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for direction in DIRECTIONS {
-        for (number, record) in untouched.sent[direction as usize].iter().enumerate() {
-            let mut push = |what| plans.push(Plan::one(kind, direction, number, what));
-            for what in [What::Splice, What::SpliceRest, What::InsertOther] {
-                push(what);
-            }
-            let len = record.len();
-            let all = [moved(), cut(len), headers(len), flips(record), inserted()];
-            for change in all.into_iter().flatten() {
-                push(What::Change(change));
-            }
+    for sender in ROLES {
+        for (number, record) in untouched.sent[sender as usize].iter().enumerate() {
+            let plan = |change| Plan::change(kind, sender, number, change);
+            plans.extend(changes(record).into_iter().map(plan));
         }
     }
     plans
 }
 
-/// Changes that leave the record as it is but move it.
+/// Every change to every record.
+pub(crate) fn single(kind: &Kind, untouched: &Untouched) -> Vec<Plan> {
+    singly(kind, untouched, |record| {
+        let (len, mut changes) = (record.len(), moved());
+        changes.extend(cut(len));
+        changes.extend(headers(len));
+        changes.extend(flips(record));
+        changes.extend(inserted());
+        changes
+    })
+}
+
+/// Other connections' records, and changes that leave the record as it is but move it.
 fn moved() -> Vec<Change> {
-    vec![
-        Change::Drop,
-        Change::Duplicate,
-        Change::Replay { after: 1 },
-        Change::Replay { after: 3 },
-        Change::Replay { after: 1000 },
-        Change::Later { after: 1 },
-        Change::Later { after: 2 },
-        Change::Later { after: 1000 },
-        Change::Delay { answers: 1 },
-        Change::Delay { answers: 1000 },
-        Change::Merge,
-        Change::Reflect,
-        Change::ReflectToo,
-    ]
+    let mut changes = vec![Change::Splice, Change::SpliceRest, Change::InsertOther];
+    changes.extend([Change::Drop, Change::Duplicate]);
+    changes.extend([1, 3, 1000].map(Change::Replay));
+    changes.extend([1, 2, 1000].map(Change::Later));
+    changes.extend([1, 1000].map(Change::Delay));
+    changes.extend([Change::Merge, Change::Reflect, Change::ReflectToo]);
+    changes
 }
 
 fn cut(len: usize) -> Vec<Change> {
     let mut changes = Vec::new();
     for at in [1, 4, HEADER_LEN, HEADER_LEN + 1, len / 2, len - 1] {
-        changes.push(Change::Cut { at });
-        changes.push(Change::End { at });
+        changes.extend([Change::Cut(at), Change::End(at)]);
     }
-    changes.extend([0, len].map(|at| Change::End { at }));
+    changes.extend([0, len].map(Change::End));
     let payload = len - HEADER_LEN;
-    changes.extend([1, payload / 2, payload - 1].map(|at| Change::Split { at }));
-    changes.extend([1, 16, 17, payload - 1, payload].map(|by| Change::Shorten { by }));
-    for (by, with) in [
-        (1, 0),
-        (1, 0xff),
-        (16, 0),
-        (300, 0),
-        (1 << 14, 0),
-        (40_000, 7),
-    ] {
-        changes.push(Change::Lengthen { by, with });
-    }
+    changes.extend([1, payload / 2, payload - 1].map(Change::Split));
+    changes.extend([1, 16, 17, payload - 1, payload].map(Change::Shorten));
+    changes.extend([1, 16, 300, 1 << 14].map(|by| Change::Lengthen(by, 0)));
+    changes.extend([Change::Lengthen(1, 0xff), Change::Lengthen(40_000, 7)]);
     changes
 }
 
@@ -265,47 +158,31 @@ fn headers(len: usize) -> Vec<Change> {
     ];
     changes.extend(versions.map(Change::Version));
     let len = (len - HEADER_LEN) as u16;
-    let lengths = [
-        0,
-        1,
-        len / 2,
-        len - 1,
-        len + 1,
-        len + 100,
-        (1 << 14) + 1,
-        (1 << 14) + 257,
-        u16::MAX,
-    ];
+    let lengths = [0, 1, len / 2, len - 1, len + 1, len + 100, u16::MAX];
     changes.extend(lengths.map(Change::Length));
+    changes.extend([1, 257].map(|more| Change::Length((1 << 14) + more)));
     changes
 }
 
 /// Flips bits of some bytes.
 fn flips(record: &[u8]) -> Vec<Change> {
-    let len = record.len();
     let mut changes = Vec::new();
     for at in 0..HEADER_LEN {
-        changes.extend([0, 3, 7].map(|bit| Change::Flip {
-            at: At::Byte(at),
-            bit,
-        }));
+        changes.extend([0, 3, 7].map(|bit| Change::Flip(At::Byte(at), bit)));
     }
-    for from_end in [1, 2, 16, 17, 18] {
-        changes.push(Change::Flip {
-            at: At::Last(from_end),
-            bit: 0,
-        });
-    }
+    // without offsets before the start of the record
+    let last = [1, 2, 16, 17, 18]
+        .into_iter()
+        .filter(|at| *at <= record.len());
+    changes.extend(last.map(|at| Change::Flip(At::Last(at), 0)));
     let body = places(record);
     let step = (body.len() / 12).max(1);
-    for (number, at) in body.into_iter().skip(HEADER_LEN).step_by(step).enumerate() {
-        changes.push(Change::Flip {
-            at,
-            bit: (number % 8) as u32,
-        });
-    }
-    // discards offsets before the start of the record
-    changes.retain(|change| !matches!(change, Change::Flip { at: At::Last(at), .. } if *at > len));
+    let body = body.into_iter().skip(HEADER_LEN).step_by(step);
+    changes.extend(
+        (0..)
+            .zip(body)
+            .map(|(number, at)| Change::Flip(at, number % 8)),
+    );
     changes
 }
 
@@ -352,59 +229,36 @@ fn inserted() -> Vec<Change> {
 /// Flips these bits of each byte in the clear, and of every fifth encrypted byte, because those are
 /// equivalent.
 pub(crate) fn bytes(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Plan> {
-    let mut plans = Vec::new();
-    for direction in DIRECTIONS {
-        for (number, record) in untouched.sent[direction as usize].iter().enumerate() {
-            let is_encrypted = record[0] == 23;
-            let body = places(record).split_off(HEADER_LEN);
-            let body = body.into_iter().step_by(if is_encrypted { 5 } else { 1 });
-            for at in (0..HEADER_LEN).map(At::Byte).chain(body) {
-                for &bit in bits {
-                    let flip = Change::Flip { at, bit };
-                    plans.push(Plan::change(kind, direction, number, flip));
-                }
-            }
-        }
-    }
-    plans
+    singly(kind, untouched, |record| {
+        let step = if record[0] == 23 { 5 } else { 1 };
+        let body = places(record)
+            .split_off(HEADER_LEN)
+            .into_iter()
+            .step_by(step);
+        let all = (0..HEADER_LEN).map(At::Byte).chain(body);
+        product(all, bits)
+            .map(|(at, bit)| Change::Flip(at, *bit))
+            .collect()
+    })
 }
 
 /// Changes to the CRYPTO bytes of QUIC, a record for each piece that a side sends at a time. It
 /// flips these bits. QUIC itself handles lost, repeated and reordered packets, and protects them.
 pub(crate) fn over_quic(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Plan> {
-    let mut plans = Vec::new();
-    for direction in DIRECTIONS {
-        for (number, piece) in untouched.sent[direction as usize].iter().enumerate() {
-            let len = piece.len() - HEADER_LEN;
-            let mut changes = vec![
-                Change::Drop,
-                Change::Duplicate,
-                Change::Merge,
-                Change::Later { after: 1 },
-                Change::Reflect,
-            ];
-            changes.extend([1, 3, 4, len / 2, len - 1].map(|at| Change::Shorten { by: len - at }));
-            let inserted = [
-                (0, 0),
-                (1, 40),
-                (2, 40),
-                (4, 20),
-                (5, 0),
-                (8, 2),
-                (11, 4),
-                (20, 32),
-                (24, 1),
-            ];
-            let inserted = inserted.map(|(typ, len)| record(22, &message(typ, &vec![0; len])));
-            changes.extend(inserted.map(Change::Insert));
-            for at in places(piece).into_iter().skip(HEADER_LEN) {
-                changes.extend(bits.iter().map(|&bit| Change::Flip { at, bit }));
-            }
-            let plan = |change| Plan::change(kind, direction, number, change);
-            plans.extend(changes.into_iter().map(plan));
+    singly(kind, untouched, |piece| {
+        let len = piece.len() - HEADER_LEN;
+        let mut changes = vec![Change::Drop, Change::Duplicate, Change::Merge];
+        changes.extend([Change::Later(1), Change::Reflect]);
+        changes.extend([1, 3, 4, len / 2, len - 1].map(|at| Change::Shorten(len - at)));
+        let lengths = [0, 40, 40, 20, 0, 2, 4, 32, 1];
+        for (typ, len) in [0, 1, 2, 4, 5, 8, 11, 20, 24].into_iter().zip(lengths) {
+            let message = message(typ, &vec![0; len]);
+            changes.push(Change::Insert(record(22, &message)));
         }
-    }
-    plans
+        let body = places(piece).split_off(HEADER_LEN);
+        changes.extend(product(body, bits).map(|(at, bit)| Change::Flip(at, *bit)));
+        changes
+    })
 }
 
 /// Two to four of `singles` at a time, at some pace.
@@ -420,10 +274,7 @@ pub(crate) fn several(singles: &[Plan], noise: &mut Noise) -> Plan {
     let names: Vec<_> = parts.iter().map(|part| part.name.as_str()).collect();
     Plan {
         name: format!("{} at {pace:?}", names.join(" and ")),
-        operations: parts
-            .iter()
-            .flat_map(|part| part.operations.clone())
-            .collect(),
+        steps: parts.iter().flat_map(|part| part.steps.clone()).collect(),
         pace,
     }
 }
