@@ -71,27 +71,14 @@ fn read(table: &'static str) -> Vec<Deviation> {
     let mut rows = Vec::new();
     let mut section = Section::Any;
     for paragraph in table.split("\n\n") {
-        let lines = paragraph.lines().filter(|line| !line.starts_with('#'));
-        let [mut ours, mut theirs, mut case, mut because] = [None; 4];
-        let mut is_row = false;
-        for line in lines {
-            let (name, text) = line.split_once(' ').unwrap_or((line, ""));
-            if let Some((_, named)) = SECTIONS.iter().find(|(header, _)| *header == name) {
-                section = *named;
-                continue;
-            }
-            let field = match name {
-                "ours" => &mut ours,
-                "theirs" => &mut theirs,
-                "case" => &mut case,
-                "because" => &mut because,
-                _ => panic!("unknown field: {line}"),
-            };
-            *field = Some(text.trim());
-            is_row = true;
-        }
-        if is_row {
-            because.expect("because");
+        let lines = || paragraph.lines().filter(|line| !line.starts_with('#'));
+        let field = |name: &str| lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
+        if let Some((_, named)) = SECTIONS.iter().find(|(header, _)| field(header).is_some()) {
+            section = *named;
+        } else if lines().next().is_some() {
+            let is_known = |line: &str| FIELDS.iter().any(|name| line.starts_with(name));
+            let [ours, theirs, because, case] = FIELDS.map(field);
+            assert!(lines().all(is_known) && because.is_some(), "{paragraph}");
             rows.push(Deviation {
                 section,
                 ours: ours.expect("ours"),
@@ -102,3 +89,6 @@ fn read(table: &'static str) -> Vec<Deviation> {
     }
     rows
 }
+
+/// The names of a row's fields. Only the last one may be missing.
+const FIELDS: [&str; 4] = ["ours ", "theirs ", "because ", "case "];

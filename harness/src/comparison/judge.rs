@@ -11,6 +11,7 @@ use crate::peers::configs::product;
 use crate::peers::endpoints::Endpoint;
 use crate::peers::roles::Implementation;
 use crate::scripted::recorded::Scene;
+use crate::scripted::recorded::flights::{Record, encode};
 
 /// The message of every failure.
 pub const REMEDY: &str = "correct this crate, or give the difference a row with its reason in \
@@ -48,6 +49,24 @@ impl Judge {
             let end = |which| scene.receiver(which);
             self.feed(&case, end, scene.apis(), [&ours, &theirs]);
         }
+    }
+
+    /// Like [`Self::compare`], for a change to the records of the flight.
+    pub fn records(&self, scene: &Scene, what: &str, change: impl Fn(&mut Vec<Record>)) {
+        self.compare(scene, what, |flight| {
+            let mut records = scene.records(flight);
+            change(&mut records);
+            encode(&records)
+        });
+    }
+
+    /// Like [`Self::records`], with each handshake message in a record of its own.
+    pub fn messages(&self, scene: &Scene, what: &str, change: impl Fn(&mut Vec<Record>)) {
+        self.compare(scene, what, |flight| {
+            let mut messages = scene.messages(flight);
+            change(&mut messages);
+            encode(&messages)
+        });
     }
 
     /// Feeds `ours` to a new end of this crate in each of `apis`, and `theirs` to one of upstream.

@@ -3,7 +3,7 @@
 
 use harness::comparison::Judge;
 use harness::scripted::recorded::extensions::{self, Extensions};
-use harness::scripted::recorded::flights::{HANDSHAKE, encode, message};
+use harness::scripted::recorded::flights::{HANDSHAKE, message};
 use harness::scripted::recorded::{Scene, scenes};
 
 /// Types known to RFC 9846 or IANA, one of GREASE (RFC 8701), and an unassigned one.
@@ -137,13 +137,11 @@ impl Block<'_> {
     ) {
         let what = format!("message {}: {what}", self.at);
         let framing = self.scene.framing();
-        judge.compare(self.scene, &what, |flight| {
-            let mut messages = self.scene.messages(flight);
+        judge.messages(self.scene, &what, |messages| {
             let content = &mut messages[self.at].content;
             *content = extensions::change(framing, content, &change).unwrap();
             let block = extensions::block(framing, content).unwrap().start - 2;
             edit(content, block);
-            encode(&messages)
         });
     }
 }

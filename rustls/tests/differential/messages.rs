@@ -2,8 +2,9 @@
 //! key changes.
 
 use harness::comparison::Judge;
-use harness::scripted::recorded::flights::{HANDSHAKE, Record, encode, message};
+use harness::scripted::recorded::flights::{HANDSHAKE, Record, message};
 use harness::scripted::recorded::{Scene, scenes};
+use harness::wire::vector;
 
 pub(crate) fn compare(judge: &Judge) {
     let scenes = scenes(false);
@@ -42,20 +43,11 @@ fn samples(scenes: &[Scene]) -> Vec<Vec<u8>> {
     samples
 }
 
-/// Compares the flight with its messages after `change`, each in its own record.
-fn compare_changed(scene: &Scene, judge: &Judge, what: &str, change: impl Fn(&mut Vec<Record>)) {
-    judge.compare(scene, what, |flight| {
-        let mut messages = scene.messages(flight);
-        change(&mut messages);
-        encode(&messages)
-    });
-}
-
 fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
-    compare_changed(scene, judge, "a record for each message", |_| {});
+    judge.messages(scene, "a record for each message", |_| {});
     for at in 0..count {
         let change = |what: &str, change: &dyn Fn(&mut Vec<Record>)| {
-            compare_changed(scene, judge, &format!("message {at} {what}"), change);
+            judge.messages(scene, &format!("message {at} {what}"), change);
         };
         change("missing", &|messages| drop(messages.remove(at)));
         change("twice", &|messages| {
@@ -75,7 +67,7 @@ fn rearranged(scene: &Scene, judge: &Judge, count: usize) {
 fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
     for sample in samples {
         let what = format!("{:02x?} inserted at {at}", &sample[..sample.len().min(8)]);
-        compare_changed(scene, judge, &what, |messages| {
+        judge.messages(scene, &what, |messages| {
             let neighbour = messages.get(at).or_else(|| messages.last()).unwrap();
             let record = Record {
                 typ: HANDSHAKE,
@@ -90,7 +82,7 @@ fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
 /// Gives message `at` other declared lengths, with and without matching bytes.
 fn resized(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: &dyn Fn(&mut Vec<u8>)| {
-        compare_changed(scene, judge, &format!("message {at} {what}"), |messages| {
+        judge.messages(scene, &format!("message {at} {what}"), |messages| {
             if messages[at].typ == HANDSHAKE {
                 change(&mut messages[at].content);
             }
@@ -119,27 +111,20 @@ fn with_empty_certificate(scene: &Scene, judge: &Judge, at: usize) {
     if !is_certificate(&scene.messages(scene.flight())[at]) {
         return;
     }
-    judge.compare(
-        scene,
-        &format!("message {at} with an empty certificate"),
-        |flight| {
-            let mut messages = scene.messages(flight);
-            let body = &messages[at].content[4..];
-            // in TLS 1.3, a context precedes the list, and each entry has a block of extensions
-            let (context, list, empty) = match scene.name.contains("1.2") {
-                true => (&body[..0], &body[3..], &[0; 3][..]),
-                false => {
-                    let (context, list) = body.split_at(1 + usize::from(body[0]));
-                    (context, &list[3..], &[0; 5][..])
-                }
-            };
-            let list = [list, empty].concat();
-            let prefix = (list.len() as u32).to_be_bytes();
-            let body = [context, &prefix[1..], &list].concat();
-            messages[at].content = message(CERTIFICATE, &body);
-            encode(&messages)
-        },
-    );
+    let what = format!("message {at} with an empty certificate");
+    judge.messages(scene, &what, |messages| {
+        let body = &messages[at].content[4..];
+        // in TLS 1.3, a context precedes the list, and each entry has a block of extensions
+        let (context, list, empty) = match scene.name.contains("1.2") {
+            true => (&body[..0], &body[3..], &[0; 3][..]),
+            false => {
+                let (context, list) = body.split_at(1 + usize::from(body[0]));
+                (context, &list[3..], &[0; 5][..])
+            }
+        };
+        let list = vector(3, &[list, empty].concat());
+        messages[at].content = message(CERTIFICATE, &[context, &list].concat());
+    });
 }
 
 const CERTIFICATE: u8 = 11;
@@ -148,7 +133,7 @@ const CERTIFICATE: u8 = 11;
 fn spanning(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: fn(&mut Vec<Record>, usize)| {
         let what = format!("{what} after message {at}");
-        compare_changed(scene, judge, &what, |messages| change(messages, at));
+        judge.messages(scene, &what, |messages| change(messages, at));
     };
     // the case of RUSTSEC-2026-0285
     change("a byte of another message", |messages, at| {

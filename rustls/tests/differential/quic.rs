@@ -1,7 +1,7 @@
 //! Rules specific to QUIC handshakes.
 
 use harness::comparison::Judge;
-use harness::scripted::recorded::flights::{Record, encode, message};
+use harness::scripted::recorded::flights::{Record, message};
 use harness::scripted::recorded::{Scene, scenes};
 
 const CLIENT_HELLO: u8 = 1;
@@ -50,24 +50,20 @@ fn early_data_sizes(scene: &Scene, judge: &Judge, at: usize) {
 
 /// Changes the body of the message `at`.
 fn change(scene: &Scene, judge: &Judge, at: usize, what: &str, change: impl Fn(&mut Vec<u8>)) {
-    judge.compare(scene, &format!("message {at}: {what}"), |flight| {
-        let mut messages = scene.messages(flight);
+    judge.messages(scene, &format!("message {at}: {what}"), |messages| {
         let content = &mut messages[at].content;
         let mut body = content[4..].to_vec();
         change(&mut body);
         *content = message(content[0], &body);
-        encode(&messages)
     });
 }
 
 /// Sends the whole flight at once on a single level.
 fn joined(scene: &Scene, judge: &Judge) {
-    judge.compare(scene, "all messages at once", |flight| {
-        let mut messages = scene.messages(flight);
+    judge.messages(scene, "all messages at once", |messages| {
         let content = messages.iter().flat_map(|message| message.content.clone());
         let content = content.collect();
         messages.truncate(1);
         messages[0].content = content;
-        encode(&messages)
     });
 }

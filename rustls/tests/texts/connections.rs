@@ -3,29 +3,25 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, server_name};
-use harness::peers::endpoints::{
-    ThisBuffered, ThisUnbuffered, Transfer, UpstreamBuffered, UpstreamUnbuffered, handshake,
-};
+use harness::peers::configs::{self, KeyType, Provider, Versions, server_name};
+use harness::peers::endpoints::{ThisUnbuffered, Transfer, UpstreamUnbuffered, handshake};
 use harness::peers::memory::Memory;
+use harness::peers::roles::{self, ROLES, Role};
 
 use crate::texts::log::Log;
 
 pub const KEY_TYPE: KeyType = KeyType::Ed25519;
-const AUTH: ClientAuth = ClientAuth::None;
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
 macro_rules! connections {
-    ($module:ident, $tls:ident, $buffered:ident, $unbuffered:ident) => {
+    ($module:ident, $tls:ident, $unbuffered:ident) => {
         // upstream deprecates `dangerous_extract_secrets` for unbuffered connections
         #[allow(deprecated)]
         pub mod $module {
+            use roles::$module::Config;
             use $tls::kernel::KernelConnection;
             use $tls::server::Acceptor;
-            use $tls::{
-                ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection, Stream,
-                quic,
-            };
+            use $tls::{ClientConfig, ClientConnection, Connection, Stream, quic};
 
             use super::*;
 
@@ -41,32 +37,22 @@ macro_rules! connections {
                 log
             }
 
-            fn client_config(provider: Provider, versions: Versions) -> ClientConfig {
-                let mut config =
-                    configs::$module::client_of(versions, provider.$module(), KEY_TYPE, AUTH);
-                config.enable_secret_extraction = true;
-                config
-            }
-
-            fn server_config(provider: Provider, versions: Versions) -> ServerConfig {
-                let mut config =
-                    configs::$module::server_of(versions, provider.$module(), KEY_TYPE, AUTH);
-                config.enable_secret_extraction = true;
-                config
+            fn config(role: Role, provider: Provider, versions: Versions) -> Config {
+                Config::new(role, versions, provider.$module(), KEY_TYPE).extractable()
             }
 
             fn client(provider: Provider, versions: Versions) -> ClientConnection {
-                let config = Arc::new(client_config(provider, versions));
+                let config = config(Role::Client, provider, versions).client();
                 ClientConnection::new(config, server_name()).unwrap()
             }
 
-            fn server(provider: Provider, versions: Versions) -> ServerConnection {
-                ServerConnection::new(Arc::new(server_config(provider, versions))).unwrap()
+            fn server(provider: Provider, versions: Versions) -> Connection {
+                config(Role::Server, provider, versions).connection()
             }
 
             fn connected(provider: Provider, versions: Versions) -> [Connection; 2] {
-                let mut client = $buffered::client(client_config(provider, versions));
-                let mut server = $buffered::server(server_config(provider, versions));
+                let [mut client, mut server] =
+                    ROLES.map(|role| config(role, provider, versions).buffered());
                 handshake(&mut client, &mut server);
                 [client.conn, server.conn]
             }
@@ -93,8 +79,10 @@ macro_rules! connections {
 
             fn move_to_kernel(log: &mut Log, provider: Provider, versions: Versions) {
                 let what = format!("kernel {versions:?}");
-                let mut client = $unbuffered::client(client_config(provider, versions));
-                let mut server = $unbuffered::server(server_config(provider, versions));
+                let mut client =
+                    $unbuffered::client(config(Role::Client, provider, versions).client());
+                let mut server =
+                    $unbuffered::server(config(Role::Server, provider, versions).server());
                 handshake(&mut client, &mut server);
                 let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
                 let (_, mut server) = server.conn.dangerous_into_kernel_connection().unwrap();
@@ -114,10 +102,8 @@ macro_rules! connections {
                 let what = format!("QUIC {versions:?}");
                 let params = || b"parameters".to_vec();
                 for has_quic in [false, true] {
-                    let (mut client, mut server) = (
-                        client_config(provider, versions),
-                        server_config(provider, versions),
-                    );
+                    let mut client = config(Role::Client, provider, versions).client();
+                    let server = config(Role::Server, provider, versions).server();
                     if !has_quic {
                         let mut without = provider.$module();
                         let chacha = $tls::CipherSuite::TLS13_CHACHA20_POLY1305_SHA256;
@@ -126,19 +112,21 @@ macro_rules! connections {
                             .retain(|suite| suite.suite() != chacha);
                         without.cipher_suites.truncate(1);
                         let without = Arc::new(without);
-                        client = ClientConfig::builder_with_provider(without)
+                        let builder = ClientConfig::builder_with_provider(without)
                             .with_safe_default_protocol_versions()
-                            .unwrap()
-                            .with_root_certificates(configs::$module::roots(KEY_TYPE))
-                            .with_no_client_auth();
+                            .unwrap();
+                        let roots = configs::$module::roots(KEY_TYPE);
+                        client =
+                            Arc::new(builder.with_root_certificates(roots).with_no_client_auth());
                     }
                     log.call(&what, || {
                         let version = quic::Version::V1;
-                        quic::ClientConnection::new(client.into(), version, server_name(), params())
+                        quic::ClientConnection::new(client, version, server_name(), params())
                     });
                     for size in [0, 1, 16_384, u32::MAX - 1, u32::MAX] {
+                        let mut server = (*server).clone();
                         server.max_early_data_size = size;
-                        let server = Arc::new(server.clone());
+                        let server = Arc::new(server);
                         log.call(&what, || {
                             quic::ServerConnection::new(server, quic::Version::V2, params())
                         });
@@ -215,7 +203,7 @@ macro_rules! connections {
             fn accept(log: &mut Log, provider: Provider) {
                 let what = "acceptor";
                 let hello = client(provider, Versions::Tls13).output();
-                let tls12 = || Arc::new(server_config(provider, Versions::Tls12));
+                let tls12 = || config(Role::Server, provider, Versions::Tls12).server();
                 for bytes in [
                     &hello[..],
                     b"HTTP/1.1 400 Bad Request\r\n\r\n",
@@ -242,10 +230,5 @@ macro_rules! connections {
     };
 }
 
-connections!(this, rustls, ThisBuffered, ThisUnbuffered);
-connections!(
-    upstream,
-    rustls_upstream,
-    UpstreamBuffered,
-    UpstreamUnbuffered
-);
+connections!(this, rustls, ThisUnbuffered);
+connections!(upstream, rustls_upstream, UpstreamUnbuffered);

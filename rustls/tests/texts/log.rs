@@ -76,6 +76,9 @@ impl Log {
 
 /// A list of values, each with its variant's name: `("InvalidMessage::MissingData", value)`.
 macro_rules! named {
+    ($enum:ident: $($variant:ident $(($($argument:expr),*))?,)*) => {
+        named![$($enum::$variant $(($($argument),*))?),*]
+    };
     ($($enum:ident :: $variant:ident $(($($argument:expr),*))? $({ $($field:ident: $value:expr),* $(,)? })?),* $(,)?) => {
         vec![$((
             concat!(stringify!($enum), "::", stringify!($variant)),
