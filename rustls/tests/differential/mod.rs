@@ -5,8 +5,8 @@
 //! byte of every handshake message can be changed and still arrives. The peer's output is recorded
 //! once ([`harness::scripted::recorded`]). It is changed in every way that [`bytes`], [`messages`],
 //! [`extensions`], [`records`] and [`quic`] know, and replayed to fresh connections. Hellos of
-//! [`old_clients`] come on top. [`harness::comparison`] judges the outcomes, and the accessors after
-//! a failure.
+//! [`old_clients`] come on top. [`harness::comparison`] judges the outcomes, and the accessors
+//! after a failure.
 
 mod bytes;
 mod extensions;

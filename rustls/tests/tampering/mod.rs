@@ -14,12 +14,15 @@
 //!    last case the end of the stream is not a clean one. A failed end sends at most one alert,
 //!    repeats its error, and sends nothing else.
 //! 4. *As upstream.* An end of this crate answers with the same error and alert as upstream's end
-//!    in its place, unless the table of [`harness::comparison`] explains the difference. If he changes one record, its receiver is compared. Its sender is compared as
-//!    well unless the position of its bytes matters.
+//!    in its place, unless the table of [`harness::comparison`] explains the difference. If he
+//!    changes one record, its receiver is compared. Its sender is compared as well unless the
+//!    position of its bytes matters.
 //!
 //! `kinds` has the connections, `plans` the changes, `conversation` the event loops and properties
-//! 1 to 3, and `judge` the fourth. `downgrade` and `replay` have the special cases. Each plan is tried on four pairs of ends: upstream with itself, this crate's client with upstream,
-//! upstream with this crate's server, and this crate with itself in two APIs.
+//! 1 to 3, and `judge` the fourth. `downgrade` and `replay` have the special cases. Each plan is
+//! tried on four pairs of ends: upstream with itself, this crate's client with upstream, upstream
+//! with this crate's server, and this crate with itself in two APIs. Over QUIC, he changes the
+//! bytes that TLS sees.
 //!
 //! The quick tests try some plans. This command tries all of them, and several bit flips in each
 //! byte in the clear:

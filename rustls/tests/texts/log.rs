@@ -1,4 +1,4 @@
-//! What programs print of values and of the results of calls, for comparison between the two crates.
+//! The texts of values, and the results of calls, for comparison between the two crates.
 
 use std::error::Error as StdError;
 use std::fmt::{self, Debug, Display};
@@ -20,7 +20,7 @@ impl Display for Printed {
     }
 }
 
-/// What was printed, in order.
+/// All that was printed, in order.
 #[derive(Default)]
 pub struct Log(pub Vec<Printed>);
 
