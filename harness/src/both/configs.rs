@@ -117,9 +117,6 @@ pub fn server_of(
 }
 
 /// A server that verifies clients by `verifier`.
-pub use self::server_verifying as server_with;
-
-/// A server that verifies clients by `verifier`.
 pub fn server_verifying(
     versions: Versions,
     provider: CryptoProvider,

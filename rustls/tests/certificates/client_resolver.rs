@@ -49,7 +49,8 @@ fn resolvers_receive_names_and_schemes() {
         let crypto = provider.upstream();
         let verifier = WebPkiClientVerifier::builder_with_provider(store, crypto.clone().into());
         let verifier = verifier.build().unwrap();
-        let server = configs::upstream::server_with(versions, crypto, setup.key_type, verifier);
+        let server =
+            configs::upstream::server_verifying(versions, crypto, setup.key_type, verifier);
         let server = Arc::new(server);
 
         let ours = ClientKey::new(Some(our_key(provider, KeyType::EcdsaP256)));

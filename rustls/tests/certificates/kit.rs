@@ -136,7 +136,7 @@ macro_rules! kit {
                 let (versions, crypto) = (setup.versions, provider.$module());
                 let mut config = if setup.client == Some(Kind::Raw) {
                     let verifier = Arc::new(verifier(&identities.client, provider));
-                    configs::server_with(versions, crypto, key_type, verifier)
+                    configs::server_verifying(versions, crypto, key_type, verifier)
                 } else {
                     configs::server_of(versions, crypto, key_type, setup.auth())
                 };

@@ -386,7 +386,7 @@ fn a_failure_is_logged_on_one_short_line() {
     let text = "first line\nsecond\u{1b}[0m \u{2028}\u{202e}".repeat(100);
     let verifier = Verifier::accepting(versions, &[rustls::SignatureScheme::ED25519])
         .with_certificates(move |_| Err(rustls::Error::General(text.clone())));
-    let server = configs::this::server_with(versions, crypto(), key_type, Arc::new(verifier));
+    let server = configs::this::server_verifying(versions, crypto(), key_type, Arc::new(verifier));
     let (_, lines) = listen(|| {
         let mut client = ThisBuffered::client(client);
         exchange(&mut client, &mut ThisBuffered::server(server))

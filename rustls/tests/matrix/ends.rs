@@ -121,7 +121,7 @@ macro_rules! configs {
                         verifier = verifier.optional();
                     }
                     let verifier = Arc::new(verifier);
-                    configs::$module::server_with(versions, provider, key_type, verifier)
+                    configs::$module::server_verifying(versions, provider, key_type, verifier)
                 } else {
                     configs::$module::server_of(versions, provider, key_type, auth)
                 };

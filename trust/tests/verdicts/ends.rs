@@ -334,7 +334,7 @@ macro_rules! judges {
             ) -> ServerConfig {
                 let provider = setup.provider.$module();
                 let key_type = KeyType::EcdsaP256;
-                let mut config = configs::server_with(setup.versions, provider, key_type, verifier);
+                let mut config = configs::server_verifying(setup.versions, provider, key_type, verifier);
                 config.session_storage = sessions.storage.clone();
                 if let Some(ticketer) = &sessions.ticketer {
                     config.ticketer = ticketer.clone();
