@@ -8,7 +8,7 @@ mod ring;
 
 use primitive::Primitive;
 
-use crate::choices::{Api, Choice, Cipher, Direction, Provider};
+use crate::choices::{Api, Choice, Cipher, Direction, Hash, Provider};
 use crate::measure::Operation;
 use crate::workload::{Result, Traffic, Workload};
 
@@ -32,7 +32,7 @@ impl Library {
     /// The library that [`rustls::crypto::fastest`] takes on this machine.
     fn of_fastest(primitive: &Primitive) -> Self {
         let is_ring = match primitive {
-            Primitive::Hash(..) | Primitive::Mac(..) => true,
+            Primitive::Hash(hash, _) | Primitive::Mac(hash, _) => *hash == Hash::Sha384,
             Primitive::AeadKey(cipher)
             | Primitive::Seal(cipher, _)
             | Primitive::SealApart(cipher, _)
@@ -40,7 +40,7 @@ impl Library {
                 Cipher::Chacha20Poly1305 => true,
                 Cipher::Aes128Gcm | Cipher::Aes256Gcm => {
                     let random = rustls::crypto::fastest::default_provider().secure_random;
-                    format!("{random:?}").contains("AES-GCM: ring")
+                    format!("{random:?}").contains("aes_gcm: ring")
                 }
             },
             _ => false,

@@ -1,5 +1,5 @@
 //! Key encapsulation as key exchange: ML-KEM alone (draft-ietf-tls-mlkem), and hybrids of a curve
-//! and ML-KEM (draft-ietf-tls-hybrid-design), whose secret is safe while one of the two is unbroken.
+//! and ML-KEM (draft-ietf-tls-hybrid-design), whose secret is safe while either is unbroken.
 //!
 //! A client's share is an encapsulation key, and a server's share a ciphertext for it. A hybrid
 //! concatenates the shares and the secrets of its two parts. The group determines which part comes
@@ -45,8 +45,8 @@ pub trait Kem: Copy + Send + Sync + 'static {
 
     /// Returns the secret in `ciphertext`; `None` if the library fails.
     ///
-    /// The length of `ciphertext` has been checked (FIPS 203 §7.3). A wrong one yields a secret that
-    /// the peer does not know.
+    /// The length of `ciphertext` has been checked (FIPS 203 §7.3). A wrong ciphertext yields a
+    /// secret that the peer does not know.
     fn decapsulate(&self, key: Self::DecapsulationKey, ciphertext: &[u8]) -> Option<Self::Secret>;
 
     /// True if the library is FIPS-approved.

@@ -17,11 +17,11 @@ pub(super) struct Deviation {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Section {
     Any,
-    /// Those of two live ends.
+    /// Comparisons of two live ends.
     Live,
-    /// Those that feed the flights after the changed one, too.
+    /// Comparisons that feed the flights after the changed one, too.
     Later,
-    /// Those of the accessors, after the same error and alert.
+    /// Comparisons of accessors, after the same error and alert.
     Accessors,
 }
 

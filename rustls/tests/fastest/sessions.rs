@@ -66,7 +66,7 @@ impl Kind {
     }
 }
 
-/// What clients must share to resume each other's sessions.
+/// The parts that clients share if they resume each other's sessions.
 struct Shared {
     verifier: Arc<dyn ServerCertVerifier>,
     resolver: Arc<dyn ResolvesClientCert>,
