@@ -86,20 +86,31 @@ impl End {
         self.common().is_handshaking()
     }
 
+    /// The number of tickets that a client has received.
+    pub fn tickets_received(&self) -> u32 {
+        match self {
+            Self::Buffered(Connection::Client(conn)) => conn.tls13_tickets_received(),
+            Self::Client(end) => end.conn.tls13_tickets_received(),
+            Self::Quic(quic::Connection::Client(conn)) => conn.tls13_tickets_received(),
+            _ => 0,
+        }
+    }
+
     /// Returns everything that an application can see of the handshake.
     pub fn facts(&self) -> String {
         let common = self.common();
-        let alert = match self {
-            Self::Quic(conn) => conn.alert(),
-            _ => None,
+        let (alert, parameters) = match self {
+            Self::Quic(conn) => (conn.alert(), conn.quic_transport_parameters()),
+            _ => (None, None),
         };
         format!(
-            "{:?} {:?} {:?} {:?} {:?} {alert:?}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {alert:?} {parameters:?}",
             common.protocol_version(),
             common.negotiated_cipher_suite(),
             common.negotiated_key_exchange_group(),
             common.handshake_kind(),
             common.peer_certificates(),
+            self.tickets_received(),
         )
     }
 

@@ -13,9 +13,9 @@
 //!
 //! Processors with VAES but without AVX-512 are AMD's Zen 3 and Intel's for clients since Alder
 //! Lake: aws-lc has no code for them, and ring is twice as fast. Elsewhere aws-lc-rs is as fast or
-//! faster, and encrypts without a copy. A short record of its ChaCha20-Poly1305 takes a tenth longer
-//! than ring's. Its SHA-256 needs no context for short inputs, which is faster in handshakes; its
-//! SHA-384 does, and resumptions take 5 % longer than with ring's.
+//! faster, and encrypts without a copy. A short record of its ChaCha20-Poly1305 takes a tenth
+//! longer than ring's. Its SHA-256 needs no context for short inputs, which is faster in
+//! handshakes; its SHA-384 does, and resumptions take 5 % longer than with ring's.
 //!
 //! The choice depends on nothing but the processor's features, so it is the same on all machines of
 //! a kind. `Debug` of the provider prints it. Without `std`, the processor is unknown and AES-GCM

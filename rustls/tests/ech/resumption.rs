@@ -72,6 +72,33 @@ fn a_session_is_resumed() {
     }
 }
 
+/// RFC 9849 §6.1.2: the PSK of the outer hello is random. The second hello repeats only its
+/// identity.
+#[test]
+fn the_psk_of_the_outer_hello_is_random() {
+    let age_at = 2 + 2 + TICKET.len();
+    let binder_at = age_at + 4 + 2 + 1;
+    // upstream draws another identity for the second hello
+    for (peers, stack) in peers_and_stacks().filter(|(_, stack)| stack.is_ours()) {
+        let psks = || {
+            let (config, psk) = with_session(&peers, stack, false);
+            let run = peers.run_with(&config, &peers.to_accept(resuming(&psk, true)));
+            run.assert_accepted();
+            let [first, second] = &run.outer()[..] else {
+                panic!("two hellos");
+            };
+            [first, second].map(|hello| hello.extension(PRE_SHARED_KEY).unwrap().to_vec())
+        };
+        let ([first, second], [other, _]) = (psks(), psks());
+        assert_eq!(second[..age_at], first[..age_at]);
+        assert_ne!(other[4..age_at], first[4..age_at]);
+        for another in [second, other] {
+            assert_ne!(another[age_at..][..4], first[age_at..][..4]);
+            assert_ne!(another[binder_at..], first[binder_at..]);
+        }
+    }
+}
+
 #[test]
 fn a_session_that_is_not_resumed() {
     for (peers, stack) in peers_and_stacks() {

@@ -135,6 +135,21 @@ fn versions() {
     }
 }
 
+/// RFC 9846 §4.2.3: the server draws a random for each handshake.
+#[test]
+fn no_two_server_hellos_have_the_same_random() {
+    for provider in PROVIDERS {
+        let setup = Setup::new(provider);
+        let random = || {
+            let mut server = setup.ours();
+            server.receive(&ClientHello::new().record()).unwrap();
+            let server_hello = plain_messages(&server.take_output());
+            server_hello[6..38].to_vec()
+        };
+        assert_ne!(random(), random());
+    }
+}
+
 #[test]
 fn compression_and_session_ids() {
     let incorrect = misbehaved("OfferedIncorrectCompressions", IllegalParameter);

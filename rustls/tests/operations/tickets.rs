@@ -93,6 +93,8 @@ fn calls(place: Place, api: Api, possible: usize, when: When, is_async: bool) ->
     let [mut client, mut server] = api.ends(&world, is_async);
     assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
     assert!(!server.is_handshaking());
+    let received = client.tickets_received();
+    assert_eq!(received as usize, possible, "{place:?} {api:?} {when:?}");
     let calls = calls.lock().unwrap();
     calls.clone()
 }

@@ -9,6 +9,7 @@ use harness::peers::servers::{Server, hello, servers};
 use harness::scripted::ScriptedClient;
 use harness::wire::record;
 use rustls::ContentType;
+use rustls::server::{ProducesTickets, StoresServerSessions};
 
 use super::accepted::shared;
 use super::{
@@ -85,6 +86,46 @@ fn servers_without_early_data_skip_it() {
             client.start_handshake();
             finish(&mut client);
         }
+    }
+}
+
+/// Opens tickets that are the keys of stored sessions, and leaves these in the storage.
+#[derive(Debug)]
+struct OpensStored(Arc<dyn StoresServerSessions>);
+
+impl ProducesTickets for OpensStored {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        3600
+    }
+
+    fn encrypt(&self, _: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn decrypt(&self, ticket: &[u8]) -> Option<Vec<u8>> {
+        self.0.get(ticket)
+    }
+}
+
+/// RFC 9846 §8: a ticket may be used twice, so early data is rejected even if its session allows
+/// it.
+#[test]
+fn early_data_of_a_session_in_a_ticket_is_rejected() {
+    for settings in PROVIDERS.map(settings) {
+        let mut config = settings.ours();
+        let offer = offer(&settings, &Server::Buffered(Arc::new(config.clone())));
+        config.ticketer = Arc::new(OpensStored(config.session_storage.clone()));
+        let server = Server::Buffered(Arc::new(config));
+        let mut client = server.connect(&settings, hello(), Some(&offer)).unwrap();
+        assert!(client.is_resumed && !client.early_data_accepted());
+        send(&mut client, b"early");
+        client.start_handshake();
+        finish(&mut client);
+        assert_eq!(early_data(&mut *client.server), b"");
     }
 }
 
