@@ -11,6 +11,9 @@ use serde_json::Value;
 
 const SUITE: &str = "TLS13_AES_128_GCM_SHA256";
 
+/// The number of providers that a job measures if the command line names none.
+const PROVIDERS: usize = 3;
+
 #[test]
 fn bulk_measures_every_combination_on_every_allocator() {
     let rows = json("bulk");
@@ -24,7 +27,7 @@ fn bulk_measures_every_combination_on_every_allocator() {
     );
     assert_eq!(of(&rows, "suite"), [SUITE].into());
     // upstream cannot send in place
-    assert_eq!(rows.len(), 3 * 2 * 17);
+    assert_eq!(rows.len(), 3 * PROVIDERS * 17);
     for row in &rows {
         let allocations = row["allocations_per_record"].as_f64().unwrap();
         match row["impl"].as_str() {
@@ -66,7 +69,7 @@ fn odd_sizes_and_fragments_arrive_complete() {
     ] {
         assert_eq!(
             json(&format!("bulk --allocator=system {sizes}")).len(),
-            2 * 17,
+            PROVIDERS * 17,
             "{sizes}"
         );
     }
@@ -144,7 +147,7 @@ fn an_earlier_result_is_compared() {
 fn tcp_measures_all_sizes() {
     let (rows, svg) = plotted("tcp");
     assert_eq!(of(&rows, "impl"), ["this", "upstream"].into());
-    assert_eq!(rows.len(), 2 * 2 * 4);
+    assert_eq!(rows.len(), PROVIDERS * 2 * 4);
     for row in &rows {
         assert!(row["ratio_to_upstream"].as_f64().unwrap() > 0.0, "{row}");
         // both ends make at least one call for each of the largest writes
@@ -173,7 +176,7 @@ fn duplex_compares_with_one_direction() {
         (" TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", 1),
     ] {
         let rows = json(&format!("duplex{more}"));
-        assert_eq!(rows.len(), 2 * sizes * 7);
+        assert_eq!(rows.len(), PROVIDERS * sizes * 7);
         for row in &rows {
             let ratio = row["ratio_to_one_direction"].as_f64().unwrap();
             assert!(
@@ -190,7 +193,7 @@ fn offload_compares_ways_to_sign() {
     let rows = json("offload --connections=3 --handshakes=200 --signature-ms=1 --pool-threads=2");
     assert_eq!(of(&rows, "topic"), ["RSA-4096", "signer of 1 ms"].into());
     // this has one more way than upstream to make handshakes, at both rates
-    assert_eq!(rows.len(), 2 * 2 * (5 + 3));
+    assert_eq!(rows.len(), PROVIDERS * 2 * (5 + 3));
     for row in &rows {
         let figure = |key: &str| row[key].as_f64().unwrap();
         let is_idle = row["work"] == "none";
@@ -205,7 +208,10 @@ fn offload_compares_ways_to_sign() {
 fn memory_finds_no_buffers_in_an_idle_connection() {
     let rows = json("memory --connections=4");
     let with = |key| rows.iter().filter(move |row| row.get(key).is_some());
-    assert_eq!(with("bytes_per_connection").count(), 2 * 2 * 2 * 2 * 2);
+    assert_eq!(
+        with("bytes_per_connection").count(),
+        PROVIDERS * 2 * 2 * 2 * 2
+    );
     for row in with("bytes_per_connection") {
         let bytes = row["bytes_per_connection"].as_f64().unwrap();
         assert!(
@@ -213,8 +219,8 @@ fn memory_finds_no_buffers_in_an_idle_connection() {
             "{row}"
         );
     }
-    assert_eq!(with("allocations_per_handshake").count(), 2 * 2 * 2);
-    assert_eq!(with("pool_bytes_per_thread").count(), 2 * 2);
+    assert_eq!(with("allocations_per_handshake").count(), PROVIDERS * 2 * 2);
+    assert_eq!(with("pool_bytes_per_thread").count(), PROVIDERS * 2);
 }
 
 #[test]
@@ -224,7 +230,7 @@ fn handshakes_are_measured_by_side() {
     );
     // three contenders, two sides, chains verified once and each time; ring and TLS 1.2 lack the
     // hybrid group
-    assert_eq!(rows.len(), 3 * 2 * (3 + 2) * 2 * 2 * 2);
+    assert_eq!(rows.len(), 3 * 2 * (3 + 2 + 3) * 2 * 2 * 2);
     assert_eq!(of(&rows, "group"), ["X25519", "X25519MLKEM768"].into());
     assert!(svg.contains("handshakes/s"), "{svg}");
     let subject = |row: &Value| {
@@ -257,7 +263,7 @@ fn sessions_are_resumed_in_every_version() {
         let rows = json(job);
         assert_eq!(of(&rows, "bench"), [job].into());
         assert_eq!(of(&rows, "version"), ["TLS 1.2", "TLS 1.3"].into());
-        assert_eq!(rows.len(), 2 * 2 * 3 * 2);
+        assert_eq!(rows.len(), PROVIDERS * 2 * 3 * 2);
     }
 }
 
@@ -293,9 +299,9 @@ fn primitives_are_selected_by_name() {
         .map(|row| row["primitive"].as_str().unwrap())
         .collect();
     let (share, secret) = ("X25519 share", "X25519 share and secret");
-    assert_eq!(names[..4], [share, share, secret, secret]);
-    // three rows of the hybrid group, on one provider
-    assert_eq!(names.len(), 7);
+    assert_eq!(names[..6], [share, share, share, secret, secret, secret]);
+    // three rows of the hybrid group, on two providers
+    assert_eq!(names.len(), 12);
 }
 
 #[test]
