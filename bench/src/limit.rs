@@ -32,6 +32,7 @@ impl Library {
     /// The library that [`rustls::crypto::fastest`] takes on this machine.
     fn of_fastest(primitive: &Primitive) -> Self {
         let is_ring = match primitive {
+            Primitive::Random(_) => true,
             Primitive::Hash(hash, _) | Primitive::Mac(hash, _) => *hash == Hash::Sha384,
             Primitive::AeadKey(cipher)
             | Primitive::Seal(cipher, _)

@@ -5,8 +5,7 @@ use core::fmt;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use rustls_core::crypto::{GetRandomFailed, SecureRandom};
 
-/// The randomness of aws-lc-rs, a deterministic generator that it seeds from the system.
-pub struct Random;
+pub(crate) struct Random;
 
 impl fmt::Debug for Random {
     /// Prints the name of the library, so that programs can tell providers apart.

@@ -5,7 +5,8 @@ use core::fmt;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use rustls_core::crypto::{GetRandomFailed, SecureRandom};
 
-pub(crate) struct Random;
+/// The randomness of the operating system.
+pub struct Random;
 
 impl fmt::Debug for Random {
     /// Prints the name of the library, so that programs can tell providers apart.

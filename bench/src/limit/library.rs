@@ -10,8 +10,8 @@ use super::lib::rand::{SecureRandom, SystemRandom};
 use super::lib::signature::{
     self, Ed25519KeyPair, KeyPair, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
 };
-use super::lib::{agreement, digest, hmac};
-use super::{agree, ecdsa_key, hybrid_exchange, hybrid_share};
+use super::lib::{agreement, digest};
+use super::{agree, ecdsa_key, hybrid_exchange, hybrid_share, mac};
 use crate::choices::{Cipher, Group, Hash, KeyType, Role};
 use crate::limit::aead::{Inputs, TAG_LEN};
 use crate::limit::primitive::{Primitive, refused, repeated};
@@ -159,22 +159,6 @@ fn hash_pieces(hash: Hash, pieces: Vec<usize>) -> Operation {
         for piece in &pieces {
             context.update(black_box(&bytes[..*piece]));
             black_box(context.clone().finish());
-        }
-        Ok(())
-    })
-}
-
-fn mac(hash: Hash, messages: Vec<usize>) -> Operation {
-    let algorithm = match hash {
-        Hash::Sha256 => hmac::HMAC_SHA256,
-        Hash::Sha384 => hmac::HMAC_SHA384,
-    };
-    let bytes = vec![0x17; messages.iter().copied().max().unwrap_or(0)];
-    let secret = vec![0x2a; hash.len()];
-    Box::new(move || {
-        let key = hmac::Key::new(algorithm, black_box(&secret));
-        for message in &messages {
-            black_box(hmac::sign(&key, black_box(&bytes[..*message])));
         }
         Ok(())
     })

@@ -4,13 +4,14 @@ use core::hint::black_box;
 
 use harness::peers::pairs::Result;
 use lib::agreement::{self, EphemeralPrivateKey, UnparsedPublicKey};
+use lib::hmac;
 use lib::rand::SystemRandom;
 use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
 use ring as lib;
 
 use super::aead::Inputs;
 use super::primitive::refused;
-use crate::choices::Role;
+use crate::choices::{Hash, Role};
 use crate::measure::Operation;
 
 #[path = "library.rs"]
@@ -44,4 +45,20 @@ fn hybrid_share() -> Result<Operation> {
 
 fn hybrid_exchange(_: Role) -> Result<Operation> {
     hybrid_share()
+}
+
+fn mac(hash: Hash, messages: Vec<usize>) -> Operation {
+    let algorithm = match hash {
+        Hash::Sha256 => hmac::HMAC_SHA256,
+        Hash::Sha384 => hmac::HMAC_SHA384,
+    };
+    let bytes = vec![0x17; messages.iter().copied().max().unwrap_or(0)];
+    let secret = vec![0x2a; hash.len()];
+    Box::new(move || {
+        let key = hmac::Key::new(algorithm, black_box(&secret));
+        for message in &messages {
+            black_box(hmac::sign(&key, black_box(&bytes[..*message])));
+        }
+        Ok(())
+    })
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use harness::peers::additions;
 pub(super) use harness::peers::pairs::this as pairs;
 pub(super) use harness::providers::tickets::this as tickets;
 pub(super) use rustls as tls;
@@ -17,7 +18,8 @@ use crate::workload::offload::Pool;
 pub(super) fn provider(provider: Provider) -> tls::crypto::CryptoProvider {
     let mut crypto = provider.library().this();
     if provider == Provider::Fastest {
-        crypto.cipher_suites = tls::crypto::fastest::default_provider().cipher_suites;
+        crypto = tls::crypto::fastest::default_provider();
+        crypto.cipher_suites.retain(additions::is_shared);
     }
     crypto
 }

@@ -9,7 +9,8 @@
 //! | ChaCha20-Poly1305 | ring | `seal`, `open` with ChaCha20 |
 //! | SHA-256, with HMAC, HKDF and the PRF | aws-lc-rs | SHA-256, HMAC-SHA-256 |
 //! | SHA-384, likewise | ring | SHA-384, HMAC-SHA-384 |
-//! | key exchange, signatures, HPKE, randomness, tickets | aws-lc-rs | the others |
+//! | randomness | ring | random |
+//! | key exchange, signatures, HPKE, tickets | aws-lc-rs | the others |
 //!
 //! Processors with VAES but without AVX-512 are AMD's Zen 3 and Intel's for clients since Alder
 //! Lake: aws-lc has no code for them, and ring is twice as fast. Elsewhere aws-lc-rs is as fast or
@@ -84,12 +85,12 @@ fn ring_has_faster_aes_gcm() -> bool {
     Processor::current().ring_has_faster_aes_gcm()
 }
 
-/// The randomness of aws-lc-rs. `Debug` prints the library of each primitive.
+/// The randomness of ring. `Debug` prints the library of each primitive.
 struct Random;
 
 impl SecureRandom for Random {
     fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
-        rustls_provider_aws_lc::Random.fill(buf)
+        rustls_provider_ring::Random.fill(buf)
     }
 }
 
@@ -105,6 +106,7 @@ impl fmt::Debug for Random {
             .field("chacha20_poly1305", &format_args!("ring"))
             .field("sha256", &format_args!("aws-lc-rs"))
             .field("sha384", &format_args!("ring"))
+            .field("random", &format_args!("ring"))
             .field("others", &format_args!("aws-lc-rs"))
             .finish()
     }
