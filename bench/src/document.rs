@@ -43,9 +43,9 @@ pub(crate) fn write(file: Option<PathBuf>) -> Result<()> {
     report::print("inserted the figures of BENCHMARKS.md in the other documents")
 }
 
-/// The rows of the picture, which shows five of them: each API in both directions.
+/// The rows of the picture, which shows five of each provider: each API in both directions.
 const PICTURE: &str = "bulk suite=TLS13_AES_128_GCM_SHA256 plaintext_size=16384 working_set= \
-    allocator=system provider=aws-lc-rs";
+    allocator=system";
 
 fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
     let mut text = String::new();

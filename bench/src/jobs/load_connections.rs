@@ -84,6 +84,8 @@ fn measured(
 ) -> Result<(Vec<(&'static str, f64)>, i64)> {
     let resident = machine::resident_bytes();
     let mut all = connect()?;
+    // later, it depends on the allocator's fragments of what the connections held together
+    let resident = resident.zip(machine::resident_bytes());
     let mut ends = Vec::with_capacity(ROUNDS);
     let mut held = Vec::with_capacity(STATES.len());
     for _ in 0..ROUNDS {
@@ -95,7 +97,6 @@ fn measured(
         }
         ends.push(so_far().bytes);
     }
-    let resident = resident.zip(machine::resident_bytes());
     let (first, end) = (ends[0], ends[ROUNDS - 1]);
     let [client, server] = all.give_back();
     let idle = client + server;
@@ -107,11 +108,11 @@ fn measured(
     ];
     let held = STATES.iter().zip(held);
     states.extend(held.map(|((name, _), bytes)| (*name, mean(idle + bytes - end))));
-    // zero if the process reused memory of earlier connections
+    // less than the heap if the process reused memory of earlier connections
     let growth = resident.map(|(before, now)| now - before);
     states.extend(
         growth
-            .filter(|bytes| *bytes > 0)
+            .filter(|bytes| *bytes > idle)
             .map(|bytes| ("resident", mean(bytes))),
     );
     Ok((states, end - first))
