@@ -1,17 +1,15 @@
 //! HMAC (RFC 2104) over the library's hash functions.
 //!
-//! The library's own HMAC copies a context of 700 bytes for each message. Its FIPS module approves
-//! nothing else, so [`LibraryKey`] uses it; the others are faster. Nanoseconds on a Xeon with
-//! AVX-512 and the SHA extensions, for messages of 54 bytes:
+//! The library's own HMAC copies a context of 700 bytes for each message. Only it is approved in the
+//! FIPS module, where [`LibraryKey`] uses it. Otherwise, each hash function has the faster of two
+//! keys for the one or two messages that a key schedule usually signs with a key. Nanoseconds on a
+//! Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes, in one run:
 //!
 //! | | SHA-256: key and 1 message | each more | SHA-384: key and 1 message | each more |
 //! |---|---|---|---|---|
 //! | [`LibraryKey`] | 316 | 176 | 890 | 490 |
-//! | [`UnpreparedKey`] | 195 | 185 | 732 | 720 |
+//! | [`UnpreparedKey`], of a prototype for SHA-384 | 195 | 185 | 732 | 720 |
 //! | [`PreparedKey`] | 270 | 150 | 800 | 415 |
-//!
-//! A key schedule signs one to four messages with a key. So SHA-256 is faster without preparation,
-//! and SHA-384, whose blocks take longer, with it.
 
 use aws_lc_rs::digest;
 #[cfg(any(test, feature = "fips"))]
@@ -25,7 +23,7 @@ const OPAD: u8 = 0x5c;
 /// The maximum length in bytes of a block and of an output of the hash functions.
 const MAX_BLOCK_LEN: usize = digest::MAX_BLOCK_LEN;
 
-/// XORs the key `k0`, which is padded with zeros, with `pad` into the front of `out`, a block.
+/// Fills `out`, one block, with the zero-padded key `k0` XORed with `pad`.
 #[inline]
 fn pad(out: &mut [u8], k0: &[u8], pad: u8) {
     out.fill(pad);
@@ -44,8 +42,8 @@ fn with_k0<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]
     }
 }
 
-/// A key for SHA-256 in the form in which it came. Each message takes two calls of the library's
-/// hash function, which need no context.
+/// A key for SHA-256, kept as it was given. Each message takes two calls of the library's hash
+/// function, which need no context.
 pub(crate) struct UnpreparedKey(OkmBlock);
 
 impl UnpreparedKey {

@@ -98,12 +98,12 @@ fn warn(primitive: &Primitive, times: &[(Library, Vec<f64>)]) {
     } else {
         Library::Ring
     };
-    if let (Some(taken_ns), Some(other_ns)) = (of(taken), of(other)) {
-        if taken_ns > 1.05 * other_ns {
-            let (taken, other) = (taken.name(), other.name());
-            eprintln!(
-                "{primitive}: `fastest` takes {taken}, with {taken_ns:.0} ns. {other} takes {other_ns:.0}."
-            );
-        }
+    if let (Some(taken_ns), Some(other_ns)) = (of(taken), of(other))
+        && taken_ns > 1.05 * other_ns
+    {
+        let (taken, other) = (taken.name(), other.name());
+        eprintln!(
+            "{primitive}: `fastest` takes {taken}, with {taken_ns:.0} ns. {other} takes {other_ns:.0}."
+        );
     }
 }

@@ -239,15 +239,15 @@ fn first_name(path: &str, names: &Names) -> Option<String> {
     names_of(path, names).into_iter().next()
 }
 
-/// Returns the names of the innermost named part of `path`, each followed by the rest of `path`.
+/// Returns the names of every named part of `path`, each followed by the rest of `path`. The first
+/// are those of the innermost part.
 fn names_of(path: &str, names: &Names) -> Vec<String> {
-    for prefix in prefixes(path) {
-        if let Some(names) = names.get(prefix) {
-            let rest = &path[prefix.len()..];
-            return names.iter().map(|name| format!("{name}{rest}")).collect();
-        }
-    }
-    Vec::new()
+    let of_parts = prefixes(path).into_iter().flat_map(|prefix| {
+        let rest = &path[prefix.len()..];
+        let names = names.get(prefix).into_iter().flatten();
+        names.map(move |name| format!("{name}{rest}"))
+    });
+    of_parts.collect()
 }
 
 /// Returns `path` and the modules and items around it, innermost first.
