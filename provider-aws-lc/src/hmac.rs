@@ -1,9 +1,9 @@
 //! HMAC (RFC 2104) over the library's hash functions.
 //!
-//! The library's own HMAC copies a context of 700 bytes for each message. Only it is approved in the
-//! FIPS module, where [`LibraryKey`] uses it. Otherwise, each hash function has the faster of two
-//! keys for the one or two messages that a key schedule usually signs with a key. Nanoseconds on a
-//! Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes, in one run:
+//! The library's own HMAC copies a context of 700 bytes for each message. Only it is approved in
+//! the FIPS module, where [`LibraryKey`] uses it. Otherwise, each hash function has the faster of
+//! two keys for the one or two messages that a key schedule usually signs with a key. Nanoseconds
+//! on a Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes, in one run:
 //!
 //! | | SHA-256: key and 1 message | each more | SHA-384: key and 1 message | each more |
 //! |---|---|---|---|---|
