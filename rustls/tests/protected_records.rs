@@ -203,7 +203,7 @@ fn records_shorter_than_a_tag() {
 
 /// RFC 9846 §5: once keys are in use, records in the clear are not accepted.
 #[test]
-fn plaintext_after_encryption_began() {
+fn plaintext_after_encryption_began_is_refused() {
     for setup in Setup::all() {
         for record in [
             &[23, 3, 3, 0, 3, 1, 2, 3][..],

@@ -58,7 +58,7 @@ fn model(run: impl Fn(Arc<Link<Failure>>) + Send + Sync + 'static) {
 /// Every request is answered by a KeyUpdate that is sent after it, and no request is answered
 /// twice.
 #[test]
-fn requests_are_answered_once_or_together() {
+fn each_request_is_answered_alone_or_with_others() {
     model(|link| {
         let receiver = {
             let link = link.clone();

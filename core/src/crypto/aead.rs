@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_of_wrong_length_are_rejected_unchanged() {
+    fn outputs_of_the_wrong_length_are_rejected_and_left_unchanged() {
         let needed = 5 + 1 + TAG_LEN;
         for len in (0..2 * needed).filter(|len| *len != needed) {
             let mut out = alloc::vec![0xee; len];

@@ -83,7 +83,7 @@ fn alerts_follow_rfc_9846_where_0_23_sends_decode_error() {
 }
 
 #[test]
-fn other_errors_have_their_alerts() {
+fn every_other_error_sends_the_right_alert() {
     for (error, alert) in plain_errors() {
         assert_eq!(error.alert(), alert, "{error:?}");
     }

@@ -61,7 +61,7 @@ fn refused(end: &mut dyn Endpoint, bytes: &[u8]) -> (String, Option<u8>) {
 /// RUSTSEC-2026-0285: no handshake bytes may remain when keys change (RFC 9846 §5.1), neither a
 /// whole message nor a part of one.
 #[test]
-fn handshake_bytes_across_a_key_change() {
+fn handshake_bytes_across_a_key_change_are_refused() {
     const UNEXPECTED_MESSAGE: Option<u8> = Some(10);
     let error = "PeerMisbehaved(KeyEpochWithPendingFragment)";
     let expected = (error.to_owned(), UNEXPECTED_MESSAGE);

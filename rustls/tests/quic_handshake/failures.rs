@@ -56,7 +56,7 @@ fn a_failure_leaves_no_partial_flight() {
 }
 
 #[test]
-fn parameters_too_long_are_an_error() {
+fn overlong_parameters_are_an_error() {
     let configs = Configs::new(Provider::Ring);
     for len in [0xffff - 100, 0x1_0000, 0x10_0000] {
         let long = || vec![7; len];

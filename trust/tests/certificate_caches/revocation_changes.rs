@@ -155,7 +155,7 @@ fn older_lists() {
 }
 
 #[test]
-fn lists_dated_in_the_future() {
+fn forged_lists_dated_in_the_future_replace_nothing() {
     let fixture = Fixture::new();
     let issuer = root("One", |_| ());
     let forged = crl(&root("One", |_| ()), &[], |params| {

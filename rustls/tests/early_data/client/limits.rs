@@ -216,7 +216,7 @@ macro_rules! writes {
 }
 
 #[test]
-fn writers_of_both_crates_do_the_same() {
+fn early_data_writers_of_both_crates_behave_alike() {
     for provider in PROVIDERS {
         let server_config = Arc::new(server_config(provider));
         let ours = writes!(rustls, client_config(provider), server_config.clone());

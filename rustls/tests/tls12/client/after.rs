@@ -174,7 +174,7 @@ fn renegotiation_is_refused() {
 }
 
 #[test]
-fn values_that_a_connection_reports() {
+fn connection_reports_its_negotiated_values() {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
         let config = Arc::new(this::client_of(versions, provider.this(), key, auth));

@@ -18,7 +18,7 @@ const KEY: KeyType = KeyType::EcdsaP256;
 const AUTH: ClientAuth = ClientAuth::None;
 
 #[test]
-fn a_server_that_gains_tls13() {
+fn a_server_that_gains_tls13_gets_a_full_handshake() {
     for provider in PROVIDERS {
         let config = this::client_of(Versions::Both, provider.this(), KEY, AUTH);
         let config = Arc::new(config);

@@ -65,7 +65,7 @@ fn unknown_issuer() {
 }
 
 #[test]
-fn validity() {
+fn certificates_are_valid_from_not_before_to_not_after() {
     let root = a_root();
     let (not_before, not_after) = (at(1_577_836_800), at(1_893_456_000)); // 2020, 2030
     let good = Case::new(leaf(&root, nothing), &[], &root);

@@ -89,7 +89,7 @@ fn unknown_status() {
 }
 
 #[test]
-fn expired_list() {
+fn an_expired_list_is_an_error_only_if_enforced() {
     let chain = Chain::new();
     let next_update = at(1_704_067_200); // 2024
     let case = chain.case(|case| {
