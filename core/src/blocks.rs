@@ -20,7 +20,7 @@
 //! - [`Aead`], for an AEAD with a shared key: protection of tickets ([`make_ticketer`]), and with
 //!   HKDF, tickets that any machine of a fleet opens ([`FleetTicketer`]).
 //!
-//! [`Choice`] combines the AEADs of two libraries, of which the processor decides.
+//! [`Choice`] combines the AEADs of two libraries; the processor decides which is used.
 //!
 //! The provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
 //! algorithms that verify signatures, and the lists of what it offers, in order of preference.

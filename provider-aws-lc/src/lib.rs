@@ -1,9 +1,9 @@
-//! The crypto-provider interface of rustls-inplace over [aws-lc-rs](aws_lc_rs).
+//! The crypto provider of rustls-inplace, based on [aws-lc-rs](aws_lc_rs).
 //!
-//! `rustls` re-exports this crate as `rustls::crypto::aws_lc_rs`. It contains the public paths and
-//! the lists of suites and groups, in order of preference. The lists of suites follow from the
-//! table in [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`]
-//! over aws-lc-rs.
+//! `rustls` re-exports this crate as `rustls::crypto::aws_lc_rs`. This file re-exports the public
+//! items and lists the suites and groups in order of preference. The lists of suites follow from
+//! the table in [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`]
+//! with aws-lc-rs.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,8 +1,9 @@
-//! The crypto-provider interface of rustls-inplace over [ring].
+//! The crypto provider of rustls-inplace, based on [ring].
 //!
-//! `rustls` re-exports this crate as `rustls::crypto::ring`. It contains the public paths and the
-//! lists of suites and groups, in order of preference. The lists of suites follow from the table in
-//! [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`] over ring.
+//! `rustls` re-exports this crate as `rustls::crypto::ring`. This file re-exports the public items
+//! and lists the suites and groups in order of preference. The lists of suites follow from the
+//! table in [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`]
+//! with ring.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

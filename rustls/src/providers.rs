@@ -30,11 +30,11 @@ pub mod ring {
     pub use rustls_provider_ring::*;
 }
 
-/// The fastest provider is that of aws-lc-rs: feature `fips` mixes nothing into it.
+/// With `fips`, `fastest` is the provider of aws-lc-rs, unmixed.
 #[cfg(all(feature = "fips", feature = "ring"))]
 pub use aws_lc_rs as fastest;
 
-/// The provider made of the fastest parts of both: feature `fastest`.
+/// The provider made of the fastest parts of aws-lc-rs and ring: feature `fastest`.
 #[cfg(all(feature = "aws_lc_rs", feature = "ring", not(feature = "fips")))]
 pub mod fastest;
 
@@ -77,8 +77,8 @@ or make sure exactly one of the 'aws-lc-rs' and 'ring' features is enabled.
 See the documentation of the CryptoProvider type for more information.
             ";
 
-/// Returns the provider selected by the crate features. Both libraries select the fastest of each,
-/// and `custom-provider` selects nothing.
+/// Returns the provider selected by the crate features. With both libraries, this is `fastest`.
+/// `custom-provider` selects nothing.
 fn provider_from_crate_features() -> Option<CryptoProvider> {
     #[cfg(all(feature = "aws_lc_rs", feature = "ring"))]
     let selected = Some(fastest::default_provider());

@@ -233,7 +233,7 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
 /// even if another file of the same size and date replaces the file.
 #[derive(Clone, Debug)]
 pub struct FileVersion {
-    /// The entries; `None` if the metadata cannot be read.
+    /// The name and metadata of each file; the metadata is `None` if it cannot be read.
     stats: Vec<(OsString, Option<Stat>)>,
     is_settled: bool,
 }
@@ -299,7 +299,7 @@ impl Stat {
         }
     }
 
-    /// False if a later change that keeps the size might get the same date.
+    /// False if a later change of the same size might get the same modification time.
     fn is_settled(&self, now: SystemTime) -> bool {
         self.modified.is_some_and(|modified| {
             let apart = match now.duration_since(modified) {

@@ -68,7 +68,7 @@ pub trait Source: Clone + Eq + Hash {
     /// False if another load never returns anything new, so that values never become stale.
     fn can_change(&self) -> bool;
 
-    /// Returns the approximate memory of `value` and this key in bytes.
+    /// Returns the approximate memory use of `value` and this key, in bytes.
     fn bytes(&self, value: &Self::Value) -> usize;
 }
 

@@ -106,7 +106,7 @@ impl SourceKind for RootSource {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedRoots {
-    /// The roots, never empty. If a source is read again and unchanged, the store stays the same.
+    /// The roots, never empty. Reading an unchanged source again yields the same store.
     pub store: Arc<RootCertStore>,
     /// The skipped certificates and files: the first thousand of
     /// [`ignored_count`](Self::ignored_count).

@@ -1,4 +1,4 @@
-//! A choice between two implementations of the same cryptography, made where the program runs.
+//! A choice between two implementations of the same cryptography, made at run time.
 
 use alloc::boxed::Box;
 
@@ -9,9 +9,10 @@ use crate::crypto::cipher::{
 use crate::crypto::quic;
 use crate::suites::ConnectionTrafficSecrets;
 
-/// Two implementations of one AEAD, usually of two libraries. The processor decides which is used.
+/// Two implementations of one AEAD, usually from two libraries. The processor decides which one is
+/// used.
 ///
-/// It implements the interface of its parts, so it can be the AEAD of any cipher suite, also of a
+/// It implements the same trait as both, so it can be the AEAD of any cipher suite, even a
 /// static one. The choice is made when a key is created and costs nothing per record.
 ///
 /// ```
@@ -38,9 +39,9 @@ pub struct Choice<T: ?Sized + 'static> {
 }
 
 impl<T: ?Sized> Choice<T> {
-    /// A choice of `second` if `takes_second` returns true, else of `first`.
+    /// Creates a choice that uses `second` if `takes_second` returns true, and `first` otherwise.
     ///
-    /// `takes_second` is called for each key, and must always return the same.
+    /// `takes_second` is called for each key, and must always return the same value.
     pub const fn new(first: &'static T, second: &'static T, takes_second: fn() -> bool) -> Self {
         Self {
             first,

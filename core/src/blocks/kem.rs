@@ -66,7 +66,7 @@ pub enum KemParameters {
 }
 
 impl KemParameters {
-    /// The code point of key exchange with this alone.
+    /// The code point of key exchange with this parameter set alone.
     pub const fn group(self) -> NamedGroup {
         match self {
             Self::MlKem768 => NamedGroup::MLKEM768,
@@ -177,7 +177,7 @@ impl<K: Kem> ActiveKeyExchange for KemExchange<K> {
     }
 }
 
-/// The [`SupportedKxGroup`] over a curve and ML-KEM together, which may be of two libraries.
+/// The [`SupportedKxGroup`] over a curve and ML-KEM together, possibly from two libraries.
 pub struct HybridGroup<E, K> {
     name: NamedGroup,
     first: First,
@@ -186,7 +186,8 @@ pub struct HybridGroup<E, K> {
 }
 
 impl<E: Ecdh, K: Kem> HybridGroup<E, K> {
-    /// X25519 together with ML-KEM-768. The parts must be these.
+    /// X25519 together with ML-KEM-768. `classical` must be X25519 and `post_quantum` must be
+    /// ML-KEM-768.
     pub const fn x25519_mlkem768(classical: EcdhGroup<E>, post_quantum: KemGroup<K>) -> Self {
         Self {
             name: NamedGroup::X25519MLKEM768,
@@ -196,7 +197,8 @@ impl<E: Ecdh, K: Kem> HybridGroup<E, K> {
         }
     }
 
-    /// P-256 together with ML-KEM-768. The parts must be these.
+    /// P-256 together with ML-KEM-768. `classical` must be P-256 and `post_quantum` must be
+    /// ML-KEM-768.
     pub const fn secp256r1_mlkem768(classical: EcdhGroup<E>, post_quantum: KemGroup<K>) -> Self {
         Self {
             name: NamedGroup::secp256r1MLKEM768,
@@ -222,11 +224,11 @@ impl<E: Ecdh, K: Kem> SupportedKxGroup for HybridGroup<E, K> {
     }
 
     fn start_and_complete(&self, client_share: &[u8]) -> Result<CompletedKeyExchange, Error> {
-        // each part checks the length of its input
         let (classical, post_quantum) = self
             .first
             .split(client_share, self.classical.0.curve().share_len())
             .ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        // check this length first, before the curve's computation
         if post_quantum.len() != self.post_quantum.0.parameters().client_share_len() {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }

@@ -92,7 +92,7 @@ impl Protection {
         }
     }
 
-    /// The bytes before and after the payload, header included.
+    /// The numbers of bytes that a record has before (header included) and after its payload.
     pub(super) fn overhead(self) -> (usize, usize) {
         match self {
             Self::Tls13 => (5, 17),

@@ -77,7 +77,8 @@ pub struct ClientConnection {
 
 #[cfg(feature = "std")]
 impl ClientConnection {
-    /// Creates a connection to the server `name`, for which its certificate must be valid.
+    /// Creates a connection to the server `name`. The server's certificate must be valid for
+    /// this name.
     ///
     /// # Errors
     ///
@@ -248,7 +249,8 @@ pub struct UnbufferedClientConnection {
 }
 
 impl UnbufferedClientConnection {
-    /// Creates a connection to the server `name`, for which its certificate must be valid.
+    /// Creates a connection to the server `name`. The server's certificate must be valid for
+    /// this name.
     ///
     /// # Errors
     ///

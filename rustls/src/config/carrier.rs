@@ -1,7 +1,7 @@
 //! The carrier of a handshake: records over a stream (RFC 9846 §5), or QUIC (RFC 9001).
 //!
-//! It decides how handshake messages differ between the two. The `handshake::transport`
-//! takes the bytes and keys.
+//! It determines how the handshake differs between the two. `handshake::transport` carries the
+//! bytes and installs the keys.
 
 use rustls_core::quic::Version;
 

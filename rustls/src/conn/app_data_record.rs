@@ -7,8 +7,9 @@ pub struct AppDataRecord<'i> {
     ///
     /// For an unbuffered connection it is 0, because
     /// [`UnbufferedStatus::discard`](crate::unbuffered::UnbufferedStatus::discard) includes the
-    /// record. From [`Receiver::open_in_place`](crate::split::Receiver::open_in_place), it counts
-    /// all processed bytes.
+    /// record. In a record returned by
+    /// [`Receiver::open_in_place`](crate::split::Receiver::open_in_place), it counts all processed
+    /// bytes.
     pub discard: usize,
 
     /// The application data.

@@ -229,8 +229,8 @@ impl CommonState {
         Ok(self.records.close()?)
     }
 
-    /// Appends the messages for the current QUIC packets to `buf`. Returns the keys of the next
-    /// packets once they are available.
+    /// Appends the handshake messages of the current encryption level to `buf`. Returns the keys
+    /// of the next level once they are available.
     pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
         self.records.unpolled.called();
         let quic = self.quic.as_deref_mut()?;

@@ -129,8 +129,8 @@ impl Quic {
         self.joiner = HandshakeJoiner::default();
     }
 
-    /// Appends the messages for the current packets to `buf`. Returns the keys of the next packets
-    /// once they are available; later calls append messages for those packets.
+    /// Appends the handshake messages of the current encryption level to `buf`. Returns the keys
+    /// of the next level once they are available; later calls append messages of that level.
     pub(super) fn write(
         &mut self,
         buf: &mut Vec<u8>,

@@ -89,8 +89,8 @@ pub(crate) enum Sending {
     Traffic,
     /// Buffered application data, and then a close_notify.
     TrafficThenClose,
-    /// Nothing, after a close_notify or a fatal alert. A handshake still completes after a
-    /// close_notify, because the peer may ignore that and wait for the handshake.
+    /// Nothing more: a close_notify or a fatal alert has been sent. After a close_notify,
+    /// handshake messages are still sent, because the peer may ignore it and wait for them.
     Closed,
     /// Nothing: the other half of a split connection sends.
     Elsewhere,

@@ -11,7 +11,8 @@ pub(crate) trait EndHandshake: Send + Sync {
     fn end(&mut self);
 }
 
-/// The handshake of a sending half, of which at most a TLS 1.2 session is left.
+/// For the sending half of a split connection: of its handshake, at most a TLS 1.2 session remains,
+/// and `end` ends that.
 impl EndHandshake for Option<Box<dyn EndHandshake>> {
     fn end(&mut self) {
         if let Some(mut session) = self.take() {

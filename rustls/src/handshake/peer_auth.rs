@@ -172,7 +172,7 @@ impl ReceivedChain {
             .ok_or(Error::NoCertificatesPresented)
     }
 
-    /// Verifies the chain before the signature.
+    /// Verifies the chain when it arrives, before the signature does.
     async fn verify_on_arrival<V: PeerVerifier>(
         self,
         check: &ChainCheck<'_, V>,

@@ -87,9 +87,10 @@ pub(crate) trait Transport {
     ) -> Result<(), PeerMisbehaved>;
 
     /// Opens all later input with the keys of `secret`, the client's early traffic secret. Accepts
-    /// up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData, which
-    /// [`Self::set_receiving_secret`] follows. Without [`Carrier::has_end_of_early_data`], early
-    /// data arrives in parallel with other messages.
+    /// up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData;
+    /// [`Self::set_receiving_secret`] is called after that. If the carrier [has no
+    /// EndOfEarlyData](Carrier::has_end_of_early_data), early data may arrive in parallel with
+    /// other messages.
     ///
     /// # Errors
     ///

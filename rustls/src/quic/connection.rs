@@ -127,8 +127,8 @@ pub struct ClientConnection {
 }
 
 impl ClientConnection {
-    /// Creates a connection to the server `name`, for which its certificate must be valid. `params`
-    /// are this side's encoded transport parameters (RFC 9000 §18).
+    /// Creates a connection to the server `name`. The server's certificate must be valid for
+    /// this name. `params` are this side's encoded transport parameters (RFC 9000 §18).
     ///
     /// # Errors
     ///

@@ -127,7 +127,7 @@ impl Lists {
         &self.problems
     }
 
-    /// Returns the total length of the encodings.
+    /// Returns the total length of the lists' DER encodings, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.lists.iter().map(|list| list.der().len()).sum()
     }
@@ -195,7 +195,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the total length of the encodings.
+    /// Returns the total length of the lists' DER encodings, in bytes.
     fn bytes(&self) -> usize {
         self.found.iter().map(|found| found.list.der().len()).sum()
     }

@@ -22,9 +22,8 @@
 //!                             Connected ◄── NewSessionTicket, KeyUpdate     (connected)
 //! ```
 //!
-//! A state that awaits an asynchronous callback passes through `Waiting`: the choice of the
-//! client's certificate, the verification of the server's chain and signature, and the client's
-//! signature.
+//! A state passes through `Waiting` while an asynchronous callback runs: one that chooses the
+//! client's certificate, verifies the server's chain and signature, or signs for the client.
 //!
 //! Each state is a struct in the file named beside it. It has a method `read_<message>` for each
 //! message it accepts, which consumes the state and returns the next. The states pass on an

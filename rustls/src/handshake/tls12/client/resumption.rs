@@ -53,7 +53,8 @@ pub(crate) fn stored_session(
 }
 
 /// Returns the session that the ServerHello resumes, or `None` if it starts a new one. A session
-/// that was not accepted stays in the store, because another machine of the server may know it.
+/// that was not accepted stays in the store, because another machine behind the same name may
+/// still accept it.
 ///
 /// # Errors
 ///

@@ -70,7 +70,7 @@ pub(super) struct OfferedSessions<'a> {
     has_early_data: bool,
 }
 
-/// An identity of a PSK, with its binder.
+/// A PSK identity and its binder.
 type OfferedSession<'a> = (PskIdentity<'a>, PskBinderEntry<'a>);
 
 impl<'a> OfferedSessions<'a> {
