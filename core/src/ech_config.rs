@@ -14,7 +14,7 @@ use crate::codec::{Codec, LengthSize, Reader, encode_bytes, encode_list, with_le
 use crate::enums::{EchVersion, ExtensionType, HpkeAead, HpkeKdf, HpkeKem};
 use crate::error::InvalidMessage;
 
-/// `ECHConfig`: one entry of the list.
+/// `ECHConfig`: one entry of an `ECHConfigList`.
 #[derive(Clone, PartialEq)]
 pub enum EchConfigPayload {
     /// An entry of the version this library implements.
@@ -22,9 +22,9 @@ pub enum EchConfigPayload {
     /// An entry that clients ignore: it has a different version, or its `public_name` is not a host
     /// name.
     Unknown {
-        /// The version in the entry.
+        /// The version that the entry states.
         version: EchVersion,
-        /// Its contents, unparsed.
+        /// The contents of the entry, unparsed.
         contents: Vec<u8>,
     },
 }
@@ -102,17 +102,17 @@ impl Codec<'_> for EchConfigPayload {
     }
 }
 
-/// `ECHConfigContents`: the parameters with which a client encrypts its ClientHello for a server.
+/// `ECHConfigContents`: a server's parameters for clients that encrypt their ClientHello.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EchConfigContents {
-    /// The key and its algorithms.
+    /// The server's HPKE public key and its algorithms.
     pub key_config: HpkeKeyConfig,
     /// The maximum length in bytes of the server names behind this server, for padding; zero if
     /// unknown.
     pub maximum_name_length: u8,
-    /// The name under which the server authenticates itself if it rejects ECH.
+    /// The name that the server's certificate must be valid for if the server rejects ECH.
     pub public_name: DnsName<'static>,
-    /// The extensions in wire order.
+    /// The extensions of the configuration, in wire order.
     pub extensions: Vec<EchConfigExtension>,
 }
 

@@ -243,7 +243,7 @@ pub enum CertificateError {
     ExpiredRevocationListContext {
         /// The time of the verification.
         time: UnixTime,
-        /// The time by which a newer list was due.
+        /// The time when a newer list was due.
         next_update: UnixTime,
     },
     /// A signature does not verify.
@@ -467,7 +467,7 @@ pub enum EncryptedClientHelloError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InconsistentKeys {
-    /// Their public keys differ.
+    /// The private key's public key differs from the certificate's.
     KeyMismatch,
     /// The private key does not reveal its public key, so they cannot be compared.
     Unknown,

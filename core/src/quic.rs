@@ -95,7 +95,7 @@ pub struct Suite {
     /// The cipher suite.
     pub suite: &'static Tls13CipherSuite,
 
-    /// Its QUIC part.
+    /// The QUIC part of the suite.
     pub quic: &'static dyn Algorithm,
 }
 
@@ -156,10 +156,10 @@ impl Keys {
 
 /// The keys of one encryption level, for one direction.
 pub struct DirectionalKeys {
-    /// The key for headers. It does not change with key updates (RFC 9001 §6.1).
+    /// The key for packet headers. It does not change with key updates (RFC 9001 §6.1).
     pub header: Box<dyn HeaderProtectionKey>,
 
-    /// The key for payloads.
+    /// The key for packet payloads.
     pub packet: Box<dyn PacketKey>,
 }
 
@@ -206,7 +206,7 @@ fn derive_key(expander: &dyn HkdfExpander, label: &[u8], len: usize) -> AeadKey 
 
 const SHORT_OUTPUT: &str = "a key or IV is shorter than 255 blocks of the hash function";
 
-/// The 1-RTT traffic secrets, from which later packet keys are derived.
+/// The 1-RTT traffic secrets that later packet keys are derived from.
 ///
 /// They belong to the keys in use. Each call of [`next_packet_keys`](Self::next_packet_keys)
 /// advances to the next generation. Zeroized on drop.
@@ -310,7 +310,7 @@ pub enum KeyChange {
         /// The keys of 1-RTT packets.
         keys: Keys,
 
-        /// The secrets from which the keys of later key updates are derived.
+        /// The secrets that the keys of later key updates are derived from.
         next: Secrets,
     },
 }

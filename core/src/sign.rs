@@ -28,7 +28,7 @@ pub trait SigningKey: Debug + Send + Sync {
         None
     }
 
-    /// The kind of this key, by which TLS 1.2 chooses cipher suites.
+    /// The kind of this key. TLS 1.2 chooses cipher suites by it.
     fn algorithm(&self) -> SignatureAlgorithm;
 }
 

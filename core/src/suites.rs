@@ -228,10 +228,10 @@ impl fmt::Debug for Tls13CipherSuite {
 /// The numbers are the sequence numbers of the next records. A sequence number that is used twice
 /// breaks the key, so the original connection must no longer be used.
 pub struct ExtractedSecrets {
-    /// Sequence number and secrets for sending.
+    /// The next sequence number and the secrets for sending.
     pub tx: (u64, ConnectionTrafficSecrets),
 
-    /// Sequence number and secrets for receiving.
+    /// The next sequence number and the secrets for receiving.
     pub rx: (u64, ConnectionTrafficSecrets),
 }
 

@@ -169,7 +169,7 @@ pub(crate) struct PacketKey {
 /// change, so the first packet under a key may have any number.
 struct PacketSealingKey {
     key: RecordSealingKey,
-    /// The IV, from which the nonce of packet number 0 is built; `None` after the first packet.
+    /// The IV that the nonce of packet number 0 is built from; `None` after the first packet.
     iv: Option<Iv>,
 }
 

@@ -15,7 +15,7 @@ use rustls_core::crypto::hmac::{Key, Tag};
 use rustls_core::crypto::tls12::{Prf, PrfUsingHmac};
 use rustls_core::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
 
-/// A hash function with which the library derives keys.
+/// A hash function that the library derives keys with.
 pub(crate) trait Derivation: HashFunction {
     const HKDF_ALGORITHM: hkdf::Algorithm;
     const PRF_ALGORITHM: &'static tls_prf::Algorithm;

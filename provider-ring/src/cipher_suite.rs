@@ -1,4 +1,4 @@
-//! The cipher suites: one table, from which their lists follow.
+//! The cipher suites: one table, and the lists that follow from it.
 
 use rustls_core::blocks::{Aes128Gcm, Aes256Gcm, Chacha20Poly1305, Tls12Suite, Tls13Suite};
 

@@ -75,7 +75,7 @@ pub trait Source: Clone + Eq + Hash {
 /// The result of the previous load.
 pub struct Previous<S: Source> {
     pub(crate) value: Option<Arc<S::Value>>,
-    /// The error of the last attempt to replace it.
+    /// The error of the last attempt to replace `value`.
     pub(crate) failure: Option<Arc<S::Error>>,
 }
 
@@ -393,7 +393,7 @@ impl<S: Source> Map<S> {
 /// An entry with a value, a flight or both. During the first load there is no value.
 struct Entry<S: Source> {
     held: Option<CachedValue<S>>,
-    /// The current load.
+    /// The load in progress, if any.
     flight: Option<Arc<Flight<S>>>,
     /// The load after it, for calls of `reload` during the current one.
     next: Option<Arc<Flight<S>>>,

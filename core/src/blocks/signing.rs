@@ -114,7 +114,7 @@ impl KeyKind {
         }
     }
 
-    /// The signature algorithm by which TLS 1.2 chooses cipher suites.
+    /// The signature algorithm. TLS 1.2 chooses cipher suites by it.
     pub const fn algorithm(self) -> SignatureAlgorithm {
         match self {
             Self::Rsa => SignatureAlgorithm::RSA,

@@ -30,8 +30,8 @@ impl<'a> OutgoingRecords<'a> {
         }
     }
 
-    /// Returns the number of bytes left of the record in which sending stops if `len` bytes are
-    /// sent; 0 if it stops between two records.
+    /// Returns the number of unsent bytes of the record that sending stops in after `len` bytes; 0
+    /// if it stops between two records.
     #[cold]
     pub(super) fn cut_after(self, len: usize) -> usize {
         let mut end = 0;

@@ -274,7 +274,7 @@ mod threads {
     }
 
     /// The number of buffers of each length in a pool, not counting the newest. It is enough for
-    /// both directions of a connection and of another one to which it forwards, and lower for
+    /// both directions of a connection and of another one that it forwards to, and lower for
     /// buffers longer than a record.
     const SLOTS: [usize; LENS.len()] = [4, 4, 4, 4, 4, 4, 4, 2, 1];
 
@@ -341,7 +341,7 @@ mod threads {
             ManuallyDrop::into_inner(self.memory.replace(ManuallyDrop::new(None)))
         }
 
-        /// Makes `memory` the newest. There must be none.
+        /// Makes `memory` the newest buffer. The slot must be empty.
         #[inline]
         fn set(&self, memory: Memory, owner: u64) {
             self.len.set(memory.len());
@@ -364,7 +364,7 @@ mod threads {
         }
     }
 
-    /// The other buffers of a thread.
+    /// The buffers of a thread's pool, apart from the newest.
     struct Others {
         stacks: [Stack; LENS.len()],
         /// True if a second buffer of this length was allocated although another owner's was free.

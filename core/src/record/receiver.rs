@@ -65,7 +65,7 @@ struct Opener {
 pub struct RecordHeader {
     /// The content type; always application_data for a protected TLS 1.3 record.
     pub typ: ContentType,
-    /// The legacy version.
+    /// The legacy version in the header.
     pub version: ProtocolVersion,
     /// The number of bytes after the header.
     pub payload_len: usize,
@@ -115,9 +115,9 @@ impl RecordHeader {
 /// A record that was opened in the buffer it was received in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenedRecord {
-    /// The content type; of a protected TLS 1.3 record, the inner one.
+    /// The content type of the record; the inner one if TLS 1.3 protects it.
     pub typ: ContentType,
-    /// The range of its content in the buffer.
+    /// The range of the record's content in the buffer.
     pub payload: Range<usize>,
     /// The length of the whole record in bytes.
     pub record_len: usize,

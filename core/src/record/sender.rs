@@ -66,7 +66,7 @@ pub struct RecordSender {
 enum Protection {
     /// Records are not protected, because there is no key. This is the version in their headers.
     Plain(ProtocolVersion),
-    /// A key protects them.
+    /// Records are protected by a key.
     Sealed(Sealer),
     /// Sealing fails, because the encrypter claims impossible lengths.
     Refused,
@@ -436,7 +436,7 @@ impl RecordSender {
         is_possible.then_some(start..end)
     }
 
-    /// Returns the error for which [`Self::record_around`] returned `None`.
+    /// Returns the error that made [`Self::record_around`] return `None`.
     #[cold]
     fn in_place_without_record(
         &self,

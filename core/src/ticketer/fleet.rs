@@ -62,7 +62,7 @@ pub struct FleetCrypto<A> {
     pub hkdf: &'static dyn Hkdf,
     /// Creates an AEAD from a key of 32 bytes.
     pub new_aead: fn(AeadKey) -> A,
-    /// The source of the salts.
+    /// The source of the tickets' random salts.
     pub random: &'static dyn SecureRandom,
 }
 
@@ -149,7 +149,7 @@ const EPOCH_LEN: usize = 8;
 const SALT_LEN: usize = 32;
 const HEADER_LEN: usize = EPOCH_LEN + SALT_LEN;
 
-/// Epoch and salt.
+/// The header of a ticket: epoch and salt.
 type Header = [u8; HEADER_LEN];
 
 impl<A: Aead> ProducesTickets for FleetTicketer<A> {

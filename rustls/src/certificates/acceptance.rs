@@ -1,4 +1,4 @@
-//! A verifier's acceptance of a chain, and the conditions under which it may be relied on later.
+//! A verifier's acceptance of a chain, and the conditions for relying on it later.
 //!
 //! The verdict of a verifier is a function of its rules, the chain, and the time. The time enters
 //! only through comparisons with dates in certificates and revocation lists. So an acceptance holds
@@ -65,9 +65,9 @@ pub(crate) struct Basis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptance {
     basis: Basis,
-    /// The time of the verification, in seconds since 1970.
+    /// The time when the chain was verified, in seconds since 1970.
     verified_at: u64,
-    /// The first second at which the acceptance no longer holds.
+    /// The first second when the acceptance no longer holds.
     until: u64,
 }
 
@@ -122,7 +122,7 @@ impl Acceptance {
         self.holds(basis, now) && is_young
     }
 
-    /// Returns the seconds since the verification.
+    /// Returns the seconds since the chain was verified.
     fn age(&self, now: UnixTime) -> u64 {
         now.as_secs().abs_diff(self.verified_at)
     }
@@ -132,7 +132,7 @@ impl Acceptance {
         self.basis
     }
 
-    /// Returns the first time at which the acceptance no longer holds.
+    /// Returns the first time when the acceptance no longer holds.
     pub(crate) fn until(&self) -> UnixTime {
         UnixTime::since_unix_epoch(core::time::Duration::from_secs(self.until))
     }

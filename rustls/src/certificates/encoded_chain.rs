@@ -15,7 +15,7 @@ use rustls_core::codec::{LengthSize, Reader, encode_bytes};
 use super::peer_chain::{ChainKind, PeerChain};
 use crate::error::InvalidMessage;
 
-/// The length of the prefix of a certificate.
+/// The length in bytes of the length prefix of each certificate.
 const PREFIX_LEN: usize = 3;
 
 /// An encoded chain, in which each certificate is complete and not empty.

@@ -9,13 +9,13 @@
 pub struct CacheStats {
     /// The current number of entries.
     pub entries: usize,
-    /// The bytes that they take, if the cache counts them.
+    /// The memory use of the entries in bytes, if the cache counts it.
     pub bytes: Option<usize>,
-    /// The number of lookups answered from the cache.
+    /// The number of lookups served from the cache.
     pub hits: u64,
     /// The number of lookups that loaded or parsed something.
     pub misses: u64,
-    /// The number of entries evicted for others.
+    /// The number of entries evicted to make room for others.
     pub evictions: u64,
     /// The number of entries reloaded and replaced, because they were stale or had changed.
     pub reloads: u64,

@@ -10,7 +10,7 @@ use pki_types::{CertificateDer, UnixTime};
 pub(super) const UTC_TIME: u8 = 0x17;
 pub(super) const GENERALIZED_TIME: u8 = 0x18;
 const SEQUENCE: u8 = 0x30;
-/// The tag `[0]` of a version.
+/// The tag `[0]` of a certificate's version.
 const VERSION: u8 = 0xa0;
 
 pub(super) const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
@@ -18,9 +18,9 @@ pub(super) const SECONDS_OF_A_DAY: i64 = 24 * 60 * 60;
 /// The validity period of a certificate in seconds since 1970. A time before 1970 counts as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValidityPeriod {
-    /// The first second.
+    /// The first second of the period.
     not_before: u64,
-    /// The last second.
+    /// The last second of the period.
     not_after: u64,
 }
 

@@ -70,7 +70,7 @@ use crate::time_provider::TimeProvider;
 pub struct ConfigBuilder<Side: ConfigSide, State> {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) time_provider: Arc<dyn TimeProvider>,
-    /// The choices so far.
+    /// The choices that the application has made so far.
     pub(crate) state: State,
     builds: PhantomData<Side>,
 }

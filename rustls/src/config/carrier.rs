@@ -146,7 +146,7 @@ impl Carrier {
     /// True if a session that was created over `other` may be resumed.
     pub(crate) fn accepts_session_over(self, other: Self) -> bool {
         match (self, other) {
-            // RFC 9369 §5: a ticket is only valid for the QUIC version in which it was received
+            // RFC 9369 §5: a ticket is only valid for the QUIC version that it was received in
             (Self::Quic(version), Self::Quic(other)) => version == other,
             _ => true,
         }

@@ -97,13 +97,13 @@ impl Debug for ServerCertVerified {
 /// The part of a verdict that outlives its handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
-    /// The rules by which the chain was accepted, if the verifier states any.
+    /// The rules that the chain was accepted by, if the verifier states any.
     rules: Option<StatedRules>,
-    /// The first time at which the verdict may change, if the verifier knows it.
+    /// The first time when the verdict may change, if the verifier knows it.
     pub(crate) until: Option<UnixTime>,
 }
 
-/// The rules in a proof.
+/// The rules in a [`Proof`], as its verifier stated them.
 #[derive(Debug)]
 enum StatedRules {
     Digest(VerifierRules),
@@ -137,7 +137,7 @@ impl Proof {
         }
     }
 
-    /// Returns the rules by which the chain was accepted, if the verifier states any.
+    /// Returns the rules that the chain was accepted by, if the verifier states any.
     pub(crate) fn rules(&self) -> Option<VerifierRules> {
         match self.rules.as_ref()? {
             StatedRules::Digest(rules) => Some(*rules),

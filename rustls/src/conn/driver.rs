@@ -90,7 +90,7 @@ impl<Data> EndHandshake for Handshake<Data> {
 }
 
 pub(crate) struct Processed {
-    /// The length of the record in the buffer, in bytes.
+    /// The length of the processed record in the buffer, in bytes.
     pub(crate) record_len: usize,
     /// The range of application data in the buffer; empty if there is none.
     pub(crate) plaintext: Range<usize>,

@@ -17,8 +17,8 @@ use crate::suites::{ConnectionTrafficSecrets, ExtractedSecrets, SupportedCipherS
 
 /// A connection whose records are protected outside this library.
 ///
-/// It has neither record keys nor buffers. It keeps the secrets from which the next keys are
-/// derived. On a client, it also stores session tickets.
+/// It has neither record keys nor buffers. It keeps the secrets that the next keys are derived
+/// from. On a client, it also stores session tickets.
 pub struct KernelConnection<Data> {
     /// The driver, without record keys.
     driver: Driver<Data>,

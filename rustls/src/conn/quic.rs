@@ -34,7 +34,7 @@ pub(crate) struct Quic {
     version: Version,
     parameters: Vec<u8>,
     peer_parameters: Option<Vec<u8>>,
-    /// Received bytes of handshake messages.
+    /// Assembles handshake messages from received bytes.
     pub(super) joiner: HandshakeJoiner,
 
     early: Option<EarlyKeys>,

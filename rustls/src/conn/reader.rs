@@ -9,7 +9,7 @@ use super::records::Receiving;
 /// Reads the plaintext that a connection has received.
 ///
 /// [`io::BufRead::fill_buf`] and [`Self::into_first_chunk`] return it without a copy, in the buffer
-/// in which it was decrypted.
+/// that it was decrypted in.
 ///
 /// If no plaintext is available, reading returns
 ///

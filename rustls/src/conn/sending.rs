@@ -426,7 +426,7 @@ impl TooShort for EncryptError {
     }
 }
 
-/// Returns the result of a write of `len` bytes, of which `taken` fit into memory.
+/// Returns the result of a write of `len` bytes if memory had room for `taken` of them.
 #[cfg(feature = "std")]
 pub(super) fn write_result(len: usize, taken: usize) -> io::Result<usize> {
     if taken == 0 && len != 0 {

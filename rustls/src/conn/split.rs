@@ -147,7 +147,7 @@ impl<C> IntoSplitError<C> {
         &self.0.error
     }
 
-    /// Returns the unchanged connection.
+    /// Returns the connection, which was not split and has not changed.
     pub fn into_connection(self) -> C {
         self.0.connection
     }

@@ -8,7 +8,7 @@ use rustls_core::crypto::cipher::OutboundChunks;
 use super::sending::invalid_data;
 use super::write_access::WriteAccess;
 
-/// Encrypts plaintext into the connection's outgoing buffer, from which `write_tls` sends.
+/// Encrypts plaintext into the connection's outgoing buffer, for `write_tls` to send.
 ///
 /// Before the handshake is complete, plaintext is buffered and sent afterwards. At the buffer
 /// limit, a write accepts only part of its input, or nothing (`Ok(0)`).

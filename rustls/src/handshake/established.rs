@@ -144,7 +144,7 @@ impl Established {
         }
     }
 
-    /// Returns the keys with which `side` sends and receives.
+    /// Returns the keys that `side` sends and receives with.
     ///
     /// # Errors
     ///

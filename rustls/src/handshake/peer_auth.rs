@@ -59,7 +59,7 @@ type Certificates<'a> = SmallVec<[CertificateDer<'a>; 4]>;
 /// A peer's chain, whose key has not signed the handshake yet.
 pub(crate) struct ReceivedChain {
     chain: WaitingChain,
-    /// The verdict if the chain was verified on arrival.
+    /// The verdict on the chain, if it was verified when it arrived.
     verdict: Option<Verdict>,
 }
 
@@ -234,7 +234,7 @@ impl ReceivedChain {
 }
 
 impl AuthenticatedChain {
-    /// Returns the acceptance of the chain, on which sessions of this connection may rely.
+    /// Returns the acceptance of the chain, for the sessions of this connection to rely on.
     pub(crate) fn acceptance(&self) -> Option<Acceptance> {
         self.verdict.acceptance
     }

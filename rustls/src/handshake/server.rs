@@ -3,7 +3,7 @@
 //! - `held_hello`: a ClientHello while the server negotiates.
 //! - `certificate`: the requested name, and the certificate for it; `protocol`: the application
 //!   protocol.
-//! - `resumable`: the conditions under which a session is resumed.
+//! - `resumable`: the conditions for resuming a session.
 //! - `connection_data`: the state that only server connections have.
 
 pub(crate) mod certificate;

@@ -297,7 +297,7 @@ impl KeyBlock {
         self.secret.verify_data(sender, transcript)
     }
 
-    /// Returns the keys with which `side` sends, for another implementation that continues to send
+    /// Returns the keys that `side` sends with, for another implementation that continues to send
     /// with them.
     ///
     /// RFC 5288 §3: a nonce must not be used twice. The nonces here are the initial explicit part
@@ -312,8 +312,8 @@ impl KeyBlock {
         self.extract(side)
     }
 
-    /// Returns the keys with which `side` receives, which are those with which its peer sends. The
-    /// explicit part of each nonce is in the record.
+    /// Returns the keys that `side` receives with, which are its peer's sending keys. The explicit
+    /// part of each nonce is in the record.
     ///
     /// # Errors
     ///

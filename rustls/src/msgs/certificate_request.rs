@@ -31,7 +31,7 @@ extension_block! {
         // restriction
         CertificateAuthorities =>
             certificate_authorities: Option<Vec<DistinguishedName>> as MaybeEmpty(U16),
-        /// The algorithms with which the client may compress its Certificate.
+        /// The algorithms that the client may compress its Certificate with.
         CompressCertificate =>
             compress_certificate: Option<ShortList<CertificateCompressionAlgorithm>>
                 as Items(U8, "CertificateCompressionAlgorithms"),

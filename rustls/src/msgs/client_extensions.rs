@@ -254,7 +254,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the types of `extensions` in the order in which they are sent.
+    /// Returns the types of `extensions` in sending order.
     fn sent_order(extensions: &ClientExtensions<'_>) -> ShortList<ExtensionType> {
         let bytes = extensions.get_encoding();
         ClientExtensions::read_bytes(&bytes).unwrap().received

@@ -25,8 +25,8 @@ use super::short_list::{List, ShortList, read_items};
 
 /// Defines a struct of extensions, and implements [`ExtensionBlock`] for it.
 ///
-/// The rows are in the order in which they are sent. A row may have several types, such as old and
-/// new code points. The fields after `besides` are not in the block.
+/// The rows are in sending order. A row may have several types, such as old and new code points.
+/// The fields after `besides` are not encoded in the block.
 macro_rules! extension_block {
     (
         $(#[$meta:meta])*

@@ -83,7 +83,7 @@ extension_block! {
     pub(crate) struct HelloRetryRequestExtensions<'a> in HelloRetryRequest {
         /// The selected version.
         SupportedVersions => supported_version: Option<ProtocolVersion> as Value,
-        /// The group for which a share is requested.
+        /// The group that the server requests a share for.
         KeyShare => key_share: Option<NamedGroup> as Value,
         // RFC 9846 §4.3.2: a cookie has at least one byte
         Cookie => cookie: Option<&'a [u8]> as NonEmpty(U16),

@@ -306,7 +306,7 @@ impl CertifiedKeyFiles {
     }
 }
 
-/// The content of the files.
+/// The content of a pair's files.
 pub(super) struct LoadedPair {
     pub(super) certified_key: CertifiedKey,
     /// The period in which the OCSP response may be stapled.

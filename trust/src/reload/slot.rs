@@ -18,7 +18,7 @@ use crate::logging::{debug, warn};
 
 /// A value that can be reloaded, from sources of version `V`.
 pub(super) struct Slot<T: ?Sized, V> {
-    /// The description for logs.
+    /// The description of the value for logs.
     what: String,
     clock: Arc<dyn TimeProvider>,
     current: RwLock<Arc<T>>,
@@ -201,7 +201,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     }
 }
 
-/// The result of a load, apart from the value.
+/// The result of a load, apart from the loaded value.
 struct Findings<'a, V> {
     version: &'a V,
     problem: Option<&'a Arc<ReloadError>>,

@@ -124,7 +124,7 @@ impl TrustSources {
 /// The trusted roots and the revocation lists.
 pub(super) struct Trust {
     roots: Arc<CachedRoots>,
-    /// One element per source, each non-empty.
+    /// The revocation lists of each source, none of them empty.
     crls: Vec<Arc<Lists>>,
     /// The lists of all sources, latest first.
     crls_in_order: Vec<Arc<RevocationList>>,

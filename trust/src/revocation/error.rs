@@ -109,7 +109,7 @@ pub enum CrlProblemReason {
     Marked(usize),
     /// The file is empty, or has only zero bytes, as after a crash.
     Empty,
-    /// It is a certificate in DER, not a list.
+    /// The file is a certificate in DER, not a list.
     Certificate,
     /// The file has the extension of a list, `.crl` or `.r0`, but no list in it.
     NoList,

@@ -45,7 +45,7 @@ const LIMITS: Limits = Limits {
 /// The maximum number of problems that are described.
 const MAX_NAMED: usize = 1000;
 
-/// The label of lists in PEM.
+/// The PEM labels of revocation lists.
 const LABELS: &[&str] = &["X509 CRL"];
 
 /// The cached lists of a source.

@@ -90,7 +90,7 @@ pub struct IgnoredCertificate {
     /// The position of the certificate in the file or in memory, from 1. `None` if all are
     /// affected.
     pub position: Option<usize>,
-    /// The reason for skipping it.
+    /// The reason for skipping the certificate or file.
     pub reason: IgnoredReason,
 }
 
@@ -100,7 +100,7 @@ pub struct IgnoredCertificate {
 pub enum IgnoredReason {
     /// The PEM is malformed.
     Pem(String),
-    /// It is not a certificate, or cannot be a root.
+    /// The item is not a certificate, or cannot be a root.
     Certificate(Error),
     /// The number of certificate `BEGIN` marks that are not on a line of their own, or have an
     /// unsupported label.

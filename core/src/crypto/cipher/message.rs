@@ -36,11 +36,11 @@ pub enum OutboundChunks<'a> {
 
     /// The bytes `start..end` of the concatenation of `chunks`, which is at least `end` bytes long.
     Multiple {
-        /// The pieces.
+        /// The pieces that contain the payload.
         chunks: &'a [&'a [u8]],
-        /// The start of the bytes in the concatenation of the pieces.
+        /// The start of the payload in the concatenation of `chunks`.
         start: usize,
-        /// The end of the bytes in the concatenation of the pieces.
+        /// The end of the payload in the concatenation of `chunks`.
         end: usize,
     },
 }
@@ -67,7 +67,7 @@ impl<'a> OutboundChunks<'a> {
         Self::Single(&[])
     }
 
-    /// The number of bytes.
+    /// The number of bytes of the payload.
     #[inline]
     pub fn len(&self) -> usize {
         match self {
@@ -76,7 +76,7 @@ impl<'a> OutboundChunks<'a> {
         }
     }
 
-    /// True if there are no bytes.
+    /// True if the payload has no bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -146,7 +146,7 @@ impl<'a> OutboundChunks<'a> {
         }
     }
 
-    /// Appends the bytes to `vec`.
+    /// Appends the bytes of the payload to `vec`.
     pub fn copy_to_vec(&self, vec: &mut Vec<u8>) {
         vec.reserve(self.len());
         for piece in self.pieces() {
@@ -154,14 +154,14 @@ impl<'a> OutboundChunks<'a> {
         }
     }
 
-    /// Returns a copy of the bytes.
+    /// Returns a copy of the payload's bytes.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut vec = Vec::new();
         self.copy_to_vec(&mut vec);
         vec
     }
 
-    /// Iterates over the non-empty pieces of the bytes.
+    /// Iterates over the non-empty pieces of the payload.
     fn pieces(&self) -> impl Iterator<Item = &'a [u8]> {
         let (single, chunks, mut before) = match *self {
             Self::Single(chunk) => (Some(chunk), &[][..], 0),
@@ -199,13 +199,13 @@ impl<'a, const N: usize> From<&'a [u8; N]> for OutboundChunks<'a> {
 
 /// A received record, still encrypted, in the buffer it arrived in.
 pub struct InboundOpaqueMessage<'a> {
-    /// The content type in its header.
+    /// The content type in the record's header.
     pub typ: ContentType,
 
     /// The version in the record's header.
     pub version: ProtocolVersion,
 
-    /// The bytes after its header.
+    /// The bytes after the record's header.
     pub payload: BorrowedPayload<'a>,
 }
 

@@ -30,7 +30,7 @@ const LITTLE: usize = 8;
 #[derive(Default)]
 pub struct OutgoingBuffer {
     last: Piece,
-    /// The pieces before the last, if any.
+    /// The pieces before `last`, if any.
     queue: Option<Box<Queue>>,
     /// The number of unsent bytes in all pieces.
     len: usize,
@@ -43,7 +43,7 @@ pub struct OutgoingBuffer {
 #[derive(Default)]
 struct Piece {
     memory: Memory,
-    /// The range of the unsent bytes.
+    /// The range of the unsent bytes in `memory`.
     start: u32,
     end: u32,
 }
@@ -59,7 +59,7 @@ impl Piece {
         self.start as usize..self.end as usize
     }
 
-    /// The number of free bytes after the unsent ones.
+    /// The number of free bytes after the unsent bytes.
     #[inline]
     fn room(&self) -> usize {
         self.memory.len() - self.end as usize

@@ -225,19 +225,20 @@ pub struct Attribute<'a> {
 }
 
 impl<'a> Attribute<'a> {
-    /// Returns the type of the attribute.
+    /// Returns the object identifier of the attribute's type.
     pub fn oid(&self) -> &'a Oid {
         &self.entry.oid
     }
 
-    /// Returns the value as text. `None` if it has another type, or bytes that its type forbids.
+    /// Returns the attribute's value as text. `None` if it has another type, or bytes that its type
+    /// forbids.
     ///
     /// The text may contain any character, including NUL.
     pub fn text(&self) -> Option<&'a str> {
         self.entry.text.as_deref()
     }
 
-    /// Returns the DER of the value.
+    /// Returns the DER encoding of the attribute's value.
     pub fn value_der(&self) -> &'a [u8] {
         self.entry.value.of(&self.name.0.der)
     }

@@ -15,9 +15,9 @@ use crate::certificates::time::{
 /// The validity period of a certificate, including both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Validity {
-    /// The first second.
+    /// The first second at which the certificate is valid.
     pub not_before: Time,
-    /// The last second.
+    /// The last second at which the certificate is valid.
     pub not_after: Time,
 }
 

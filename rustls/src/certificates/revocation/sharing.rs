@@ -26,7 +26,7 @@ pub(super) fn process_wide() -> &'static SharedLists {
     &LISTS
 }
 
-/// The lists in use, by their encoding.
+/// The lists in use, by their DER encoding.
 pub(super) struct SharedLists {
     /// Keyed randomly, so that an attacker cannot create lists that collide.
     hasher: RandomState,
@@ -112,7 +112,7 @@ impl SharedLists {
         }
     }
 
-    /// Parses, or waits for the thread that does.
+    /// Parses the list, or waits for the thread that parses it.
     fn finish(
         &self,
         hash: u64,
@@ -168,18 +168,18 @@ impl SharedLists {
     }
 }
 
-/// The data behind the lock.
+/// The known lists, behind the lock of [`SharedLists`].
 #[derive(Default)]
 struct KnownLists {
     by_hash: HashMap<u64, Vec<Known>>,
     /// The number of entries in all buckets, including dead ones.
     len: usize,
-    /// The length at which dead entries are removed.
+    /// The number of entries at which dead ones are removed.
     prune_at: usize,
 }
 
 impl KnownLists {
-    /// Adds `new`, unless `capacity` others are in use.
+    /// Adds `new`, unless `capacity` other lists are in use.
     fn insert(&mut self, hash: u64, new: Known, capacity: usize) {
         /// The number of entries below which dead ones are not searched for.
         const FEW: usize = 16;
@@ -228,7 +228,7 @@ impl KnownLists {
     }
 }
 
-/// A list that is being parsed. Threads that need it wait for the outcome.
+/// A list that is being parsed. Threads that need it wait for the result of parsing.
 struct Parsing {
     der: Arc<CertificateRevocationListDer<'static>>,
     outcome: OnceLock<Result<Arc<RevocationList>, CertRevocationListError>>,
@@ -239,7 +239,7 @@ enum Known {
     Parsing(Weak<Parsing>),
     Parsed {
         list: Weak<RevocationList>,
-        /// The length of the encoding.
+        /// The length of the list's DER encoding, in bytes.
         len: usize,
     },
 }

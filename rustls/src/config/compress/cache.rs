@@ -84,7 +84,7 @@ impl Default for CompressionCache {
 #[derive(Debug)]
 pub struct CompressionCacheInner {
     size: usize,
-    /// The entries, most recently used first.
+    /// The compressed chains, most recently used first.
     entries: Mutex<VecDeque<Entry>>,
 }
 

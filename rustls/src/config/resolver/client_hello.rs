@@ -21,12 +21,12 @@ pub struct ClientHello<'a> {
     pub(crate) lists: Lists<'a>,
 }
 
-/// The lists in a ClientHello.
+/// The lists of a ClientHello that a resolver can read.
 #[derive(Debug)]
 pub(crate) enum Lists<'a> {
     /// The handshake has decoded all lists.
     Decoded(DecodedLists<'a>),
-    /// Each list is decoded on the first call for it.
+    /// Each list is decoded when its accessor is first called.
     #[cfg(feature = "std")]
     OnDemand(OnDemand<'a>),
 }

@@ -79,7 +79,7 @@ impl ResolvesServerCert for AlwaysResolvesServerRawPublicKeys {
 /// Clients that send no name, or one that was not added, are rejected.
 #[derive(Debug)]
 pub struct ResolvesServerCertUsingSni {
-    /// Keys are names in lower case.
+    /// The identities, by server name in lower case.
     by_name: Map<String, NamedIdentity>,
 }
 

@@ -234,8 +234,8 @@ impl ClientSessionCommon {
     }
 
     /// True if the lifetime of the session or of the server's verification is over. The clock
-    /// counts whole seconds, so both end up to a second early. If the clock was set back, the time
-    /// by which it is behind counts as the age.
+    /// counts whole seconds, so both end up to a second early. If the clock was set back, the
+    /// difference counts as the age.
     pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
         let distance = |then: UnixTime| now.as_secs().abs_diff(then.as_secs());
         distance(self.received_at) >= self.lifetime_secs.into()
@@ -441,7 +441,7 @@ mod memory {
         }
     }
 
-    /// The entries for one server.
+    /// The sessions and the group stored for one server.
     #[derive(Default)]
     struct Server {
         kx_hint: Option<NamedGroup>,

@@ -60,14 +60,14 @@ pub(crate) use tls12::Tls12Session;
 /// The part of a session that all versions have in common.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SessionFacts<'a> {
-    /// The time at which the session became resumable, in seconds since 1970.
+    /// The time when the session became resumable, in seconds since 1970.
     pub(crate) issued_at: u64,
     /// The time of the handshake that authenticated with certificates, in seconds since 1970. It is
     /// older than `issued_at` if the session was created on a resumed connection.
     pub(crate) authenticated_at: u64,
-    /// The requirements on clients at that time.
+    /// The server's requirements on clients when the session was created.
     pub(crate) client_auth: ClientAuthId,
-    /// The certificate of the server at that time.
+    /// The server's certificate when the session was created.
     pub(crate) server_auth: ServerAuthId,
     pub(crate) alpn_protocol: Option<&'a [u8]>,
     pub(crate) server_name: Option<&'a str>,
@@ -85,7 +85,7 @@ pub(crate) struct SessionFacts<'a> {
 pub(crate) enum ClientChain<'a> {
     /// The chain of a connection, or of a session in memory.
     Shared(&'a PeerChain),
-    /// The chain in its encoded form.
+    /// The chain of a decoded session, still in encoded form.
     Encoded(EncodedChain<'a>),
 }
 
@@ -112,7 +112,7 @@ const FORMAT: u8 = 5;
 const HEADER_LEN: usize = 1 + 2 + 2;
 
 impl<'a> SessionFacts<'a> {
-    /// Returns the encoded length without the chain.
+    /// Returns the encoded length without the client's chain, in bytes.
     fn encoded_len(&self) -> usize {
         8 + 8
             + DIGEST_LEN // client_auth
@@ -123,7 +123,7 @@ impl<'a> SessionFacts<'a> {
             + (1 + self.client_acceptance.map_or(0, |_| Acceptance::LEN))
     }
 
-    /// Appends all fields except the chain.
+    /// Appends all fields except the client's chain to `bytes`.
     fn encode(&self, bytes: &mut Vec<u8>) {
         self.issued_at.encode(bytes);
         self.authenticated_at.encode(bytes);

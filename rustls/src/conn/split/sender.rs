@@ -337,8 +337,7 @@ impl fmt::Debug for Sender {
     }
 }
 
-/// Encrypts plaintext into the outgoing buffer of a [`Sender`], from which [`Sender::write_tls`]
-/// sends.
+/// Encrypts plaintext into the outgoing buffer of a [`Sender`], for [`Sender::write_tls`] to send.
 ///
 /// At the buffer limit, a write accepts only part of its input, or nothing (`Ok(0)`). After a
 /// close_notify, a write returns [`io::ErrorKind::BrokenPipe`]. After a failure of either half, it

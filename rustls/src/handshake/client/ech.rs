@@ -48,7 +48,7 @@ use crate::msgs::pre_shared_key::OfferedPsks;
 
 /// The use of ECH in a client's ClientHello, from the first hello to the end of the handshake.
 pub(crate) enum Ech {
-    /// No ECH.
+    /// The hello does not use ECH.
     Absent,
     /// An extension that only looks like ECH, with its body.
     Grease(Vec<u8>),
@@ -60,7 +60,7 @@ pub(crate) enum Ech {
 
 /// An ECH offer that the server has rejected.
 pub(crate) struct RejectedEch {
-    /// The body of the extension that was sent.
+    /// The body of the `encrypted_client_hello` extension that was sent.
     pub(crate) extension: Vec<u8>,
     /// The fake PSK that a second ClientHello repeats if the first one had it.
     grease_psk: Option<GreasePsk>,

@@ -336,7 +336,7 @@ impl Offer {
         Ok(())
     }
 
-    /// Returns the name under which the key exchange group of this server is stored.
+    /// Returns the name that the key exchange group of this server is stored under.
     pub(crate) fn visible_name(&self) -> ServerName<'static> {
         visible_name(&self.config, &self.server_name).into_owned()
     }

@@ -10,7 +10,7 @@ use crate::config::verify::Proof;
 use crate::error::Error;
 use crate::failure::Failure;
 
-/// A verifier with the arguments of one handshake, and the acceptances on which it may rely.
+/// A verifier with the arguments of one handshake, and the acceptances that it may rely on.
 pub(crate) struct ChainCheck<'a, V> {
     verifier: V,
     known: &'a VerifiedChains,
@@ -26,7 +26,7 @@ pub(super) struct Verdict {
     pub(super) verified_at: UnixTime,
     /// The acceptance for later handshakes, if a verifier with equal rules may rely on it.
     pub(super) acceptance: Option<Acceptance>,
-    /// The first time at which the verdict may change, if the verifier knows it.
+    /// The first time when the verdict may change, if the verifier knows it.
     pub(super) until: Option<UnixTime>,
 }
 
@@ -140,7 +140,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         Acceptance::new(basis, now, proof.until?)
     }
 
-    /// Returns the first time at which the verdict may change, if the verifier knows it.
+    /// Returns the first time when the verdict may change, if the verifier knows it.
     ///
     /// A wrapper without rules may have verified at a time other than the clock's. Its proof is
     /// that of the inner verifier, whose end may lie in the past.
@@ -156,7 +156,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
     }
 }
 
-/// Returns the end-entity certificate and the others.
+/// Returns the end-entity certificate and the other certificates of `chain`.
 fn split<'a, 'b>(
     chain: &'a [CertificateDer<'b>],
 ) -> Result<(&'a CertificateDer<'b>, &'a [CertificateDer<'b>]), Error> {

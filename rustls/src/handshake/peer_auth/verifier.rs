@@ -108,7 +108,7 @@ impl HandshakeSignature<'_> {
 pub(crate) struct ServerVerifier<'a> {
     pub(crate) verifier: &'a dyn ServerCertVerifier,
     pub(crate) server_name: &'a ServerName<'a>,
-    /// Empty if the server stapled none.
+    /// The stapled OCSP response; empty if the server stapled none.
     pub(crate) ocsp_response: &'a [u8],
 }
 

@@ -21,9 +21,9 @@ pub struct ServerConnectionData {
 
 #[derive(Debug, Default)]
 struct ResumptionData {
-    /// The data to store in the sessions of this connection.
+    /// The application's data to store in the sessions of this connection.
     to_send: Vec<u8>,
-    /// The data from the resumed session.
+    /// The application's data from the resumed session.
     received: Vec<u8>,
 }
 

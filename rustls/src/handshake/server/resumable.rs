@@ -1,4 +1,4 @@
-//! The conditions under which a server resumes a session, in either version.
+//! The conditions for a server to resume a session, in either version.
 //!
 //! A resumption skips both certificates. So the session must fit the handshake ([`check_fit`]), and
 //! the verifier must still accept the client ([`accept_client`]).

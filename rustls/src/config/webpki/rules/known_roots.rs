@@ -18,7 +18,7 @@ static KNOWN: Mutex<KnownRoots> = Mutex::new(KnownRoots::new());
 
 struct KnownRoots {
     entries: Vec<Known>,
-    /// The entry that is replaced next if none is free.
+    /// The index of the entry that is replaced next if none is free.
     next: usize,
 }
 
@@ -30,10 +30,10 @@ struct Known {
     digest: [u8; 32],
 }
 
-/// The other inputs of a digest.
+/// The inputs of a digest other than the roots.
 #[derive(Clone, Copy, PartialEq)]
 struct Key {
-    /// Address and length, which are never reused, because the list is static.
+    /// Address and length of the list of algorithms. They are never reused, because it is static.
     algorithms: (usize, usize),
     /// The hash function of the digest.
     hash: HashAlgorithm,

@@ -35,7 +35,7 @@ pub(crate) struct OuterHello {
     pub(super) grease_psk: Option<GreasePsk>,
     /// The latest ClientHelloOuter, header included.
     pub(super) message: Vec<u8>,
-    /// The body of its `encrypted_client_hello` extension.
+    /// The body of the `encrypted_client_hello` extension in `message`.
     pub(super) extension: Vec<u8>,
     /// True once a HelloRetryRequest has confirmed ECH.
     pub(super) is_confirmed: bool,

@@ -34,9 +34,9 @@ pub(super) struct Finishing {
 
 /// The content of a NewSessionTicket.
 pub(super) struct ReceivedTicket {
-    /// In seconds. 0 if the server did not specify it.
+    /// The ticket's lifetime in seconds; 0 if the server did not specify it.
     pub(super) lifetime_hint: u32,
-    /// Not empty.
+    /// The ticket, not empty.
     pub(super) bytes: Vec<u8>,
 }
 

@@ -38,7 +38,7 @@ const MAX_TICKET_LEN: usize = NewSessionTicket::MAX_LEN - 4 - 2;
 
 pub(super) struct ResumedSession {
     pub(super) master_secret: SessionSecret,
-    /// In seconds since 1970.
+    /// The time when client and server authenticated, in seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
     pub(super) client_acceptance: Option<Acceptance>,
@@ -47,7 +47,7 @@ pub(super) struct ResumedSession {
     pub(super) is_stored: bool,
 }
 
-/// The way in which a client names a session.
+/// The way that a client names a session.
 #[derive(Clone, Copy)]
 pub(super) enum OfferedSession<'a> {
     None,
