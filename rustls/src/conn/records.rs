@@ -90,7 +90,7 @@ pub(crate) enum Sending {
     /// Buffered application data, and then a close_notify.
     TrafficThenClose,
     /// Nothing more: a close_notify or a fatal alert has been sent. After a close_notify,
-    /// handshake messages are still sent, because the peer may ignore it and wait for them.
+    /// the rest of the handshake is still sent, because the peer may ignore it and wait for that.
     Closed,
     /// Nothing: the other half of a split connection sends.
     Elsewhere,
