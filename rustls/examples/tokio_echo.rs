@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn client_that_leaves_or_sends_an_alert_ends_an_operation() {
         let ways: [(&[u8], _, _); 4] = [
-            (b"", Some(Shutdown::Both), "closed the connection"),
+            // only its own direction: otherwise a late write of the server fails with another error
+            (b"", Some(Shutdown::Write), "closed the connection"),
             // a part of a record is lost with its client
             (b"\x16\x03", Some(Shutdown::Write), "closed the connection"),
             // the server has chosen TLS 1.3, which has no warnings
