@@ -47,7 +47,7 @@ fn with_k0<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]
 pub(crate) struct UnpreparedKey(OkmBlock);
 
 impl UnpreparedKey {
-    const BLOCK_LEN: usize = OkmBlock::MAX_LEN;
+    const BLOCK_LEN: usize = 64;
 
     /// The length in bytes of the messages that are copied behind the block of the key.
     const ROOM: usize = 192;
@@ -85,6 +85,8 @@ impl UnpreparedKey {
         context.finish()
     }
 }
+
+const _: () = assert!(UnpreparedKey::BLOCK_LEN <= OkmBlock::MAX_LEN);
 
 impl Key for UnpreparedKey {
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {

@@ -112,6 +112,10 @@ pub static ALL_KX_GROUPS: &[&dyn SupportedKxGroup] = &[
 /// All cipher suites, most preferred first.
 pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::ALL;
 
+/// True with feature `fips`, which another package than `rustls` can enable, too.
+#[doc(hidden)]
+pub const IS_FIPS_BUILD: bool = cfg!(feature = "fips");
+
 /// True if aws-lc-rs runs as a FIPS module, which requires feature `fips`.
 fn is_fips_module() -> bool {
     cfg!(feature = "fips") && aws_lc_rs::try_fips_mode().is_ok()

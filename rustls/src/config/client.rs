@@ -159,7 +159,7 @@ impl ClientConfig {
     /// # Errors
     ///
     /// Returns [`Error::General`] if there is no default provider and the crate features select
-    /// none, or if the default provider supports none of the default versions.
+    /// none, and the errors of [`ConfigBuilder::with_protocol_versions`].
     #[cfg(feature = "std")]
     pub fn try_builder() -> Result<ConfigBuilder<Self, WantsVerifier>, Error> {
         Self::builder_with_provider(try_default_provider()?.clone())

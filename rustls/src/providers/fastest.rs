@@ -45,6 +45,10 @@ use super::aws_lc_rs;
 /// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
 /// this module.
 pub fn default_provider() -> CryptoProvider {
+    if rustls_provider_aws_lc::IS_FIPS_BUILD {
+        // another package has enabled that feature, of which this one knows nothing
+        return aws_lc_rs::default_provider();
+    }
     CryptoProvider {
         cipher_suites: DEFAULT_CIPHER_SUITES.to_vec(),
         secure_random: &Random,
@@ -58,6 +62,7 @@ struct Processor {
     /// x86-64 with VAES, VPCLMULQDQ and AVX2, which ring's fastest AES-GCM needs.
     vaes: bool,
     /// x86-64 with AVX-512 F, BW, DQ and VL, which aws-lc's fastest AES-GCM needs beside VAES.
+    /// False on Windows and Apple's systems, where aws-lc does not use it.
     avx512: bool,
 }
 
@@ -69,7 +74,8 @@ impl Processor {
             vaes: std::is_x86_feature_detected!("vaes")
                 && std::is_x86_feature_detected!("vpclmulqdq")
                 && std::is_x86_feature_detected!("avx2"),
-            avx512: std::is_x86_feature_detected!("avx512f")
+            avx512: cfg!(not(any(windows, target_vendor = "apple")))
+                && std::is_x86_feature_detected!("avx512f")
                 && std::is_x86_feature_detected!("avx512bw")
                 && std::is_x86_feature_detected!("avx512dq")
                 && std::is_x86_feature_detected!("avx512vl"),
