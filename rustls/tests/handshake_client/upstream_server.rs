@@ -11,7 +11,7 @@ use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
 use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, HandshakeKind, NamedGroup};
 
-use crate::handshake_client::clients::{full_provider, provider};
+use crate::handshake_client::clients::provider;
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -92,7 +92,10 @@ fn a_retry_is_remembered() {
 #[test]
 fn a_server_without_the_hybrid_uses_its_component() {
     let server = server_config(|group| group == rustls_upstream::NamedGroup::X25519);
-    let (client, _) = connect(client_config(full_provider()), server);
+    let (client, _) = connect(
+        client_config(crate::handshake_client::clients::full_provider()),
+        server,
+    );
     assert_eq!(client.conn.handshake_kind(), Some(HandshakeKind::Full));
     let group = client.conn.negotiated_key_exchange_group().unwrap();
     assert_eq!(group.name(), NamedGroup::X25519);
