@@ -6,10 +6,8 @@ use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};
 use rustls_core::blocks::{
     Aead, AeadAlgorithm, AeadError, Aes128Gcm, Aes256Gcm, BulkCipher, Chacha20Poly1305, Cipher,
-    HeaderMask, MASK_LEN, OpeningKey, PacketAlgorithm, SAMPLE_LEN, SealingKey, TAG_LEN, Tag,
-    split_tag,
+    HeaderMask, InPlace, MASK_LEN, OpeningKey, PacketAlgorithm, SAMPLE_LEN, SealingKey, Tag,
 };
-use rustls_core::copy::copy;
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
 /// A cipher as aws-lc-rs names it.
@@ -52,7 +50,7 @@ impl<C: LibraryCipher> AeadAlgorithm for AwsLc<C> {
     const CIPHER: BulkCipher = C::CIPHER;
 
     fn sealing_key(key: &AeadKey) -> RecordKey<C> {
-        RecordKey(Key::new::<C>(key), PhantomData)
+        RecordKey(InPlace(Key::new::<C>(key)), PhantomData)
     }
 
     fn opening_key(key: &AeadKey) -> Key {
@@ -95,22 +93,7 @@ pub(crate) fn to_library(nonce: Nonce) -> aead::Nonce {
 }
 
 /// A key of the cipher `C` that seals records.
-pub(crate) struct RecordKey<C>(Key, PhantomData<C>);
-
-impl<C: LibraryCipher> RecordKey<C> {
-    fn seal_contiguous(
-        &self,
-        nonce: Nonce,
-        aad: &[u8],
-        plain_len: usize,
-        trailer: &[u8],
-        out: &mut [u8],
-    ) -> Result<(), AeadError> {
-        let (text, tag) = split_tag(plain_len, trailer, out)?;
-        *tag = Aead::seal_in_place(&self.0, nonce, aad, text)?;
-        Ok(())
-    }
-}
+pub(crate) struct RecordKey<C>(InPlace<Key>, PhantomData<C>);
 
 impl<C: LibraryCipher> SealingKey for RecordKey<C> {
     const OVERWRITES_OUTPUT: bool = true;
@@ -125,18 +108,13 @@ impl<C: LibraryCipher> SealingKey for RecordKey<C> {
         out: &mut [u8],
     ) -> Result<(), AeadError> {
         if C::COPIED.is_some_and(|longest| plain.len() <= longest) {
-            if out.len() != plain.len() + trailer.len() + TAG_LEN {
-                return Err(AeadError);
-            }
-            copy(plain, &mut out[..plain.len()]);
-            return self.seal_contiguous(nonce, aad, plain.len(), trailer, out);
+            return self.0.seal(nonce, aad, plain, trailer, out);
         }
         let (ciphertext, trailer_and_tag) =
             out.split_at_mut_checked(plain.len()).ok_or(AeadError)?;
         let (nonce, aad) = (to_library(nonce), Aad::from(aad));
-        self.0
-            .0
-            .seal_out_of_place_scatter(nonce, aad, plain, ciphertext, trailer, trailer_and_tag)
+        let InPlace(Key(key)) = &self.0;
+        key.seal_out_of_place_scatter(nonce, aad, plain, ciphertext, trailer, trailer_and_tag)
             .map_err(|_| AeadError)
     }
 
@@ -150,13 +128,12 @@ impl<C: LibraryCipher> SealingKey for RecordKey<C> {
         out: &mut [u8],
     ) -> Result<(), AeadError> {
         if C::COPIED.is_some() {
-            return self.seal_contiguous(nonce, aad, plain_len, trailer, out);
+            return SealingKey::seal_in_place(&mut self.0, nonce, aad, plain_len, trailer, out);
         }
         let (text, trailer_and_tag) = out.split_at_mut_checked(plain_len).ok_or(AeadError)?;
         let (nonce, aad) = (to_library(nonce), Aad::from(aad));
-        self.0
-            .0
-            .seal_in_place_scatter(nonce, aad, text, trailer, trailer_and_tag)
+        let InPlace(Key(key)) = &self.0;
+        key.seal_in_place_scatter(nonce, aad, text, trailer, trailer_and_tag)
             .map_err(|_| AeadError)
     }
 }

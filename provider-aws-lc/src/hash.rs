@@ -52,6 +52,8 @@ impl HashFunction for Sha256 {
         UnpreparedKey::new(key)
     }
 
+    // otherwise a key is not prepared, so there is nothing to cache
+    #[cfg(feature = "fips")]
     fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
         static KEY: OnceBox<<Sha256 as HashFunction>::HmacKey> = OnceBox::new();
         Some(KEY.get_or_init(|| Box::new(Self::hmac(&[0; 32]))))
