@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bench_allocator::record_freed;
-use harness::peers::configs::Provider;
+use harness::peers::configs::{Provider, product};
 use rustls::crypto::tls13::OkmBlock;
 use rustls::crypto::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup};
 use rustls::server::ProducesTickets;
@@ -116,14 +116,18 @@ pub(crate) fn leaves(secret: &[u8], work: impl FnOnce()) -> bool {
     parts.any(|part| freed.windows(part_len).any(|window| window == part))
 }
 
+/// No pad, and those of HMAC (RFC 2104 §2): a secret XORed with one is as good as the secret.
+const PADS: [u8; 3] = [0, 0x36, 0x5c];
+
 /// The names of the secrets whose first or last `part_len` bytes, or all bytes if fewer, are in
-/// `memory`, and their places.
+/// `memory`, XORed with one of [`PADS`]; and their places.
 fn search(memory: &[u8], secrets: &[Secret], part_len: usize) -> BTreeSet<(&'static str, usize)> {
-    let mut parts: HashMap<[u8; 2], Vec<(&[u8], &'static str)>> = HashMap::new();
-    for secret in secrets {
+    let mut parts: HashMap<[u8; 2], Vec<(Vec<u8>, &'static str)>> = HashMap::new();
+    for (secret, pad) in product(secrets, PADS) {
         let bytes = &secret.bytes[..secret.len];
         let part = Ord::min(bytes.len(), part_len);
         for part in [&bytes[..part], &bytes[bytes.len() - part..]] {
+            let part: Vec<u8> = part.iter().map(|byte| byte ^ pad).collect();
             let key = [part[0], part[1]];
             parts.entry(key).or_default().push((part, secret.name));
         }
@@ -139,7 +143,7 @@ fn search(memory: &[u8], secrets: &[Secret], part_len: usize) -> BTreeSet<(&'sta
             let found = parts[&key]
                 .iter()
                 .filter(|(part, _)| memory[at..].starts_with(part));
-            left.extend(found.map(|&(_, name)| (name, at)));
+            left.extend(found.map(|(_, name)| (*name, at)));
         }
     }
     left
