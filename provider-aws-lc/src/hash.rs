@@ -15,21 +15,19 @@ use rustls_core::crypto::tls12::Prf;
 #[cfg(feature = "fips")]
 use rustls_core::crypto::tls13::Hkdf;
 
-#[cfg(feature = "fips")]
-use crate::hmac::LibraryKey;
 #[cfg(not(feature = "fips"))]
 use crate::hmac::{PreparedKey, UnpreparedKey};
 #[cfg(any(test, feature = "fips"))]
 use crate::key_derivation::Derivation;
 #[cfg(feature = "fips")]
-use crate::key_derivation::{LibraryHkdf, LibraryPrf};
+use crate::key_derivation::{LibraryHkdf, LibraryHmac, LibraryPrf};
 
 pub(crate) struct Sha256;
 
 impl HashFunction for Sha256 {
     type Context = Context;
     #[cfg(feature = "fips")]
-    type HmacKey = LibraryKey;
+    type HmacKey = LibraryHmac;
     #[cfg(not(feature = "fips"))]
     type HmacKey = UnpreparedKey;
 
@@ -47,7 +45,7 @@ impl HashFunction for Sha256 {
 
     fn hmac(key: &[u8]) -> Self::HmacKey {
         #[cfg(feature = "fips")]
-        return LibraryKey::new(hmac::HMAC_SHA256, key);
+        return LibraryHmac::new(hmac::HMAC_SHA256, key);
         #[cfg(not(feature = "fips"))]
         UnpreparedKey::new(key)
     }
@@ -75,7 +73,7 @@ pub(crate) struct Sha384;
 impl HashFunction for Sha384 {
     type Context = Context;
     #[cfg(feature = "fips")]
-    type HmacKey = LibraryKey;
+    type HmacKey = LibraryHmac;
     #[cfg(not(feature = "fips"))]
     type HmacKey = PreparedKey;
 
@@ -93,7 +91,7 @@ impl HashFunction for Sha384 {
 
     fn hmac(key: &[u8]) -> Self::HmacKey {
         #[cfg(feature = "fips")]
-        return LibraryKey::new(hmac::HMAC_SHA384, key);
+        return LibraryHmac::new(hmac::HMAC_SHA384, key);
         #[cfg(not(feature = "fips"))]
         PreparedKey::new(&digest::SHA384, key)
     }
@@ -120,7 +118,7 @@ pub(crate) struct Sha512;
 impl HashFunction for Sha512 {
     type Context = Context;
     #[cfg(feature = "fips")]
-    type HmacKey = LibraryKey;
+    type HmacKey = LibraryHmac;
     #[cfg(not(feature = "fips"))]
     type HmacKey = PreparedKey;
 
@@ -132,7 +130,7 @@ impl HashFunction for Sha512 {
 
     fn hmac(key: &[u8]) -> Self::HmacKey {
         #[cfg(feature = "fips")]
-        return LibraryKey::new(hmac::HMAC_SHA512, key);
+        return LibraryHmac::new(hmac::HMAC_SHA512, key);
         #[cfg(not(feature = "fips"))]
         PreparedKey::new(&digest::SHA512, key)
     }

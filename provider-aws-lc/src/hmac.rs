@@ -1,19 +1,17 @@
 //! HMAC (RFC 2104) over the library's hash functions.
 //!
 //! The library's own HMAC copies a context of 700 bytes for each message. Only it is approved in
-//! the FIPS module, where [`LibraryKey`] uses it. Otherwise, each hash function has the faster of
-//! two keys for the one or two messages that a key schedule usually signs with a key. Nanoseconds
-//! on a Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes, in one run:
+//! the FIPS module (see `key_derivation`). Otherwise, each hash function has the
+//! faster of two keys for the one or two messages that a key schedule usually signs with a key.
+//! Nanoseconds on a Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes, in one run:
 //!
 //! | | SHA-256: key and 1 message | each more | SHA-384: key and 1 message | each more |
 //! |---|---|---|---|---|
-//! | [`LibraryKey`] | 316 | 176 | 890 | 490 |
+//! | of the library | 316 | 176 | 890 | 490 |
 //! | [`UnpreparedKey`], of a prototype for SHA-384 | 195 | 185 | 732 | 720 |
 //! | [`PreparedKey`] | 270 | 150 | 800 | 415 |
 
 use aws_lc_rs::digest;
-#[cfg(any(test, feature = "fips"))]
-use aws_lc_rs::hmac;
 use rustls_core::crypto::hmac::{Key, Tag};
 use rustls_core::crypto::tls13::OkmBlock;
 
@@ -155,38 +153,14 @@ fn pieces<'a>(
         .chain([last])
 }
 
-/// A key of the library's HMAC.
-#[cfg(any(test, feature = "fips"))]
-pub(crate) struct LibraryKey(hmac::Key);
-
-#[cfg(any(test, feature = "fips"))]
-impl LibraryKey {
-    pub(crate) fn new(algorithm: hmac::Algorithm, key: &[u8]) -> Self {
-        Self(hmac::Key::new(algorithm, key))
-    }
-}
-
-#[cfg(any(test, feature = "fips"))]
-impl Key for LibraryKey {
-    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-        // a context is several hundred bytes long, so create, use and finish it in one place
-        let mut context = hmac::Context::with_key(&self.0);
-        for piece in pieces(first, middle, last) {
-            context.update(piece);
-        }
-        Tag::new(context.sign().as_ref())
-    }
-
-    fn tag_len(&self) -> usize {
-        self.0.algorithm().digest_algorithm().output_len()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
 
+    use aws_lc_rs::hmac;
+
     use super::*;
+    use crate::key_derivation::LibraryHmac;
 
     #[test]
     fn tags_are_those_of_the_library_for_keys_and_messages_of_any_length() {
@@ -198,19 +172,19 @@ mod tests {
             let key = &bytes[..key_len];
             for (library, ours) in [
                 (
-                    LibraryKey::new(hmac::HMAC_SHA256, key),
+                    LibraryHmac::new(hmac::HMAC_SHA256, key),
                     &UnpreparedKey::new(key) as &dyn Key,
                 ),
                 (
-                    LibraryKey::new(hmac::HMAC_SHA256, key),
+                    LibraryHmac::new(hmac::HMAC_SHA256, key),
                     &PreparedKey::new(&digest::SHA256, key),
                 ),
                 (
-                    LibraryKey::new(hmac::HMAC_SHA384, key),
+                    LibraryHmac::new(hmac::HMAC_SHA384, key),
                     &PreparedKey::new(&digest::SHA384, key),
                 ),
                 (
-                    LibraryKey::new(hmac::HMAC_SHA512, key),
+                    LibraryHmac::new(hmac::HMAC_SHA512, key),
                     &PreparedKey::new(&digest::SHA512, key),
                 ),
             ] {

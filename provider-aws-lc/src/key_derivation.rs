@@ -1,5 +1,5 @@
-//! HKDF-Expand and the PRF of TLS 1.2 as services of the library, for its FIPS module. Single calls
-//! of HMAC would yield the same, but are only approved as services of the module.
+//! HMAC, HKDF-Expand and the PRF of TLS 1.2 as services of the library, for its FIPS module. Single
+//! calls of HMAC would yield the same, but are only approved as services of the module.
 //!
 //! HKDF-Extract is a single HMAC, which already is a service. The library's own HKDF-Extract leaves
 //! a copy of the salt in memory, and the salts of TLS 1.3 are secrets. Of the PRF's labels, the
@@ -9,11 +9,36 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use aws_lc_rs::hkdf::{self, KeyType, Prk};
+use aws_lc_rs::hmac;
 use aws_lc_rs::tls_prf::{self, Secret};
 use rustls_core::blocks::{HashFunction, Hashing};
 use rustls_core::crypto::hmac::{Key, Tag};
 use rustls_core::crypto::tls12::{Prf, PrfUsingHmac};
 use rustls_core::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
+
+/// A key of the library's HMAC.
+pub(crate) struct LibraryHmac(hmac::Key);
+
+impl LibraryHmac {
+    pub(crate) fn new(algorithm: hmac::Algorithm, key: &[u8]) -> Self {
+        Self(hmac::Key::new(algorithm, key))
+    }
+}
+
+impl Key for LibraryHmac {
+    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
+        // a context is several hundred bytes long, so create, use and finish it in one place
+        let mut context = hmac::Context::with_key(&self.0);
+        context.update(first);
+        middle.iter().for_each(|piece| context.update(piece));
+        context.update(last);
+        Tag::new(context.sign().as_ref())
+    }
+
+    fn tag_len(&self) -> usize {
+        self.0.algorithm().digest_algorithm().output_len()
+    }
+}
 
 /// A hash function that the library derives keys with.
 pub(crate) trait Derivation: HashFunction {

@@ -32,6 +32,7 @@ pub mod cipher_suite;
 #[cfg(feature = "fips")]
 mod fips;
 mod hash;
+#[cfg(any(test, not(feature = "fips")))]
 mod hmac;
 pub mod hpke;
 #[cfg(any(test, feature = "fips"))]
