@@ -46,7 +46,7 @@ use super::aws_lc_rs;
 /// this module.
 pub fn default_provider() -> CryptoProvider {
     if rustls_provider_aws_lc::IS_FIPS_BUILD {
-        // another package has enabled that feature, of which this one knows nothing
+        // another package enabled it without the feature of this one
         return aws_lc_rs::default_provider();
     }
     CryptoProvider {
