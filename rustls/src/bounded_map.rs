@@ -109,8 +109,8 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
     }
 }
 
-/// The default keyed hash of maps, with buffered input. Server names are hashed letter by letter,
-/// and each call of the inner hash costs about the same for one byte as for many.
+/// The default keyed hasher of maps, with buffered input. Server names are hashed letter by letter,
+/// and a call of the inner hasher costs about as much for one byte as for many.
 #[derive(Default)]
 pub(crate) struct Buffering(RandomState);
 
@@ -146,7 +146,7 @@ impl<H: Hasher + Clone> Hasher for BufferingHasher<H> {
         }
     }
 
-    /// Hashes a letter of a name: these arrive one by one, as four bytes each. ASCII letters are
+    /// Hashes a letter of a name. Letters arrive one by one, as four bytes each. ASCII letters are
     /// hashed as one byte. Other numbers are hashed as five bytes that start with 0xff, which is
     /// not an ASCII letter.
     #[inline]

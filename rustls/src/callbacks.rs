@@ -1,4 +1,4 @@
-//! Calls of the application's code: synchronous ones, or futures.
+//! Calls into the application's code, synchronous or through futures.
 //!
 //! Code that makes such calls is written once, as an `async` function. A connection that cannot
 //! wait runs that function synchronously, which works because it then only calls synchronous
@@ -13,13 +13,13 @@ use rustls_core::operation::BoxFuture;
 
 use crate::error::Error;
 
-/// The methods of the application that a connection may call.
+/// The kinds of callbacks that a connection may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Callbacks {
     /// The synchronous methods of rustls 0.23.
     #[default]
     Sync,
-    /// Also methods that return futures, because the connection's owner polls them.
+    /// Also methods that return futures, which the owner of the connection polls.
     Async,
 }
 

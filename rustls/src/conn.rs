@@ -22,8 +22,8 @@
 //! - `write_access`: ends the handshake if a write fails.
 //! - `parking`: parks the thread while the handshake waits for an operation.
 //!
-//! No two of these modules import each other: the public types of an API import those that do the
-//! work, and these the records and buffers.
+//! No two of these modules import each other: the public types of an API import the modules that do
+//! the work, and those import the records and buffers.
 
 mod app_data_record;
 pub(crate) mod common_state;

@@ -67,7 +67,7 @@ mod atomics {
 pub(crate) type Link = link::Link<Failure>;
 
 /// Creates the failure for a handshake message out of order. RFC 9846 §4: it is an
-/// unexpected_message, whatever it contains.
+/// unexpected_message, regardless of its content.
 pub(crate) fn unexpected(message: &HandshakeMessage<'_>, expected: &[HandshakeType]) -> Failure {
     Error::InappropriateHandshakeMessage {
         expect_types: expected.to_vec(),

@@ -195,10 +195,9 @@ pub mod time_provider {
 /// Operations of the application that take time, as futures.
 ///
 /// Calling a private key in a hardware module, a verifier that asks another service, or a session
-/// storage over the network takes milliseconds. By default a connection calls synchronous methods,
-/// and blocks its thread meanwhile. A connection with [`set_async`](crate::CommonState::set_async)
-/// calls methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without a
-/// thread.
+/// storage over the network takes milliseconds. By default, a connection calls synchronous methods,
+/// which block its thread. A connection with [`set_async`](crate::CommonState::set_async) calls
+/// methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without a thread.
 ///
 /// [`Offload`](crate::operation::Offload) turns any private key into one that signs asynchronously,
 /// on a pool of threads. The examples `remote_key` (a key in another process), `pkcs11_key` (a key

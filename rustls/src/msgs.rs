@@ -41,7 +41,7 @@ use alloc::vec::Vec;
 use rustls_core::codec::{Codec, LengthSize, Reader, with_length_prefix};
 use rustls_core::enums::HandshakeType;
 use rustls_core::error::{Error, InvalidMessage};
-/// Length in bytes of a handshake message's header: type and 24-bit length (RFC 9846 §4).
+/// The length in bytes of a handshake message's header: type and 24-bit length (RFC 9846 §4).
 pub(crate) use rustls_core::record::joiner::HANDSHAKE_HEADER_LEN;
 
 use crate::logging::trace;

@@ -61,7 +61,7 @@ pub(crate) struct Basis {
     pub(crate) rules: VerifierRules,
 }
 
-/// The acceptance of a chain at one time, which holds until another.
+/// The acceptance of a chain, with the time of its verification and the time until which it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptance {
     basis: Basis,

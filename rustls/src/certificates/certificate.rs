@@ -219,8 +219,9 @@ impl Certificate {
         )
     }
 
-    /// Returns the names in the extension subjectAltName, in order. Empty without the extension. A
-    /// name that violates RFC 5280 is a [`GeneralName::Other`].
+    /// Returns the names in the extension subjectAltName, in order. The list is empty if the
+    /// certificate does not have the extension. A name that violates RFC 5280 is a
+    /// [`GeneralName::Other`].
     ///
     /// # Errors
     ///
@@ -236,8 +237,8 @@ impl Certificate {
         Ok(names)
     }
 
-    /// Returns the permitted uses of the key. `None` without the extension, which means no
-    /// restriction.
+    /// Returns the permitted uses of the key. Returns `None`, which means no restriction, if the
+    /// certificate does not have the extension.
     ///
     /// # Errors
     ///
@@ -250,8 +251,8 @@ impl Certificate {
         self.keep(&self.key_usages, field, read).copied()
     }
 
-    /// Returns the permitted purposes of the certificate. `None` without the extension, which means
-    /// no restriction.
+    /// Returns the permitted purposes of the certificate. Returns `None`, which means no
+    /// restriction, if the certificate does not have the extension.
     ///
     /// # Errors
     ///
@@ -265,8 +266,9 @@ impl Certificate {
         Ok(usages.as_ref())
     }
 
-    /// Returns the basic constraints, which identify the certificate of an authority. `None`
-    /// without the extension, which means that the certificate is not an authority's.
+    /// Returns the basic constraints, which identify the certificate of an authority. Returns
+    /// `None` if the certificate does not have the extension, and so does not belong to an
+    /// authority.
     ///
     /// # Errors
     ///
@@ -280,7 +282,7 @@ impl Certificate {
     }
 
     /// Returns an extension by its object identifier, for example one without a method here. The
-    /// value is not parsed. `None` if the certificate does not have the extension.
+    /// value is not parsed. Returns `None` if the certificate does not have the extension.
     ///
     /// The result is not cached: each call searches the list of extensions.
     ///
@@ -331,7 +333,8 @@ impl Certificate {
         })
     }
 
-    /// Returns the value of an extension, parsed by `read`. `None` without the extension.
+    /// Returns the value of an extension, parsed by `read`, or `None` if the certificate does not
+    /// have it.
     fn read_extension<T>(
         &self,
         oid: &[u8],
@@ -382,7 +385,7 @@ impl Certificate {
         }
     }
 
-    /// The slow path of `keep`, separate so that the fast path stays small.
+    /// Implements the slow path of `keep`, separate so that the fast path stays small.
     #[cold]
     #[inline(never)]
     fn make<'a, T>(

@@ -119,7 +119,7 @@ pub(super) mod tests {
     use super::*;
     use crate::providers::any_provider;
 
-    /// A hash that is the same for each input, such as fuzzers use.
+    /// A stub that returns the same hash for each input, as in fuzzers.
     #[derive(Clone)]
     pub(crate) struct Stub;
 

@@ -49,7 +49,7 @@ pub(crate) fn shared(der: &CertificateDer<'static>) -> Arc<Certificate> {
 /// Keeps the parsed end entity of a key alive, as long as the owner keeps the key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParsedEndEntity {
-    /// `None` without a certificate.
+    /// `None` if the key has no certificate.
     #[cfg(feature = "std")]
     _certificate: Option<Arc<Certificate>>,
 }

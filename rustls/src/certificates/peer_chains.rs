@@ -18,7 +18,7 @@ use self::interner::Interner;
 use super::CacheStats;
 use crate::certificates::peer_chain::PeerChain;
 
-/// The capacity of a map by default, in chains.
+/// The default capacity of a map, in chains.
 const DEFAULT_CAPACITY: usize = 8192;
 
 /// Shares the certificates of a peer between its connections and sessions.
@@ -53,7 +53,8 @@ pub struct PeerChains {
 }
 
 impl PeerChains {
-    /// The capacity of [`default`](Self::default). A full map takes about 1 MB, without the chains.
+    /// The capacity of [`default`](Self::default). A full map takes about 1 MB, not counting the
+    /// chains.
     #[cfg(feature = "std")]
     pub const DEFAULT_CAPACITY: usize = DEFAULT_CAPACITY;
 
@@ -97,7 +98,7 @@ impl PeerChains {
 }
 
 impl Default for PeerChains {
-    /// A map of [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) with `std`,
+    /// Creates a map of [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) with `std`,
     /// [`disabled`](Self::disabled) without.
     fn default() -> Self {
         Self::with_capacity(DEFAULT_CAPACITY)

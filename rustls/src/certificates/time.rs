@@ -188,7 +188,7 @@ fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// A certificate with the fields of its TBSCertificate up to the validity.
+    /// Creates a certificate with the fields of its TBSCertificate up to the validity.
     fn certificate(version: &[u8], not_after: &[u8]) -> CertificateDer<'static> {
         const OTHERS: &[u8] = b"\x02\x01\x07\x30\x03\x06\x01\x2a\x30\x00";
         const NOT_BEFORE: &[u8] = b"\x17\x0d200101000000Z";

@@ -21,7 +21,7 @@ use super::CacheStats;
 use crate::certificates::acceptance::{Acceptance, Basis};
 use crate::certificates::peer_chain::PeerChain;
 
-/// The capacity of a map by default, in chains.
+/// The default capacity of a map, in chains.
 const DEFAULT_CAPACITY: usize = 1024;
 
 /// Remembers certificate chains that a verifier has accepted.
@@ -142,7 +142,7 @@ impl VerifiedChains {
 }
 
 impl Default for VerifiedChains {
-    /// A map of [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) with `std`,
+    /// Creates a map of [`DEFAULT_CAPACITY`](Self::DEFAULT_CAPACITY) with `std`,
     /// [`disabled`](Self::disabled) without.
     fn default() -> Self {
         Self::with_capacity(DEFAULT_CAPACITY)

@@ -1,4 +1,4 @@
-//! The application's configuration of ECH: whether to encrypt ClientHellos, and for which server.
+//! The application's choice whether to encrypt ClientHellos (ECH), and for which server.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -177,7 +177,7 @@ impl EchConfig {
         })
     }
 
-    /// Returns the name that the outer hello asks for.
+    /// Returns the name that the outer hello requests.
     pub(crate) fn public_name(&self) -> &DnsName<'static> {
         &self.contents.public_name
     }

@@ -21,8 +21,8 @@ use crate::logging::warn;
 pub struct KeyLogFile(Mutex<Option<File>>);
 
 impl KeyLogFile {
-    /// Opens the file that the environment variable names at this moment. Later changes of the
-    /// variable have no effect.
+    /// Opens the file that the environment variable names now. Later changes of the variable have
+    /// no effect.
     pub fn new() -> Self {
         Self::open(env::var_os("SSLKEYLOGFILE").as_deref())
     }

@@ -63,7 +63,7 @@ impl ServerSettings {
             .unwrap_or(&self.config.configured_verifier)
     }
 
-    /// Returns an identifier of the verifier's requirements on clients.
+    /// Returns an identifier of the verifier's requirements for clients.
     pub(crate) fn client_auth(&self) -> ClientAuthId {
         ClientAuthId::of(
             self.shared_verifier(),

@@ -47,8 +47,8 @@ impl ClientCertVerified {
         Self(Proof::new(Some(rules), until))
     }
 
-    /// Replaces the rules, for a verifier that wraps another one and adds rules of its own. The
-    /// proof still ends at the same time, or still holds only for this handshake.
+    /// Replaces the rules, for a verifier that wraps another one and adds rules of its own. The end
+    /// of the proof does not change: the same time, or this handshake.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -216,14 +216,14 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// The schemes offered to the server, most preferred first.
+    /// Returns the schemes offered to the server, most preferred first.
     ///
     /// These are the schemes that `verify_tls12_signature` and `verify_tls13_signature` together
     /// can verify.
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
 
-    /// The names of the authorities offered to the server in `certificate_authorities` (RFC 9846
-    /// §4.3.4). `None`, the default, omits the extension.
+    /// Returns the names of the authorities offered to the server in `certificate_authorities` (RFC
+    /// 9846 §4.3.4). `None`, the default, omits the extension.
     ///
     /// Few servers select their certificate by these names.
     fn root_hint_subjects(&self) -> Option<&[DistinguishedName]> {
@@ -448,14 +448,14 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// The schemes offered to the client, most preferred first.
+    /// Returns the schemes offered to the client, most preferred first.
     ///
     /// These are the schemes that `verify_tls12_signature` and `verify_tls13_signature` together
     /// can verify.
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme>;
 
-    /// The names of the authorities offered to the client in `certificate_authorities` (RFC 9846
-    /// §4.3.4). An empty list gives no hint.
+    /// Returns the names of the authorities offered to the client in `certificate_authorities` (RFC
+    /// 9846 §4.3.4). An empty list gives no hint.
     ///
     /// Clients with several certificates select one by these names.
     fn root_hint_subjects(&self) -> &[DistinguishedName];

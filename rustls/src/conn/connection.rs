@@ -55,7 +55,7 @@ use crate::suites::ExtractedSecrets;
 ///    [`export_keying_material`](Self::export_keying_material).
 ///
 /// [`complete_io`](Self::complete_io) does the work of the first, second and fourth kind for
-/// blocking sockets. [`Stream`](crate::Stream) also does that of the third.
+/// blocking sockets. [`Stream`](crate::Stream) does the third kind, too.
 pub struct ConnectionCommon<Data> {
     pub(crate) driver: Driver<Data>,
 }

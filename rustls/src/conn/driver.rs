@@ -27,8 +27,8 @@ use crate::record::buffer::ReceiveBuffer;
 
 mod alerts;
 
-/// The maximum number of bytes from QUIC that are buffered while a handshake waits: a message of
-/// maximum length, and as much for those after it.
+/// The maximum number of bytes from QUIC that are buffered while a handshake waits: twice the
+/// maximum length of a message, so that others can follow it.
 const MAX_WAITING_CRYPTO: usize = 2 * (HANDSHAKE_HEADER_LEN + 0xffff);
 
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
@@ -55,7 +55,7 @@ const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 /// call returns the same error. While the handshake waits for an operation of the application, only
 /// alerts are handled.
 pub(crate) struct Driver<Data> {
-    /// The records, or QUIC's messages; the secrets and properties of the connection; its error.
+    /// The records or QUIC messages, the secrets, the properties, and the error of the connection.
     pub(crate) common: CommonState,
     /// The data that only clients or only servers have.
     pub(crate) data: Data,
@@ -501,17 +501,16 @@ impl<Data> Driver<Data> {
 }
 
 impl<Data> Abandon for Driver<Data> {
-    /// Fails the connection. The next call ends the handshake, because that calls the session's
-    /// store.
+    /// Fails the connection. The next call ends the handshake, because ending it calls the
+    /// session's store.
     fn abandon(&mut self) {
         self.common.fail_after_panic();
     }
 }
 
-/// The receive buffer of a connection, taken out of [`CommonState`] so that the driver can be
-/// called with bytes of it. It stays there otherwise, because `CommonState::wants_read` is public
-/// and depends on it. Dropping this returns it, even on a panic, so that unread plaintext is not
-/// lost.
+/// The receive buffer of a connection, taken out of [`CommonState`] while the driver processes its
+/// bytes. At other times it stays there, because `CommonState::wants_read` is public and depends on
+/// it. Dropping this returns it, even on a panic, so that unread plaintext is not lost.
 #[cfg(feature = "std")]
 struct TakenBuffer<'a, Data> {
     driver: &'a mut Driver<Data>,

@@ -1,7 +1,7 @@
 //! The buffer between a client's early data and the application of a buffered server connection.
 //!
 //! It is separate from the receive buffer, because the handshake continues after early data. The
-//! application may read early data late or never, while later data is read as usual. The two are
+//! application may read early data late or never, and still reads later data as usual. The two are
 //! never mixed.
 
 use alloc::vec::Vec;

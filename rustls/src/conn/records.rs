@@ -161,8 +161,8 @@ impl Records {
     }
 
     /// Seals application data and appends it to [`Self::outgoing`], in pieces of up to
-    /// [`PIECE_LEN`] bytes. Returns the number of bytes sealed: if memory runs out, fewer than
-    /// `payload` has, possibly 0.
+    /// [`PIECE_LEN`] bytes. Returns the number of bytes sealed, which is less than all of
+    /// `payload`, and possibly 0, if memory runs out.
     #[cfg(feature = "std")]
     pub(super) fn seal_pieces(&mut self, payload: OutboundChunks<'_>) -> Result<usize, SealError> {
         let (mut sealed, mut rest) = (0, payload);
@@ -263,7 +263,7 @@ impl Records {
     }
 
     /// Ends sending. In a split connection, the sending half also sets the link's flag, so that the
-    /// other half does not wake it in vain.
+    /// other half does not wake it needlessly.
     fn end_sending(&mut self) {
         if self.sending == Sending::Elsewhere {
             return;

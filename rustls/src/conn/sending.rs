@@ -118,8 +118,8 @@ impl CommonState {
     }
 
     /// Seals `payload`, queues it for sending, and replaces the key whenever it reaches its limit
-    /// (RFC 9846 §5.5). Returns the number of bytes sealed: if memory runs out, fewer than
-    /// `payload` has, possibly 0.
+    /// (RFC 9846 §5.5). Returns the number of bytes sealed, which is less than all of `payload`,
+    /// and possibly 0, if memory runs out.
     #[cfg(feature = "std")]
     #[cold]
     fn seal_over_keys(&mut self, payload: OutboundChunks<'_>) -> Result<usize, Error> {
@@ -183,8 +183,8 @@ impl CommonState {
         self.send_close_notify();
     }
 
-    /// Sends application data that was buffered until there were keys, and then the close_notify
-    /// that was requested meanwhile, if any.
+    /// Sends application data that was buffered until there were keys, and then a close_notify if
+    /// one was requested by then.
     pub(super) fn send_buffered(&mut self) -> Result<(), Error> {
         let closes = match self.records.sending {
             Sending::Traffic => false,

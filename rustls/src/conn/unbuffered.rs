@@ -464,7 +464,7 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// [`UnbufferedConnectionCommon::write_traffic`].
     PeerClosed,
 
-    /// Both sides have closed, or the peer has and this side cannot send after a failure.
+    /// Both sides have closed, or the peer has closed and this side cannot send after a failure.
     Closed,
 
     /// A record is queued; get it with [`EncodeTlsData::encode`].

@@ -11,8 +11,7 @@ pub(crate) trait EndHandshake: Send + Sync {
     fn end(&mut self);
 }
 
-/// For the sending half of a split connection: of its handshake, at most a TLS 1.2 session remains,
-/// and `end` ends that.
+/// Ends the handshake of a sending half. After the split, only a TLS 1.2 session may remain of it.
 impl EndHandshake for Option<Box<dyn EndHandshake>> {
     fn end(&mut self) {
         if let Some(mut session) = self.take() {

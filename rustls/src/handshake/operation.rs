@@ -81,7 +81,7 @@ pub(crate) enum Opens {
 pub(crate) struct CurrentCall(AtomicU8);
 
 impl Wait {
-    /// A wait for `call` before the peer's Finished.
+    /// Returns a wait for `call` before the peer's Finished.
     pub(crate) const fn before_finished(call: Call) -> Self {
         Self {
             call,
@@ -89,7 +89,7 @@ impl Wait {
         }
     }
 
-    /// A wait for `call` after the peer's Finished.
+    /// Returns a wait for `call` after the peer's Finished.
     pub(crate) const fn after_finished(call: Call) -> Self {
         Self {
             call,
@@ -136,7 +136,7 @@ impl CurrentCall {
 }
 
 /// Runs `operation`, and the function that it returns. If a call is pending, returns the state that
-/// waits for it. `wait` says what the handshake then waits for.
+/// waits for it. `wait` names the call that the handshake then waits for.
 pub(crate) fn run<S, Data, C>(
     wait: Wait,
     operation: impl Future<Output = Result<C, Failure>> + Send + 'static,

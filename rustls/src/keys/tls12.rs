@@ -267,7 +267,8 @@ impl PreparedSecret {
 /// The explicit nonce is a sender's first one. RFC 5288 §3 leaves the choice to the sender, and
 /// receivers do not need it.
 ///
-/// It also derives the content of both Finished messages, because it lives until they are checked.
+/// The key block also derives the content of both Finished messages, because it lives until they
+/// are checked.
 pub(crate) struct KeyBlock {
     suite: &'static Tls12CipherSuite,
     bytes: Zeroizing<Vec<u8>>,

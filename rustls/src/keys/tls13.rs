@@ -226,20 +226,20 @@ impl Stage {
         Self { suite, expander }
     }
 
-    /// `Derive-Secret(., label, Messages)` of RFC 9846 §7.1, given `Transcript-Hash(Messages)`.
-    /// Copies of it stay on the stack. The caller must erase them.
+    /// Returns `Derive-Secret(., label, Messages)` of RFC 9846 §7.1, given
+    /// `Transcript-Hash(Messages)`. Copies of it stay on the stack. The caller must erase them.
     fn expand(&self, label: &[u8], transcript: &Output) -> OkmBlock {
         expand_label_block(&*self.expander, label, transcript.as_ref())
     }
 
-    /// `Derive-Secret(., "derived", "")`: the salt of the next stage. Copies of it stay on the
-    /// stack. The caller must erase them.
+    /// Returns `Derive-Secret(., "derived", "")`, the salt of the next stage. Copies of it stay on
+    /// the stack. The caller must erase them.
     fn derived(&self) -> OkmBlock {
         self.expand(b"derived", &no_messages(self.suite))
     }
 }
 
-/// `Transcript-Hash("")`.
+/// Returns `Transcript-Hash("")`.
 fn no_messages(suite: &Tls13CipherSuite) -> Output {
     let hash = suite.common.hash_provider;
     let known = constants::no_messages(hash.algorithm());

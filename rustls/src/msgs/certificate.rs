@@ -126,7 +126,7 @@ impl<'a> Form<'a, Option<&'a [u8]>> for OcspResponse {
 
 /// `CertificateStatus` (RFC 6066 §8): an OCSP response; never empty in a decoded message.
 ///
-/// In TLS 1.2 it is a message of its own; RFC 9846 §4.5.1.1 puts it into an entry.
+/// In TLS 1.2 it is a separate message; RFC 9846 §4.5.1.1 puts it into an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CertificateStatus<'a>(pub(crate) &'a [u8]);
 

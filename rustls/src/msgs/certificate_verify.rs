@@ -24,7 +24,7 @@ impl DigitallySignedStruct {
         Self { scheme, signature }
     }
 
-    /// The signature itself, in the encoding of its scheme.
+    /// Returns the signature itself, in the encoding of its scheme.
     pub fn signature(&self) -> &[u8] {
         &self.signature
     }

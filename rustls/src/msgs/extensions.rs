@@ -35,7 +35,7 @@ pub(crate) enum ExtensionContext {
 }
 
 impl ExtensionContext {
-    /// The name of the block in errors.
+    /// Returns the name of the block in errors.
     fn block_name(self) -> &'static str {
         match self {
             Self::ClientHello => "ClientExtensions",
@@ -56,8 +56,8 @@ pub(crate) fn allowed_in(typ: ExtensionType, context: ExtensionContext) -> bool 
     contexts(typ).is_none_or(|contexts| contexts.contains(&context))
 }
 
-/// The table of RFC 9846 §4.3, followed by extensions from other documents; `None` for unknown
-/// types.
+/// Returns the table of RFC 9846 §4.3, followed by extensions from other documents; `None` for
+/// unknown types.
 fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
     use ExtensionContext::{
         Certificate as CT, CertificateRequest as CR, ClientHello as CH, EncryptedExtensions as EE,

@@ -1,4 +1,4 @@
-//! Lists that are short in practice, whatever the wire format allows.
+//! Lists that are short in practice, although the wire format allows long ones.
 
 use alloc::vec::Vec;
 use core::ops::Deref;

@@ -67,7 +67,7 @@ struct Processor {
 }
 
 impl Processor {
-    /// The processor that runs this program.
+    /// Returns the processor that runs this program.
     fn current() -> Self {
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
         return Self {

@@ -71,8 +71,8 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// woken when it is worth polling again.
     ///
     /// Call it while [`is_waiting`](CommonState::is_waiting) is true, which only happens with
-    /// [`set_async`](CommonState::set_async). Bytes passed to [`read_hs`](Self::read_hs) meanwhile
-    /// are buffered. When it is ready, call [`write_hs`](Self::write_hs).
+    /// [`set_async`](CommonState::set_async). Until it is ready, bytes passed to
+    /// [`read_hs`](Self::read_hs) are buffered. Afterwards, call [`write_hs`](Self::write_hs).
     ///
     /// # Errors
     ///

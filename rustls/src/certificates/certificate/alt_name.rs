@@ -88,8 +88,8 @@ const URI: u8 = 0x86;
 /// [7]
 const IP: u8 = 0x87;
 
-/// Returns the text of an IA5String. `None` if it has control characters: some readers treat NUL as
-/// the end of the text, others do not.
+/// Returns the text of an IA5String, or `None` if it has control characters: some readers treat NUL
+/// as the end of the text, others do not.
 fn printable(content: &[u8]) -> Option<Box<str>> {
     let text = ascii(content)?;
     (!text.contains(is_deceptive)).then(|| text.into())

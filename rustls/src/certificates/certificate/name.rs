@@ -230,8 +230,8 @@ impl<'a> Attribute<'a> {
         &self.entry.oid
     }
 
-    /// Returns the attribute's value as text. `None` if it has another type, or bytes that its type
-    /// forbids.
+    /// Returns the attribute's value as text, or `None` if it has another type, or bytes that its
+    /// type forbids.
     ///
     /// The text may contain any character, including NUL.
     pub fn text(&self) -> Option<&'a str> {

@@ -152,7 +152,7 @@ const ANY: &[u8] = &[0x55, 0x1d, 0x25, 0];
 pub struct BasicConstraints {
     /// True if the certificate may issue others.
     pub ca: bool,
-    /// The maximum number of intermediate certificates between this one and an end entity's.
+    /// The maximum number of intermediate certificates between this one and the end entity's.
     pub path_len_constraint: Option<u32>,
 }
 

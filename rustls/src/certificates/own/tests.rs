@@ -26,7 +26,7 @@ fn dropped_certificates_are_not_kept() {
     assert_eq!(*own.find(&certificate(1)).der(), certificate(1));
 }
 
-/// A collision by chance, or of two certificates with equal ends.
+/// Hashes can collide by chance, or because two certificates have equal ends.
 #[test]
 fn certificates_with_equal_hashes_stay_distinct() {
     let own = OwnCertificates::new(8);
@@ -168,7 +168,8 @@ mod keys {
         let _ = SingleCertAndKey::from(key);
     }
 
-    /// Exchanges all messages. Returns the number of certificates that the server parsed meanwhile.
+    /// Exchanges all messages. Returns the number of certificates that the server parsed during
+    /// this.
     fn handshake(client: &mut ClientConnection, server: &mut ServerConnection) -> usize {
         let mut reads_of_server = 0;
         while client.wants_write() || server.wants_write() {

@@ -45,8 +45,8 @@ impl RevocationList {
     ///
     /// # Errors
     ///
-    /// Returns an error if the list cannot be parsed or is unsupported: not version 2, without next
-    /// update or extensions, a delta list, or an indirect list.
+    /// Returns an error if the list cannot be parsed, is not version 2, has no next update or no
+    /// extensions, or is a delta list or an indirect list.
     pub fn from_der(
         der: CertificateRevocationListDer<'static>,
     ) -> Result<Arc<Self>, CertRevocationListError> {

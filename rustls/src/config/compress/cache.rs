@@ -70,7 +70,7 @@ impl CompressionCache {
 }
 
 impl Default for CompressionCache {
-    /// A cache of four chains with `std`, none without.
+    /// Creates a cache of four chains with `std`, none without.
     fn default() -> Self {
         #[cfg(feature = "std")]
         return Self::new(4);

@@ -94,7 +94,7 @@ fn signer(key: &dyn SigningKey) -> Box<dyn Signer> {
     key.choose_scheme(&[SignatureScheme::ED25519]).unwrap()
 }
 
-/// A signer whose jobs arrive at the returned end of the queue.
+/// Creates a signer whose jobs arrive at the returned end of the queue.
 fn queued(key: Reversing) -> (Box<dyn Signer>, Receiver<Job>) {
     let (queue, jobs) = mpsc::channel();
     let key = Offload::new(key, move |job| {

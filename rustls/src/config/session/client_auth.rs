@@ -12,8 +12,8 @@ use super::digests::{DIGEST_LEN, Digest, SessionDigests, hash, truncated};
 use crate::certificates::Acceptance;
 use crate::config::verify::ClientCertVerifier;
 
-/// A digest of a configuration's requirements on clients: whether they must authenticate, how,
-/// and which authorities may issue their certificates.
+/// A digest of a configuration's requirements for clients: whether they must authenticate, how, and
+/// which authorities may issue their certificates.
 ///
 /// Two digests are equal if the settings are. The digest cannot distinguish verifiers that have the
 /// same settings but different rules, so a resumption also calls the verifier itself.

@@ -65,7 +65,7 @@ pub(crate) struct SessionFacts<'a> {
     /// The time of the handshake that authenticated with certificates, in seconds since 1970. It is
     /// older than `issued_at` if the session was created on a resumed connection.
     pub(crate) authenticated_at: u64,
-    /// The server's requirements on clients when the session was created.
+    /// The server's requirements for clients when the session was created.
     pub(crate) client_auth: ClientAuthId,
     /// The server's certificate when the session was created.
     pub(crate) server_auth: ServerAuthId,

@@ -77,9 +77,9 @@ impl ClientCertVerifier for WebPkiClientVerifier {
         self.anonymous == AnonymousClients::Refused
     }
 
-    /// A digest of usage, roots, revocation lists and their policy, and algorithms, computed on the
-    /// first call. `None` if the crypto provider has no cipher suite with a correct SHA-256,
-    /// SHA-384 or SHA-512, or without the crate feature `std`.
+    /// Returns a digest of usage, roots, revocation lists and their policy, and algorithms,
+    /// computed on the first call. `None` if the crypto provider has no cipher suite with a correct
+    /// SHA-256, SHA-384 or SHA-512, or without the crate feature `std`.
     fn rules(&self) -> Option<VerifierRules> {
         self.chain.rules()
     }

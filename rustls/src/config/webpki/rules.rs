@@ -117,8 +117,8 @@ impl RulesInputs<'_> {
     /// Hashes the inputs. Returns `None` if `hash` does not belong to the SHA-2 family, or computes
     /// wrong results.
     ///
-    /// With a stub, such as fuzzers use, all rules could be equal. Verifiers with a correct hash
-    /// would rely on its digests too, because those of roots and lists are shared in the whole
+    /// With a stub, as in fuzzers, all rules could be equal. Verifiers with a correct hash would
+    /// rely on its digests, too, because the digests of roots and lists are shared in the whole
     /// process.
     fn digest(&self, hash: &'static dyn Hash) -> Option<VerifierRules> {
         if !is_correct(hash) {
@@ -218,7 +218,7 @@ impl Digest {
         self.0.update(&(count as u64).to_be_bytes());
     }
 
-    /// Returns the hash, or the start of a longer one. `None` if it is shorter.
+    /// Returns the first 32 bytes of the hash, or `None` if it is shorter.
     fn finish(self) -> Option<[u8; 32]> {
         self.0.finish().as_ref().first_chunk().copied()
     }

@@ -20,7 +20,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     ///
     /// Process records with `max_payload` 0 immediately: they carry no application data. These are
     /// all records of the handshake, and early data that is not accepted (RFC 9846 §4.3.10). For
-    /// accepted early data, it is at most the number of bytes still allowed.
+    /// accepted early data, `max_payload` is at most the number of bytes still allowed.
     ///
     /// ```
     /// use rustls::server::UnbufferedServerConnection;

@@ -10,8 +10,8 @@ use crate::error::Error;
 ///
 /// Take the data with [`Self::next_record`], or it is lost when the record is discarded. The next
 /// call to [`process_tls_records`](super::UnbufferedConnectionCommon::process_tls_records) then
-/// ends the connection with [`Error::General`]. Only after [`Self::peek_len`] may the data be left:
-/// the next state returns it again. To leave a whole record unopened, call
+/// ends the connection with [`Error::General`]. After [`Self::peek_len`], the data may be left: the
+/// next state returns it again. To leave a whole record unopened, call
 /// [`peek_record`](super::UnbufferedConnectionCommon::peek_record) first.
 pub struct ReadTraffic<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,

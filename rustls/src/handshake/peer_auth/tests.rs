@@ -320,8 +320,8 @@ fn an_invalid_signature_is_rejected() {
     }
 }
 
-/// An attacker may relay a handshake to another server, which signs it. The time until the refusal
-/// must not show if the client knows that server.
+/// An attacker may relay a handshake to another server, which signs it. The time until the
+/// rejection must not reveal whether the client knows that server.
 #[test]
 fn a_known_chain_for_another_name_is_verified_in_full() {
     let other_name = with(|it| (it.chain, it.now, it.name) = (2, 25, 3));

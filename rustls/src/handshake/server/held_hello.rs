@@ -108,7 +108,7 @@ impl<'a> HeldHello<'a> {
     }
 
     /// Waits for `future`, which runs `call`. Drops the decoded message if the future is not ready
-    /// at once.
+    /// immediately.
     pub(crate) async fn wait<T>(&mut self, call: Call, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         poll_fn(|task| {

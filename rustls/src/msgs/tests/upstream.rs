@@ -303,7 +303,7 @@ fn certificate_lists() {
     assert_same_verdict("claims to be longer", &message(11, &[0, 1, 0, 1]));
 }
 
-/// All types with a name, except additions, and some without one.
+/// Returns all types with a name, except additions, and some without one.
 fn extension_types() -> Vec<u16> {
     let is_known = |typ: &u16| {
         let is_named = ExtensionType::from(*typ).as_str().is_some();

@@ -12,7 +12,7 @@ use crate::msgs::EncodeMessage;
 pub(crate) struct NewSessionTicket<'a> {
     /// `ticket_lifetime_hint`, in seconds; 0 if unspecified.
     pub(crate) lifetime_hint: u32,
-    /// `ticket`; empty if the server has none after all.
+    /// `ticket`; empty if the server sends none in spite of its promise.
     pub(crate) ticket: &'a [u8],
 }
 

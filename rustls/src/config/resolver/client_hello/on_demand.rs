@@ -1,8 +1,8 @@
 //! The lists of a ClientHello that waits for a configuration. Each list is decoded on the first
 //! call for it.
 //!
-//! The encoded message is held in any case. A decoded list takes up to twelve times its length in
-//! the message, so a hostile client could multiply the memory of its connection with lists that no
+//! Only the encoded message is held. A decoded list takes up to twelve times its length in the
+//! message, so a hostile client could multiply the memory of its connection with lists that no
 //! application reads.
 
 use alloc::vec::Vec;

@@ -33,7 +33,7 @@ struct Known {
 /// The inputs of a digest other than the roots.
 #[derive(Clone, Copy, PartialEq)]
 struct Key {
-    /// Address and length of the list of algorithms. They are never reused, because it is static.
+    /// Address and length of the list of algorithms. The list is static, so they are never reused.
     algorithms: (usize, usize),
     /// The hash function of the digest.
     hash: HashAlgorithm,

@@ -190,7 +190,7 @@ fn certificates_off_the_path_may_end_an_acceptance() {
 }
 
 /// The second list is never used, because the first one covers the same certificates. Its expiry
-/// ends the acceptance all the same.
+/// still ends the acceptance.
 #[test]
 fn every_list_may_end_an_acceptance() {
     let case = |second| {

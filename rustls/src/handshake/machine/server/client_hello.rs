@@ -189,8 +189,8 @@ fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Resu
     transport.set_peer_parameters(&parameters)
 }
 
-/// Decides on the answer to a ClientHello. Calls the application, and changes nothing of the
-/// connection except the properties that its accessors report.
+/// Decides on the answer to a ClientHello. Calls the application. Changes nothing in the connection
+/// except the properties that its accessors report.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
 async fn negotiate<'a>(

@@ -22,7 +22,7 @@ pub(super) fn at(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))
 }
 
-/// The chains: an end entity and an issuer, or a key.
+/// Returns the chains: an end entity and an issuer, or a key.
 pub(super) fn chain(number: u8) -> PeerChain {
     let kind = match number {
         3 => ChainKind::RawPublicKey,
@@ -45,7 +45,7 @@ pub(super) fn rules(number: u8) -> VerifierRules {
 /// The number of the rules that accept each chain for years.
 pub(super) const LASTING: u8 = 9;
 
-/// The times at which a verifier with rules `number` accepts the chain of `end_entity` and
+/// Returns the times at which a verifier with rules `number` accepts the chain of `end_entity` and
 /// `issuer`.
 fn accepted_times(number: u8, issuer: u8) -> core::ops::Range<u64> {
     match (number, issuer) {

@@ -26,7 +26,7 @@ use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::suites::Tls12CipherSuite;
 
-/// Length in bytes of a Finished with its header.
+/// The length in bytes of a Finished with its header.
 const FINISHED_LEN: usize = 4 + 12;
 
 pub(super) struct Handshake {
@@ -109,8 +109,8 @@ impl Handshake {
 
 impl WaitChangeCipherSpec {
     /// Keeps the session: stores `to_store`, or seals a ticket. Then sends the server's Finished,
-    /// and continues with `next`. If keeping it takes time, `opens` says which records may be
-    /// opened meanwhile.
+    /// and continues with `next`. While a call for this is pending, only the records in `opens` may
+    /// be opened.
     pub(super) fn finish(
         mut self: Box<Self>,
         to_store: Option<ServerSessionValue>,

@@ -319,7 +319,7 @@ mod tests {
     use crate::providers::any_provider;
     use crate::server::{ProducesTickets, ResolvesServerCertUsingSni, StoresServerSessions};
 
-    /// Has a session for every ticket and for every key.
+    /// A ticketer and a storage that have a session for every ticket and every key.
     #[derive(Debug)]
     struct HasEach {
         is_enabled: bool,

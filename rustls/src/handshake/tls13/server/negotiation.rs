@@ -140,8 +140,8 @@ fn report_exchange(group: &'static dyn SupportedKxGroup, negotiated: &mut Negoti
     negotiated.handshake_kind.get_or_insert(HandshakeKind::Full);
 }
 
-/// Decides on a HelloRetryRequest. If early data is on its way, looks up how much of it the client
-/// may send.
+/// Decides on a HelloRetryRequest. If the client sends early data, looks up how much of it is
+/// allowed.
 async fn require_retry<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
     selection: &Selection<'_>,

@@ -79,7 +79,7 @@ impl TicketKind {
         }
     }
 
-    /// The call that makes a ticket.
+    /// Returns the call that makes a ticket.
     pub(super) fn call(self) -> Call {
         match self {
             Self::Sealed => Call::Ticket,
