@@ -148,13 +148,13 @@ impl<'a> Reader<'a> {
         self.left() > 0
     }
 
-    /// The number of unread bytes.
+    /// Returns the number of unread bytes.
     #[inline]
     pub fn left(&self) -> usize {
         self.bytes.len() - self.used
     }
 
-    /// The number of bytes taken so far.
+    /// Returns the number of bytes taken so far.
     pub fn used(&self) -> usize {
         self.used
     }
@@ -178,7 +178,7 @@ pub enum LengthSize {
 }
 
 impl LengthSize {
-    /// The length of the prefix itself in bytes.
+    /// Returns the length of the prefix itself in bytes.
     pub const fn width(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -187,7 +187,7 @@ impl LengthSize {
         }
     }
 
-    /// The maximum length of a body in bytes.
+    /// Returns the maximum length of a body in bytes.
     pub const fn max_len(self) -> usize {
         match self {
             Self::U8 => 0xff,
@@ -308,12 +308,12 @@ integer_codec!(u8, u16, u32, u64);
 pub struct Payload<'a>(Cow<'a, [u8]>);
 
 impl Payload<'_> {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The bytes as a vector, copied only if they were borrowed.
+    /// Returns the bytes as a vector, copied only if they were borrowed.
     pub fn into_vec(self) -> Vec<u8> {
         self.0.into_owned()
     }

@@ -37,12 +37,12 @@ macro_rules! wire_enum {
         }
 
         impl $name {
-            /// The value in wire format.
+            /// Returns the value in wire format.
             pub fn to_array(self) -> [u8; size_of::<$integer>()] {
                 $integer::from(self).to_be_bytes()
             }
 
-            /// The name of the value, if it has one.
+            /// Returns the name of the value, if it has one.
             pub fn as_str(&self) -> Option<&'static str> {
                 match self {
                     $(Self::$variant => Some(stringify!($variant)),)+
@@ -339,8 +339,8 @@ wire_enum! {
 }
 
 impl NamedGroup {
-    /// The family of the group: `DHE` for the code points reserved by RFC 7919, `ECDHE` for all
-    /// others.
+    /// Returns the family of the group: `DHE` for the code points reserved by RFC 7919, `ECDHE` for
+    /// all others.
     pub fn key_exchange_algorithm(self) -> KeyExchangeAlgorithm {
         match u16::from(self) {
             // RFC 7919 §2: 256 to 511 are finite-field groups
@@ -390,7 +390,7 @@ wire_enum! {
 }
 
 impl SignatureScheme {
-    /// The kind of key that makes signatures with this scheme.
+    /// Returns the kind of key that makes signatures with this scheme.
     ///
     /// Returns `Unknown` with the low byte of the scheme if TLS 1.2 has no name for the kind.
     pub fn algorithm(&self) -> SignatureAlgorithm {

@@ -50,7 +50,7 @@ fn trim_leading_zeros(number: &[u8]) -> &[u8] {
     &number[zeros..]
 }
 
-/// The parameters of the group `name`; `None` if RFC 7919 does not define it.
+/// Returns the parameters of the group `name`; `None` if RFC 7919 does not define it.
 pub(crate) fn by_name(name: NamedGroup) -> Option<FfdheGroup<'static>> {
     NAMED
         .iter()

@@ -54,7 +54,7 @@ impl CryptoProvider {
         process_default::install(Arc::new(self))
     }
 
-    /// The process-wide default provider; `None` if none is installed.
+    /// Returns the process-wide default provider; `None` if none is installed.
     pub fn get_default() -> Option<&'static Arc<Self>> {
         process_default::get()
     }

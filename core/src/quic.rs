@@ -41,8 +41,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// The salts and labels of RFC 9001 §5.1, §5.2 and §6.1, RFC 9369 §3.3.1 and §3.3.2, and
-    /// draft-ietf-quic-tls-29 §5.2.
+    /// Returns the salts and labels of RFC 9001 §5.1, §5.2 and §6.1, RFC 9369 §3.3.1 and §3.3.2,
+    /// and draft-ietf-quic-tls-29 §5.2.
     fn derivation(self) -> &'static Derivation {
         const V1: Derivation = Derivation {
             salt: b"\x38\x76\x2c\xf7\xf5\x59\x34\xb3\x4d\x17\

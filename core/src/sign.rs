@@ -28,7 +28,7 @@ pub trait SigningKey: Debug + Send + Sync {
         None
     }
 
-    /// The kind of this key. TLS 1.2 chooses cipher suites by it.
+    /// Returns the kind of this key. TLS 1.2 chooses cipher suites by it.
     fn algorithm(&self) -> SignatureAlgorithm;
 }
 
@@ -71,7 +71,7 @@ pub trait Signer: Debug + Send + Sync {
         None
     }
 
-    /// The scheme of the signatures.
+    /// Returns the scheme of the signatures.
     fn scheme(&self) -> SignatureScheme;
 }
 

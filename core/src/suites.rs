@@ -28,12 +28,12 @@ pub enum SupportedCipherSuite {
 }
 
 impl SupportedCipherSuite {
-    /// The code point.
+    /// Returns the code point.
     pub fn suite(&self) -> CipherSuite {
         self.common().suite
     }
 
-    /// The protocol version of the suite. No suite belongs to both.
+    /// Returns the protocol version of the suite. No suite belongs to both.
     pub fn version(&self) -> &'static SupportedProtocolVersion {
         match self {
             Self::Tls12(_) => &TLS12,
@@ -57,7 +57,7 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// The properties that suites of both versions share.
+    /// Returns the properties that suites of both versions share.
     pub const fn common(&self) -> &'static CipherSuiteCommon {
         match self {
             Self::Tls12(suite) => &suite.common,
@@ -113,8 +113,7 @@ pub struct CipherSuiteCommon {
     /// The hash function of the transcript and of the key derivation.
     pub hash_provider: &'static dyn Hash,
 
-    /// The number of records that may be encrypted under one key, whatever their length (RFC 9846
-    /// §5.5).
+    /// The number of records, of any length, that may be encrypted under one key (RFC 9846 §5.5).
     ///
     /// A TLS 1.3 connection updates its keys before it reaches the limit, and a TLS 1.2 connection
     /// closes. The limit is 2²⁴ for AES-GCM, and `u64::MAX` for ChaCha20-Poly1305, which needs

@@ -32,7 +32,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// and does not call [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt).
     fn enabled(&self) -> bool;
 
-    /// The number of seconds for which a ticket created now can be used.
+    /// Returns the number of seconds for which a ticket created now can be used.
     ///
     /// Tickets carry this number (RFC 9846 §4.7.1), and clients drop them once that time has
     /// passed. Destroy the keys then: forward secrecy depends on it.
@@ -42,8 +42,8 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// accepts it.
     fn lifetime(&self) -> u32;
 
-    /// The number of seconds by which the clock of the machine that opens a ticket may differ from
-    /// that of its creator. The default is 0.
+    /// Returns the number of seconds by which the clock of the machine that opens a ticket may
+    /// differ from that of its creator. The default is 0.
     ///
     /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by up to this
     /// time. Tickets do not carry it, so that each machine accepts them throughout the lifetime
@@ -137,7 +137,7 @@ pub fn make_ticketer<A: Aead + 'static>(
 /// The key name is random. It shows without decryption that a ticket belongs to another key.
 ///
 /// Nonces are random, so a key should encrypt no more than 2³² tickets (NIST SP 800-38D §8.3). A
-/// key that is rotated after six hours reaches that only at 200 000 tickets a second.
+/// key that is rotated after six hours reaches this number only at 200 000 tickets a second.
 pub struct AeadTicketer<A> {
     aead: A,
     key_name: [u8; KEY_NAME_LEN],

@@ -143,7 +143,7 @@ mod tests {
     use crate::enums::{ContentType, ProtocolVersion};
     use crate::record::framing::{Tls12GcmFraming, Tls13Framing};
 
-    /// Differs from [`ToyAlgorithm`] in everything that an algorithm can say of itself.
+    /// An algorithm that reports other properties than [`ToyAlgorithm`] in every respect.
     struct Other;
 
     impl AeadAlgorithm for Other {
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Swaps the keys of [`ToyQuic`] for others.
+    /// Like [`ToyQuic`], but with other keys.
     struct OtherQuic;
 
     impl quic::Algorithm for OtherQuic {

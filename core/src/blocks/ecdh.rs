@@ -20,7 +20,7 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     /// X25519.
     type PublicKey: AsRef<[u8]> + Send + Sync + 'static;
 
-    /// The curve of this implementation.
+    /// Returns the curve of this implementation.
     fn curve(&self) -> Curve;
 
     /// Generates a private key and its public key.
@@ -37,7 +37,7 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     /// the caller rejects it.
     fn agree(&self, private_key: Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
-    /// True if the library is FIPS-approved, whatever the curve: [`EcdhGroup`] itself reports
+    /// True if the library is FIPS-approved, regardless of the curve: [`EcdhGroup`] itself reports
     /// X25519 as not approved (SP 800-56A).
     fn fips(&self) -> bool {
         false
@@ -59,7 +59,7 @@ pub enum Curve {
 }
 
 impl Curve {
-    /// The code point of key exchange over this curve.
+    /// Returns the code point of key exchange over this curve.
     pub const fn group(self) -> NamedGroup {
         match self {
             Self::X25519 => NamedGroup::X25519,
@@ -69,7 +69,7 @@ impl Curve {
         }
     }
 
-    /// The length in bytes of either side's share.
+    /// Returns the length in bytes of either side's share.
     pub const fn share_len(self) -> usize {
         match self {
             Self::X25519 => 32,

@@ -81,7 +81,7 @@ pub trait HpkeDh: Send + Sync + 'static {
     /// the caller rejects it.
     fn agree(key: &Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
-    /// True if the library is FIPS-approved, whatever the curve.
+    /// True if the library is FIPS-approved, regardless of the curve.
     fn fips() -> bool {
         false
     }
@@ -124,7 +124,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         Curve::Secp521r1 => 66,
     };
 
-    /// `SetupBaseS` with the key pair `ephemeral`. Also returns the encapsulated key for the
+    /// Runs `SetupBaseS` with the key pair `ephemeral`. Also returns the encapsulated key for the
     /// receiver.
     fn sender(
         info: &[u8],
@@ -143,7 +143,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         Ok((EncapsulatedSecret(enc), sealer))
     }
 
-    /// `SetupBaseR`.
+    /// Runs `SetupBaseR`.
     fn receiver(
         enc: &EncapsulatedSecret,
         info: &[u8],
@@ -161,7 +161,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         })
     }
 
-    /// `DeserializePrivateKey`, RFC 9180 §7.1.2.
+    /// Runs `DeserializePrivateKey` (RFC 9180 §7.1.2).
     fn deserialize_private_key(key: &HpkePrivateKey) -> Result<D::PrivateKey, HpkeError> {
         let bytes = key.secret_bytes();
         if bytes.len() != Self::PRIVATE_KEY_LEN {
@@ -170,7 +170,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         D::from_bytes(bytes).ok_or(HpkeError::InvalidPrivateKey)
     }
 
-    /// `DH`, with the validation of RFC 9180 §7.1.4.
+    /// Runs `DH`, with the validation of RFC 9180 §7.1.4.
     fn diffie_hellman(key: &D::PrivateKey, peer: &[u8]) -> Result<SharedSecret, HpkeError> {
         if !D::CURVE.encodes(peer) {
             return Err(HpkeError::InvalidPublicKey);
@@ -183,7 +183,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         Ok(secret)
     }
 
-    /// `ExtractAndExpand`, RFC 9180 §4.1. `Nsecret` is the length of the KEM's hash.
+    /// Runs `ExtractAndExpand` (RFC 9180 §4.1). `Nsecret` is the length of the KEM's hash.
     fn extract_and_expand(dh: &SharedSecret, enc: &[u8], receiver: &[u8]) -> OkmBlock {
         let [k0, k1] = Self::KEM.to_array();
         let suite_id = [b'K', b'E', b'M', k0, k1];
@@ -192,7 +192,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
             .expand_block(b"shared_secret", &[enc, receiver])
     }
 
-    /// `KeySchedule` for `mode_base`, RFC 9180 §5.1, in which `psk` and `psk_id` are empty.
+    /// Runs `KeySchedule` for `mode_base` (RFC 9180 §5.1), in which `psk` and `psk_id` are empty.
     fn key_schedule(shared_secret: &OkmBlock, info: &[u8]) -> (AeadKey, Sequence) {
         const MODE_BASE: u8 = 0;
         let [k0, k1] = Self::KEM.to_array();
@@ -310,7 +310,7 @@ impl<'a, H: HashFunction> Labeled<'a, H> {
         }
     }
 
-    /// `LabeledExtract(salt, label, ikm)`.
+    /// Returns `LabeledExtract(salt, label, ikm)`.
     fn extract(&self, salt: &[u8], label: &[u8], ikm: &[u8]) -> LabeledPrk<'_, H> {
         // RFC 5869 §2.2: an absent salt is HashLen zeros; HMAC pads it to the same key as an empty
         // one
@@ -328,8 +328,8 @@ struct LabeledPrk<'a, H> {
 }
 
 impl<H: HashFunction> LabeledPrk<'_, H> {
-    /// `LabeledExpand(prk, label, info, len)` as a `T` of `N` bytes. Only the first `len` are
-    /// valid.
+    /// Returns `LabeledExpand(prk, label, info, len)` as a `T` of `N` bytes. Only the first `len`
+    /// are valid.
     fn expand<T, const N: usize>(&self, label: &[u8], info: &[&[u8]; 3], len: usize) -> T
     where
         T: From<[u8; N]>,
@@ -348,7 +348,7 @@ impl<H: HashFunction> LabeledPrk<'_, H> {
         expand::<T, N>(&self.expander(), &info)
     }
 
-    /// `LabeledExpand(prk, label, info, HashLen)`.
+    /// Returns `LabeledExpand(prk, label, info, HashLen)`.
     fn expand_block(&self, label: &[u8], info: &[&[u8]; 2]) -> OkmBlock {
         let expander = self.expander();
         let len = (expander.hash_len() as u16).to_be_bytes();

@@ -95,7 +95,7 @@ impl KeyKind {
         Self::Ed25519,
     ];
 
-    /// The schemes that a key of this kind can use, most preferred first.
+    /// Returns the schemes that a key of this kind can use, most preferred first.
     pub const fn schemes(self) -> &'static [SignatureScheme] {
         match self {
             Self::Rsa => &[
@@ -114,7 +114,7 @@ impl KeyKind {
         }
     }
 
-    /// The signature algorithm. TLS 1.2 chooses cipher suites by it.
+    /// Returns the signature algorithm. TLS 1.2 chooses cipher suites by it.
     pub const fn algorithm(self) -> SignatureAlgorithm {
         match self {
             Self::Rsa => SignatureAlgorithm::RSA,
@@ -123,7 +123,7 @@ impl KeyKind {
         }
     }
 
-    /// The AlgorithmIdentifier of public and private keys.
+    /// Returns the AlgorithmIdentifier of public and private keys.
     pub const fn algorithm_id(self) -> AlgorithmIdentifier {
         match self {
             Self::Rsa => alg_id::RSA_ENCRYPTION,

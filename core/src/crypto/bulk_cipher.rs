@@ -47,7 +47,7 @@ impl Cipher for Chacha20Poly1305 {
 }
 
 impl BulkCipher {
-    /// The length of the key in bytes.
+    /// Returns the length of the key in bytes.
     pub const fn key_len(self) -> usize {
         self.properties().key_len
     }

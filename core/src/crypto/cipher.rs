@@ -175,16 +175,17 @@ pub trait MessageEncrypter: Send + Sync {
         out: &mut [u8],
     ) -> Result<usize, EncryptError>;
 
-    /// The length in bytes of the encrypted payload, without the record header, for a payload of
-    /// `payload_len` bytes.
+    /// Returns the length in bytes of the encrypted payload, without the record header, for a
+    /// payload of `payload_len` bytes.
     ///
     /// It grows by exactly one for each byte of `payload_len`: the expansion is constant. The
     /// expansion is at most 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246
     /// §6.2.3). If an encrypter claims more, the connection fails.
     fn encrypted_payload_len(&self, payload_len: usize) -> usize;
 
-    /// The number of bytes before the payload in the encrypted payload: 8 for TLS 1.2 AES-GCM,
-    /// whose explicit nonce is there, otherwise 0. These bytes count towards the expansion.
+    /// Returns the number of bytes before the payload in the encrypted payload: 8 for TLS 1.2
+    /// AES-GCM, whose explicit nonce is there, otherwise 0. These bytes count towards the
+    /// expansion.
     fn payload_offset(&self) -> usize;
 
     /// True if `Ok` from [`Self::encrypt`] guarantees that all of the output was written.
@@ -220,9 +221,9 @@ pub trait MessageDecrypter: Send + Sync {
         seq: u64,
     ) -> Result<InboundPlainMessage<'a>, Error>;
 
-    /// The maximum content length that [`Self::decrypt`] can return for `payload_len` encrypted
-    /// bytes, if a TLS 1.3 record has no padding (RFC 9846 §5.4). It may be an overestimate. The
-    /// default is `payload_len`.
+    /// Returns the maximum content length that [`Self::decrypt`] can return for `payload_len`
+    /// encrypted bytes, if a TLS 1.3 record has no padding (RFC 9846 §5.4). It may be an
+    /// overestimate. The default is `payload_len`.
     fn max_content_len(&self, payload_len: usize) -> usize {
         payload_len
     }
@@ -236,7 +237,7 @@ pub trait Tls13AeadAlgorithm: Send + Sync {
     /// Creates a decrypter for a key of [`Self::key_len`] bytes.
     fn decrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter>;
 
-    /// The length of the key in bytes.
+    /// Returns the length of the key in bytes.
     fn key_len(&self) -> usize;
 
     /// Returns the key material in the form that secret extraction uses.
@@ -268,7 +269,7 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
     /// Creates a decrypter. `key` and `iv` are like those of [`Self::encrypter`].
     fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter>;
 
-    /// The lengths into which the key block of RFC 5246 §6.3 is split for this algorithm.
+    /// Returns the lengths into which the key block of RFC 5246 §6.3 is split for this algorithm.
     fn key_block_shape(&self) -> KeyBlockShape;
 
     /// Returns the key material in the form that secret extraction uses. `explicit` is the explicit

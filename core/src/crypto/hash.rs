@@ -15,10 +15,10 @@ pub trait Hash: Send + Sync {
     /// Returns the hash of `data`.
     fn hash(&self, data: &[u8]) -> Output;
 
-    /// The length in bytes of the output, at most [`Output::MAX_LEN`].
+    /// Returns the length in bytes of the output, at most [`Output::MAX_LEN`].
     fn output_len(&self) -> usize;
 
-    /// The identity of this hash function.
+    /// Returns the identity of this hash function.
     fn algorithm(&self) -> HashAlgorithm;
 
     /// True if this implementation is FIPS-approved. The default is false.

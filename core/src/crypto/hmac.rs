@@ -13,7 +13,7 @@ pub trait Hmac: Send + Sync {
     /// Prepares `key`, of any length (RFC 2104 §2).
     fn with_key(&self, key: &[u8]) -> Box<dyn Key>;
 
-    /// The length in bytes of the hash function's output, at most [`Tag::MAX_LEN`].
+    /// Returns the length in bytes of the hash function's output, at most [`Tag::MAX_LEN`].
     fn hash_output_len(&self) -> usize;
 
     /// True if this implementation is FIPS-approved. The default is false.
@@ -34,7 +34,7 @@ pub trait Key: Send + Sync {
     /// HKDF-Expand uses this form to avoid gathering the three into a list.
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag;
 
-    /// The length in bytes of the tags: the hash function's output length, never 0.
+    /// Returns the length in bytes of the tags: the hash function's output length, never 0.
     fn tag_len(&self) -> usize;
 }
 

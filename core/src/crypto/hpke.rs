@@ -91,7 +91,7 @@ pub trait Hpke: Debug + Send + Sync {
         false
     }
 
-    /// The suite of this implementation.
+    /// Returns the suite of this implementation.
     fn suite(&self) -> HpkeSuite;
 }
 

@@ -52,7 +52,7 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
         ffdhe_groups::by_name(self.name())
     }
 
-    /// The group's code point.
+    /// Returns the group's code point.
     fn name(&self) -> NamedGroup;
 
     /// True if this group is FIPS-approved. The default is false.
@@ -133,7 +133,7 @@ pub trait ActiveKeyExchange: Send + Sync {
         ffdhe_groups::by_name(self.group())
     }
 
-    /// The group of this exchange.
+    /// Returns the group of this exchange.
     fn group(&self) -> NamedGroup;
 }
 

@@ -29,8 +29,8 @@ pub trait Algorithm: Send + Sync {
     /// `key` is [`aead_key_len`](Self::aead_key_len) bytes long.
     fn header_protection_key(&self, key: AeadKey) -> Box<dyn HeaderProtectionKey>;
 
-    /// The length in bytes of the AEAD's key and of the header protection key (RFC 9001 §5.1), at
-    /// most [`AeadKey::MAX_LEN`].
+    /// Returns the length in bytes of the AEAD's key and of the header protection key (RFC 9001
+    /// §5.1), at most [`AeadKey::MAX_LEN`].
     fn aead_key_len(&self) -> usize;
 
     /// True if this implementation is FIPS-approved. The default is false.
@@ -102,14 +102,15 @@ pub trait PacketKey: Send + Sync {
         Err(Error::DecryptError)
     }
 
-    /// The length in bytes of the tag.
+    /// Returns the length in bytes of the tag.
     fn tag_len(&self) -> usize;
 
-    /// The number of packets that may be encrypted before the key must be updated (RFC 9001 §6.6).
+    /// Returns the number of packets that may be encrypted before the key must be updated (RFC 9001
+    /// §6.6).
     fn confidentiality_limit(&self) -> u64;
 
-    /// The number of packets that may fail to decrypt, over all keys of a connection, before the
-    /// connection must be closed (RFC 9001 §6.6).
+    /// Returns the number of packets that may fail to decrypt, over all keys of a connection,
+    /// before the connection must be closed (RFC 9001 §6.6).
     fn integrity_limit(&self) -> u64;
 }
 
@@ -118,9 +119,9 @@ pub trait HeaderProtectionKey: Send + Sync {
     /// Adds header protection.
     ///
     /// `sample` is [`sample_len`](Self::sample_len) bytes of ciphertext, starting 4 bytes after the
-    /// start of the packet number, whatever its length (RFC 9001 §5.4.2). `first` is the header's
-    /// first byte, and `packet_number` the encoded packet number. Up to 4 bytes may be passed: the
-    /// bytes beyond the length in `first` stay unchanged.
+    /// start of the packet number, regardless of its length (RFC 9001 §5.4.2). `first` is the
+    /// header's first byte, and `packet_number` the encoded packet number. Up to 4 bytes may be
+    /// passed: the bytes beyond the length in `first` stay unchanged.
     ///
     /// # Errors
     ///
@@ -149,7 +150,7 @@ pub trait HeaderProtectionKey: Send + Sync {
         packet_number: &mut [u8],
     ) -> Result<(), Error>;
 
-    /// The length in bytes of the sample.
+    /// Returns the length in bytes of the sample.
     fn sample_len(&self) -> usize;
 }
 

@@ -91,7 +91,7 @@ impl<K: Key> PreparedSecret for PreparedHmac<K> {
 /// The room in bytes for `A(i) + label + seed` of a handshake, with any hash function.
 const USUAL_LEN: usize = 160;
 
-/// `P_hash` of RFC 5246 §5 with the seed `label + seed`, where `key` is the secret:
+/// Computes `P_hash` of RFC 5246 §5 with the seed `label + seed`, where `key` is the secret:
 ///
 /// ```text
 ///   A(1) = HMAC(secret, seed)          A(i) = HMAC(secret, A(i-1))

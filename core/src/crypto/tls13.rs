@@ -16,12 +16,12 @@ use crate::versions::TLS13;
 ///
 /// A `salt` of `None` means `HashLen` zero bytes (RFC 5869 §2.2).
 pub trait Hkdf: Send + Sync {
-    /// `HKDF-Extract(salt, 0)`, where 0 is `HashLen` zero bytes (RFC 9846 §7.1).
+    /// Returns `HKDF-Extract(salt, 0)`, where 0 is `HashLen` zero bytes (RFC 9846 §7.1).
     ///
     /// The result is the pseudorandom key, ready to expand.
     fn extract_from_zero_ikm(&self, salt: Option<&[u8]>) -> Box<dyn HkdfExpander>;
 
-    /// `HKDF-Extract(salt, secret)`.
+    /// Returns `HKDF-Extract(salt, secret)`.
     fn extract_from_secret(&self, salt: Option<&[u8]>, secret: &[u8]) -> Box<dyn HkdfExpander>;
 
     /// Completes the key exchange and extracts from its shared secret.
@@ -73,10 +73,10 @@ pub trait HkdfExpander: Send + Sync {
     /// [`hash_len`](Self::hash_len). `output` is then unchanged.
     fn expand_slice(&self, info: &[&[u8]], output: &mut [u8]) -> Result<(), OutputLengthError>;
 
-    /// `HKDF-Expand(PRK, info, HashLen)`: one block, which is never too long.
+    /// Returns `HKDF-Expand(PRK, info, HashLen)`: one block, which is never too long.
     fn expand_block(&self, info: &[&[u8]]) -> OkmBlock;
 
-    /// The length in bytes of the hash function's output, at most [`OkmBlock::MAX_LEN`].
+    /// Returns the length in bytes of the hash function's output, at most [`OkmBlock::MAX_LEN`].
     fn hash_len(&self) -> usize;
 }
 

@@ -52,7 +52,7 @@ wire_enum! {
 }
 
 impl HpkeAead {
-    /// The length of the tag in bytes; `None` if the algorithm cannot seal or is unknown.
+    /// Returns the length of the tag in bytes; `None` if the algorithm cannot seal or is unknown.
     pub fn tag_len(&self) -> Option<usize> {
         // RFC 9180 §7.3: Nt
         match self {

@@ -66,8 +66,7 @@ fn every_value_round_trips() {
     round_trips!(SignatureScheme: u16);
 }
 
-/// Round trips cannot detect a name with the wrong value. These values are the ones a handshake
-/// depends on.
+/// Round trips cannot detect a name with the wrong value. A handshake depends on these values.
 #[test]
 fn names_have_their_code_points() {
     assert_eq!(

@@ -7,8 +7,8 @@ use super::{CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbe
 use crate::enums::AlertDescription;
 
 impl Error {
-    /// The alert that is sent to the peer when a connection fails with this error, unless the
-    /// handshake selects another.
+    /// Returns the alert that is sent to the peer when a connection fails with this error, unless
+    /// the handshake selects another.
     ///
     /// Returns `None` if no alert is sent: the peer has already sent one, the record for it could
     /// not be sealed, or errors of this kind do not end a connection.

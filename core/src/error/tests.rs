@@ -17,8 +17,9 @@ fn other() -> OtherError {
     OtherError(Arc::new(fmt::Error))
 }
 
-/// The variants of `Error` without a cause that a peer or a certificate gives, with their alerts.
-/// `rustls/tests/texts` compares each of those, in text, alert and equality, with 0.23.
+/// Returns the variants of `Error` that do not contain a cause from a peer or a certificate, with
+/// their alerts. `rustls/tests/texts` compares the text, alert and equality of each such cause with
+/// 0.23.
 fn plain_errors() -> Vec<(Error, Option<Alert>)> {
     vec![
         (

@@ -209,10 +209,10 @@ impl<A: AeadAlgorithm> Tls12GcmFraming<A> {
     }
 }
 
-/// Length of the fixed part of a TLS 1.2 GCM nonce: the `salt` of RFC 5288 §3.
+/// The length of the fixed part of a TLS 1.2 GCM nonce: the `salt` of RFC 5288 §3.
 const GCM_SALT_LEN: usize = 4;
 
-/// Length of the part of a TLS 1.2 GCM nonce that each record carries.
+/// The length of the part of a TLS 1.2 GCM nonce that each record carries.
 const GCM_EXPLICIT_NONCE_LEN: usize = NONCE_LEN - GCM_SALT_LEN;
 
 impl<A: AeadAlgorithm> Tls12AeadAlgorithm for Tls12GcmFraming<A> {

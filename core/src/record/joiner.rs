@@ -15,7 +15,7 @@ use crate::error::InvalidMessage;
 #[cfg(test)]
 mod tests;
 
-/// Length in bytes of a handshake message's header: type and 24-bit length (RFC 9846 §4).
+/// The length in bytes of a handshake message's header: type and 24-bit length (RFC 9846 §4).
 pub const HANDSHAKE_HEADER_LEN: usize = 4;
 
 /// The longest accepted body of a handshake message, in bytes.
@@ -149,7 +149,7 @@ impl HandshakeJoiner {
         self.waiting
     }
 
-    /// Frees the memory of the messages handed out. What is left is the beginning of a message, and
+    /// Frees the memory of the messages handed out. Only the beginning of a message is left, and
     /// the rest of it may take a while to arrive.
     fn compact(&mut self) {
         if self.read == 0 {
@@ -179,7 +179,7 @@ fn append(memory: &mut Vec<u8>, bytes: &[u8], most: usize) {
     copy::append(memory, bytes);
 }
 
-/// The length of the first message in `bytes`, header included; `None` until its header is
+/// Returns the length of the first message in `bytes`, header included; `None` until its header is
 /// complete.
 fn message_len(bytes: &[u8]) -> Result<Option<usize>, InvalidMessage> {
     let [_, high, mid, low, ..] = *bytes else {

@@ -191,7 +191,7 @@ pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> 
     try_take_other(len, owner)
 }
 
-/// The slow path of [`try_take`], if the buffer given back last does not fit.
+/// Implements the slow path of [`try_take`], used if the buffer given back last does not fit.
 #[cold]
 fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     #[cfg(feature = "std")]
@@ -227,14 +227,14 @@ pub(super) fn put_back(memory: Memory, owner: Owner) {
     let _ = (memory, owner);
 }
 
-/// The length of the buffer that [`take`] returns for `len` bytes: the shortest of [`LENS`] that
-/// fits, or `len`.
+/// Returns the length of the buffer that [`take`] returns for `len` bytes: the shortest of [`LENS`]
+/// that fits, or `len`.
 #[inline]
 pub(super) fn fitting_len(len: usize) -> usize {
     class(len).map_or(len, |class| LENS[class])
 }
 
-/// The index of the shortest of [`LENS`] that fits `len` bytes.
+/// Returns the index of the shortest of [`LENS`] that fits `len` bytes.
 #[inline]
 fn class(len: usize) -> Option<usize> {
     // most data is in records of maximum length
@@ -518,7 +518,7 @@ mod threads {
         result.ok()?.ok()
     }
 
-    /// The number of bytes in this thread's pool.
+    /// Returns the number of bytes in this thread's pool.
     #[cfg(test)]
     pub(super) fn pooled_len() -> usize {
         with_pool(|_, newest| newest.len.get() + newest.held.get()).unwrap_or(0)

@@ -106,7 +106,7 @@ impl RecordHeader {
         Ok(Some(header))
     }
 
-    /// The length in bytes of the whole record.
+    /// Returns the length in bytes of the whole record.
     pub fn record_len(&self) -> usize {
         HEADER_LEN + self.payload_len
     }
@@ -194,7 +194,7 @@ impl RecordReceiver {
         matches!(self.protection, Protection::Sealed(_))
     }
 
-    /// The sequence number of the next record.
+    /// Returns the sequence number of the next record.
     pub fn sequence(&self) -> u64 {
         self.seq
     }
@@ -294,8 +294,8 @@ impl RecordReceiver {
         })
     }
 
-    /// The slow path of [`Self::open`]: unprotected records, other TLS 1.2 types, errors and
-    /// incomplete headers.
+    /// Implements the slow path of [`Self::open`], for unprotected records, other TLS 1.2 types,
+    /// errors and incomplete headers.
     #[inline(never)]
     fn open_unusual(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
         if matches!(self.protection, Protection::Closed) {
@@ -386,8 +386,8 @@ impl RecordReceiver {
         })
     }
 
-    /// The maximum number of bytes after `header`. It is checked as soon as the header arrives, so
-    /// the receiver neither waits for a longer record nor decrypts it.
+    /// Returns the maximum number of bytes after `header`. It is checked as soon as the header
+    /// arrives, so the receiver neither waits for a longer record nor decrypts it.
     fn max_payload_len(&self, header: &RecordHeader) -> usize {
         match &self.protection {
             Protection::Sealed(_) if !self.passes_in_the_clear(header) => {

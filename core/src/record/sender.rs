@@ -18,8 +18,8 @@ use crate::error::Error;
 #[cfg(test)]
 mod tests;
 
-/// The maximum number of records that one key protects, whatever its AEAD allows. Sequence numbers
-/// must not wrap (RFC 9846 §5.3), and the last ones are reserved for alerts.
+/// The maximum number of records that one key protects, even if its AEAD allows more. Sequence
+/// numbers must not wrap (RFC 9846 §5.3), and the last ones are reserved for alerts.
 const MAX_RECORDS: u64 = u64::MAX - 16;
 
 /// The maximum number of bytes that an encrypter may add to a record: 256 in TLS 1.3 (RFC 9846
@@ -199,13 +199,13 @@ impl RecordSender {
         matches!(self.protection, Protection::Sealed(_) | Protection::Refused)
     }
 
-    /// The sequence number of the next record.
+    /// Returns the sequence number of the next record.
     pub fn sequence(&self) -> u64 {
         self.seq
     }
 
-    /// The number of payload bytes that may be sent before the key must be replaced. One record is
-    /// reserved for the KeyUpdate that announces the new key.
+    /// Returns the number of payload bytes that may be sent before the key must be replaced. One
+    /// record is reserved for the KeyUpdate that announces the new key.
     #[inline]
     pub fn payload_left(&self) -> usize {
         self.payload_of_records(self.record_limit.saturating_sub(self.seq))
@@ -228,7 +228,7 @@ impl RecordSender {
         payload_len.wrapping_sub(1) < self.max_fragment_len && self.seq < self.record_limit
     }
 
-    /// The number of payload bytes that a new key may protect.
+    /// Returns the number of payload bytes that a new key may protect.
     pub fn payload_per_key(&self) -> usize {
         self.payload_of_records(self.key_limit)
     }
@@ -240,12 +240,12 @@ impl RecordSender {
             .saturating_mul(self.max_fragment_len)
     }
 
-    /// The maximum number of plaintext bytes in one record.
+    /// Returns the maximum number of plaintext bytes in one record.
     pub fn max_fragment_len(&self) -> usize {
         self.max_fragment_len
     }
 
-    /// The length in bytes of the records that carry `payload_len` bytes; zero for an empty
+    /// Returns the length in bytes of the records that carry `payload_len` bytes; zero for an empty
     /// payload.
     #[inline]
     pub fn sealed_len(&self, payload_len: usize) -> usize {
@@ -259,36 +259,36 @@ impl RecordSender {
         }
     }
 
-    /// The length in bytes of the one record that carries `payload_len` bytes.
+    /// Returns the length in bytes of the one record that carries `payload_len` bytes.
     #[inline]
     pub fn record_len(&self, payload_len: usize) -> usize {
         self.overhead() + payload_len
     }
 
-    /// The number of records that carry `payload_len` bytes.
+    /// Returns the number of records that carry `payload_len` bytes.
     fn records(&self, payload_len: usize) -> usize {
         payload_len.div_ceil(self.max_fragment_len)
     }
 
-    /// The number of bytes that a record adds to its payload.
+    /// Returns the number of bytes that a record adds to its payload.
     #[inline]
     fn overhead(&self) -> usize {
         self.head_len + self.tail_len
     }
 
-    /// The number of bytes before the payload of a record.
+    /// Returns the number of bytes before the payload of a record.
     #[inline]
     pub fn head_len(&self) -> usize {
         self.head_len
     }
 
-    /// The number of bytes after the payload of a record.
+    /// Returns the number of bytes after the payload of a record.
     #[inline]
     pub fn tail_len(&self) -> usize {
         self.tail_len
     }
 
-    /// The room that [`Self::seal_in_place`] needs around a payload.
+    /// Returns the room that [`Self::seal_in_place`] needs around a payload.
     pub fn in_place_room(&self) -> InPlaceRoom {
         InPlaceRoom {
             headroom: self.head_len,
@@ -503,7 +503,7 @@ impl Sealer {
     }
 }
 
-/// Takes the sequence number for the record about to be sent from `next`.
+/// Takes a sequence number from `next`, for the record about to be sent.
 ///
 /// The number counts as used even if the record fails, so that no nonce is ever used twice.
 #[inline]

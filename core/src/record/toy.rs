@@ -92,7 +92,8 @@ impl Protection {
         }
     }
 
-    /// The numbers of bytes that a record has before (header included) and after its payload.
+    /// Returns the numbers of bytes that a record has before (header included) and after its
+    /// payload.
     pub(super) fn overhead(self) -> (usize, usize) {
         match self {
             Self::Tls13 => (5, 17),

@@ -38,8 +38,8 @@ use crate::error::Error;
 /// ```
 ///
 /// Each ticket has its own key and nonce, derived with `HKDF-Expand` (RFC 5869 §2.3) from the
-/// secret, with epoch and salt as info. So keys do not wear out, whatever the number of machines
-/// and tickets. Only HKDF's pseudorandom key is stored. Anyone who has the secret can open every
+/// secret, with epoch and salt as info. So keys do not wear out, however many machines and tickets
+/// there are. Only HKDF's pseudorandom key is stored. Anyone who has the secret can open every
 /// ticket, including old ones: protect it like the private key of a certificate, and replace it
 /// from time to time. Machines with different secrets or epoch lengths reject each other's tickets,
 /// and their clients do a full handshake.

@@ -52,8 +52,8 @@ struct TicketKey {
 struct Boxed(Box<dyn ProducesTickets>);
 
 impl TicketKey {
-    /// The age in seconds. If the clock was set back so that the key seems to be from the future,
-    /// its age starts at 0 now.
+    /// Returns the age in seconds. If the clock was set back so that the key seems to be from the
+    /// future, its age starts at 0 now.
     fn age(&mut self, now: u64) -> u64 {
         self.made = self.made.min(now);
         now - self.made

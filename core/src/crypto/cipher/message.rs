@@ -67,7 +67,7 @@ impl<'a> OutboundChunks<'a> {
         Self::Single(&[])
     }
 
-    /// The number of bytes of the payload.
+    /// Returns the number of bytes of the payload.
     #[inline]
     pub fn len(&self) -> usize {
         match self {

@@ -13,7 +13,7 @@ use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 #[cfg(test)]
 mod tests;
 
-/// Output is moved to a shorter memory block once it fills at most this fraction of its own.
+/// Output that fills at most `1 / LITTLE` of its memory block is moved to a shorter one.
 const LITTLE: usize = 8;
 
 /// Records queued for sending.
@@ -59,7 +59,7 @@ impl Piece {
         self.start as usize..self.end as usize
     }
 
-    /// The number of free bytes after the unsent bytes.
+    /// Returns the number of free bytes after the unsent bytes.
     #[inline]
     fn room(&self) -> usize {
         self.memory.len() - self.end as usize
@@ -81,7 +81,8 @@ impl OutgoingBuffer {
         buffer
     }
 
-    /// The bytes to send first. These are all unsent bytes, unless they are in several pieces.
+    /// Returns the bytes to send first. These are all unsent bytes, unless they are in several
+    /// pieces.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         match &self.queue {
@@ -90,7 +91,7 @@ impl OutgoingBuffer {
         }
     }
 
-    /// The unsent bytes, piece by piece.
+    /// Returns the unsent bytes, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let queued = self.queue.as_deref().into_iter().flatten();
         queued
@@ -99,7 +100,7 @@ impl OutgoingBuffer {
             .filter(|piece| !piece.is_empty())
     }
 
-    /// The unsent record, or the rest of it, if it is the only one.
+    /// Returns the unsent record, or the rest of it, if it is the only one.
     #[inline]
     pub fn only_record(&self) -> Option<&[u8]> {
         let pending = self.last.pending();
@@ -108,19 +109,19 @@ impl OutgoingBuffer {
         (is_all && next.next_len() == self.len).then_some(pending)
     }
 
-    /// The records in [`Self::pending`], one by one. The first may be partly sent.
+    /// Returns the records in [`Self::pending`], one by one. The first may be partly sent.
     #[inline]
     pub fn records(&self) -> OutgoingRecords<'_> {
         OutgoingRecords::new(self.pending(), self.cut as usize)
     }
 
-    /// The records after [`Self::pending`], piece by piece. No record spans two pieces.
+    /// Returns the records after [`Self::pending`], piece by piece. No record spans two pieces.
     pub fn records_behind(&self) -> impl Iterator<Item = OutgoingRecords<'_>> {
         let rest = self.pieces().skip(1);
         rest.map(|piece| OutgoingRecords::new(piece, 0))
     }
 
-    /// The number of unsent bytes.
+    /// Returns the number of unsent bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len

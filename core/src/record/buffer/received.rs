@@ -14,9 +14,9 @@ use crate::record::{ALERT_LEN, HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
 pub(super) mod tests;
 
 /// The number of bytes to read if the length of the next record is unknown, and the minimum room
-/// while the memory can grow. Callers may rely on it, because rustls 0.23 offers as much. A longer
-/// record is read only a little beyond its end, so that only these few bytes must be moved to the
-/// front for the next one.
+/// while the memory can grow. Callers may rely on this number, because rustls 0.23 offers the same.
+/// A longer record is read only a little beyond its end, so that only these few bytes must be moved
+/// to the front for the next one.
 const READ_LEN: usize = 4096;
 
 /// The number of bytes to read after a long record and the next header, if there is room: the
@@ -27,8 +27,8 @@ const GCM_ALERT_LEN: usize = 8 + ALERT_LEN + TAG_LEN;
 /// The maximum read for small records: as much as one record of maximum length.
 const MAX_AHEAD: usize = RECORD_LEN - HEADER_LEN;
 
-/// Plaintext is moved to a shorter memory block once it fills at most this fraction of its own
-/// while it is read.
+/// Plaintext that fills at most `1 / LITTLE` of its memory block, because the rest has been read,
+/// is moved to a shorter one.
 const LITTLE: usize = 16;
 
 /// Received bytes: unopened records, preceded by opened records with unread plaintext.
@@ -184,7 +184,8 @@ impl ReceiveBuffer {
         result
     }
 
-    /// The number of bytes to read if `left` fit into the memory and [`Self::wanted`] is `want`.
+    /// Returns the number of bytes to read if `left` fit into the memory and [`Self::wanted`] is
+    /// `want`.
     #[inline]
     fn offered(&self, want: usize, left: usize) -> usize {
         let most = if want > READ_LEN && self.ahead == 0 {
@@ -231,10 +232,10 @@ impl ReceiveBuffer {
         self.read >= READ_LEN || self.memory.len() < RECORD_LEN
     }
 
-    /// The number of bytes to read next: to the end of the record and the next header. For small
-    /// records it covers several of them, assuming that they have the same length. A read that ends
-    /// between two records leaves nothing to move. Each time that happens, the next read is twice
-    /// as long.
+    /// Returns the number of bytes to read next: to the end of the record and the next header. For
+    /// small records it covers several of them, assuming that they have the same length. A read
+    /// that ends between two records leaves nothing to move. Each time that happens, the next read
+    /// is twice as long.
     #[inline]
     fn wanted(&mut self) -> usize {
         let record_len = self.record_len();
@@ -261,8 +262,9 @@ impl ReceiveBuffer {
         records * record_len + HEADER_LEN - waiting
     }
 
-    /// The length of the first unopened record; zero while its header is incomplete. Capped at the
-    /// maximum of the wire format: longer records are rejected by their header.
+    /// Returns the length of the first unopened record, or zero while its header is incomplete. The
+    /// result is at most the maximum of the wire format: longer records are rejected by their
+    /// header.
     #[inline]
     fn record_len(&self) -> usize {
         match self.memory[self.opened..self.filled].first_chunk::<HEADER_LEN>() {
@@ -406,7 +408,7 @@ impl ReceiveBuffer {
         self.partly = 0;
     }
 
-    /// The unopened bytes. The record layer opens the first record in place.
+    /// Returns the unopened bytes. The record layer opens the first record in place.
     #[inline]
     pub fn unopened(&mut self) -> &mut [u8] {
         &mut self.memory[self.opened..self.filled]
@@ -491,13 +493,13 @@ impl ReceiveBuffer {
         self.release_if_empty();
     }
 
-    /// The number of bytes of unread plaintext.
+    /// Returns the number of bytes of unread plaintext.
     #[inline]
     pub fn unread(&self) -> usize {
         self.unread
     }
 
-    /// The first piece of unread plaintext, in place; empty if there is none.
+    /// Returns the first piece of unread plaintext, in place; empty if there is none.
     #[inline]
     pub fn chunk(&self) -> &[u8] {
         if self.unread == 0 {

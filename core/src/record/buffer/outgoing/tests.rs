@@ -109,7 +109,7 @@ fn a_little_output_occupies_a_short_buffer() {
     assert_eq!(buffer.last.memory.len(), 256);
 }
 
-/// The bytes of memory that a buffer holds.
+/// Returns the bytes of memory that a buffer holds.
 fn memory_len(buffer: &OutgoingBuffer) -> usize {
     let queued = buffer.queue.as_deref().into_iter().flatten();
     queued

@@ -515,9 +515,9 @@ fn dropping_unopened_records_keeps_unread_plaintext() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Receive up to this many bytes.
+    /// Receives up to this many bytes.
     Receive(usize),
-    /// Open a record, if there is one, and keep at most this much of it, from this offset on.
+    /// Opens a record, if there is one, and keeps at most this much of it, from this offset on.
     Keep(usize, usize),
     Discard,
     Consume(usize),
@@ -545,7 +545,7 @@ struct ReceiveModel {
 }
 
 impl ReceiveModel {
-    /// The length of the first record if it is complete.
+    /// Returns the length of the first record if it is complete.
     fn record_len(&mut self) -> Option<usize> {
         let bytes = self.unopened.make_contiguous();
         let &[_, _, _, high, low] = bytes.first_chunk()?;
