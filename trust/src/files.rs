@@ -97,8 +97,8 @@ impl std::error::Error for FileError {
 
 /// Reads a regular file of up to `limit` bytes.
 ///
-/// If the file changes meanwhile, reads it again, so that old and new content are not mixed. Cannot
-/// detect a writer that pauses halfway.
+/// If the file changes while it is read, reads it again, so that old and new content are not mixed.
+/// Cannot detect a writer that pauses halfway.
 ///
 /// # Errors
 ///
@@ -118,7 +118,8 @@ enum Moment {
     AfterReading,
 }
 
-/// Reads the file, or returns `None` if it changed meanwhile. Tests change it in `meanwhile`.
+/// Reads the file, or returns `None` if it changed while it was read. Tests change it in
+/// `meanwhile`.
 fn read_once(
     path: &Path,
     limit: u64,

@@ -305,7 +305,7 @@ impl<S: Source> LoadingCache<S> {
     /// # Errors
     ///
     /// Returns the load to wait for: `next` if another thread has begun it, or a new one if the
-    /// entry was removed meanwhile.
+    /// entry has been removed.
     fn begin_next(
         &self,
         source: &S,

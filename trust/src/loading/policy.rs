@@ -12,8 +12,8 @@ pub(crate) struct Policy {
     /// The time until a value is stale. Zero: nothing is cached. [`Duration::MAX`]: nothing becomes
     /// stale.
     pub(crate) lifetime: Duration,
-    /// The time between a failed attempt to replace a value and the next attempt. The old value is
-    /// returned meanwhile.
+    /// The time between a failed attempt to replace a value and the next attempt. Until then, the
+    /// old value is returned.
     pub(crate) retry_interval: Duration,
     /// True if each call checks the source for changes.
     pub(crate) check_for_changes: bool,

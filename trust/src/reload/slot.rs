@@ -2,8 +2,8 @@
 //!
 //! Reloads may run concurrently. Each takes a ticket when it begins. A reload is overtaken if one
 //! with a later ticket has finished; it then changes nothing, because it may have read older files.
-//! A reload loads again if one with an earlier ticket replaced the current value meanwhile, because
-//! its own result was compared with an outdated value.
+//! A reload starts over if one with an earlier ticket has replaced the current value in the
+//! meantime, because its own result was compared with an outdated value.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -125,7 +125,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     ///
     /// # Errors
     ///
-    /// Returns the problem of `load`, whose value is used all the same.
+    /// Returns the problem of `load`. Its value is still used.
     pub(super) fn reload(
         &self,
         version: impl FnOnce() -> V,

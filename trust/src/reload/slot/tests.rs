@@ -65,7 +65,7 @@ fn an_overtaken_reload_is_discarded() {
 }
 
 /// A failed reload keeps the value that is current at its end: another reload may have replaced it
-/// meanwhile.
+/// in the meantime.
 #[test]
 fn a_failed_reload_does_not_restore_a_replaced_value() {
     for fails_in_part in [false, true] {
@@ -137,8 +137,8 @@ fn a_later_reload_may_restore_an_old_value() {
     assert!(Arc::ptr_eq(&first, &slot.current()));
 }
 
-/// The version is read before the load, so that changes meanwhile are seen. Unsettled versions and
-/// failures are read again.
+/// The version is read before the load, so that changes during the load are seen. Unsettled
+/// versions and failures are read again.
 #[test]
 fn unsettled_and_failed_versions_are_read_again() {
     let slot = slot();
