@@ -1,6 +1,5 @@
-//! Real ends for the programs of this crate's manual. Each of its code blocks with a connection
-//! ends with a hidden call of a function here, which runs the program with both providers in every
-//! version, or in every pair of versions.
+//! Real ends for the programs of the manual. Each of its code blocks with a connection ends with a
+//! hidden call of a function here, which runs the program with both providers and all versions.
 
 use std::fmt::Debug;
 use std::io::{self, Cursor, Read, Write};
@@ -63,7 +62,7 @@ fn received(server: &mut ServerConnection, mut wire: &[u8]) -> Vec<u8> {
     all
 }
 
-/// `in_place`: a program that sends a file chunk by chunk, and returns false at its end.
+/// Runs a program of `in_place` that sends a file chunk by chunk, and returns false at its end.
 pub fn sends_chunks<E: Debug>(
     send_chunk: impl Fn(
         &mut ClientConnection,
@@ -84,7 +83,7 @@ pub fn sends_chunks<E: Debug>(
     }
 }
 
-/// `in_place`: a program that forwards all waiting plaintext.
+/// Runs a program of `in_place` that forwards all waiting plaintext.
 pub fn forwards(forward: impl Fn(&mut ServerConnection, &mut Vec<u8>) -> io::Result<()>) {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         let mut pair = pair(provider, versions);
@@ -109,8 +108,8 @@ pub fn forwards(forward: impl Fn(&mut ServerConnection, &mut Vec<u8>) -> io::Res
     }
 }
 
-/// `in_place`: a program that forwards all data in the front of a buffer from one connection to
-/// another, and returns the number of bytes consumed.
+/// Runs a program of `in_place` that forwards all data in the front of a buffer from one connection
+/// to another, and returns the number of bytes consumed.
 pub fn passes_on<E: Debug>(
     pass_on: impl Fn(
         &mut Receiver<ServerConnectionData>,
@@ -167,7 +166,8 @@ pub fn passes_on<E: Debug>(
     }
 }
 
-/// `choosing_an_api`: programs for an event loop, called when a socket is readable and writable.
+/// Runs programs of `choosing_an_api` for an event loop, called when a socket is readable and
+/// writable.
 pub fn serves_events(
     readable: impl Fn(
         &mut ServerConnection,
@@ -214,7 +214,8 @@ fn connection(config: Arc<ClientConfig>) -> ClientConnection {
     ClientConnection::new(config, server_name()).unwrap()
 }
 
-/// `choosing_by_client_hello`: a program that accepts a client and chooses its configuration.
+/// Runs a program of `choosing_by_client_hello` that accepts a client and chooses its
+/// configuration.
 pub fn accepts<E: ToString>(
     accept: impl Fn(
         &mut TcpStream,
@@ -258,7 +259,8 @@ pub fn accepts<E: ToString>(
     }
 }
 
-/// `early_data`: programs of a client that send a request as early data and the rest of it later.
+/// Runs programs of `early_data` for a client that send a request as early data and the rest of it
+/// later.
 pub fn sends_early(
     send_early: impl Fn(&mut ClientConnection, &[u8]) -> io::Result<usize>,
     send_rest: impl Fn(&mut ClientConnection, &[u8], usize) -> io::Result<()>,
@@ -316,7 +318,7 @@ fn handshake(client: &mut ClientConnection, server: &mut ServerConnection) -> Ve
     early
 }
 
-/// `operations`: the service that has the key of a program.
+/// The service in `operations` that has the key of a program.
 #[derive(Debug)]
 pub struct Keeper(Box<dyn Signer>);
 
@@ -327,7 +329,7 @@ impl Keeper {
     }
 }
 
-/// `operations`: a program whose key is in a service.
+/// Runs a program of `operations` whose key is in a service.
 pub fn signs(key: impl Fn(Keeper) -> Arc<dyn SigningKey>) {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         let plan = Arc::new(Plan::new(When::After(2)));
@@ -356,7 +358,7 @@ pub fn signs(key: impl Fn(Keeper) -> Arc<dyn SigningKey>) {
     }
 }
 
-/// `operations`: a program that continues a connection which waits for operations.
+/// Runs a program of `operations` that continues a connection after it has waited.
 pub fn advances(
     advance: impl Fn(&mut Connection, &mut Context<'_>) -> Poll<Result<IoState, Error>>,
 ) {
@@ -389,7 +391,7 @@ pub fn advances(
     }
 }
 
-/// `certificates`: a program that returns the DNS names of a client's certificate.
+/// Runs a program of `certificates` that returns the DNS names of a client's certificate.
 pub fn reads_names(names: impl Fn(&CommonState) -> Vec<String>) {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         for (auth, count) in [(ClientAuth::Required, 1), (ClientAuth::None, 0)] {
@@ -403,7 +405,7 @@ pub fn reads_names(names: impl Fn(&CommonState) -> Vec<String>) {
     }
 }
 
-/// `sessions`: a program that lets machines with one secret open each other's tickets.
+/// Runs a program of `sessions` that lets machines with one secret open each other's tickets.
 pub fn shares_sessions<E: Debug>(
     share_sessions: impl Fn(&mut ServerConfig, &[u8]) -> Result<(), E>,
 ) {
@@ -425,7 +427,7 @@ pub fn shares_sessions<E: Debug>(
     }
 }
 
-/// `encrypted_client_hello`: a program that offers ECH with the configurations of a server.
+/// Runs a program of `encrypted_client_hello` that offers ECH with the configurations of a server.
 pub fn offers_ech<E: Debug>(
     config: impl Fn(EchConfigListBytes<'_>, RootCertStore) -> Result<ClientConfig, E>,
 ) {

@@ -1,7 +1,7 @@
 //! Operations of the application that take time: keys, verifiers, resolvers, storages and tickets
 //! whose results come as futures.
 //!
-//! A [`Slow`] object returns the results of the object in it. Its [`Plan`] says which operations
+//! A [`Slow`] object returns the results of the object in it. Its [`Plan`] decides which operations
 //! are futures, and when these are ready. With the environment variable
 //! `HARNESS_OPERATIONS=futures`, all configurations and connections of this crate from this package
 //! use such objects, so that any test runs with operations that take time.

@@ -35,7 +35,7 @@ pub fn leak<T: Send + Sync + 'static>(value: T) -> &'static T {
     leaked
 }
 
-/// The suites of `provider`, whose keys may protect only `limit` records.
+/// Returns `provider`, with suites whose keys may protect only `limit` records.
 pub fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
     let limited = |common: &CipherSuiteCommon| CipherSuiteCommon {
         confidentiality_limit: limit,
@@ -77,7 +77,7 @@ pub fn provider_that_refuses(
     provider
 }
 
-/// A suite like `suite`, whose record ciphers call a hook.
+/// Creates a suite like `suite`, whose record ciphers call a hook.
 pub fn hooked(
     suite: SupportedCipherSuite,
     hook: impl Hook + Clone + 'static,
@@ -102,7 +102,7 @@ pub fn hooked(
     }
 }
 
-/// A copy, which the type does not allow by `Clone`.
+/// Copies `common`, whose type does not implement `Clone`.
 pub fn copy(common: &CipherSuiteCommon) -> CipherSuiteCommon {
     CipherSuiteCommon {
         suite: common.suite,

@@ -1,6 +1,6 @@
-//! QUIC connections of this crate and of upstream behind one interface. Between them is the part of
-//! QUIC that TLS sees (RFC 9001 §4.1): CRYPTO bytes by level, in order, and packets protected with
-//! the resulting keys.
+//! QUIC connections of this crate and of upstream behind one interface. The interface is the part
+//! of QUIC that TLS sees (RFC 9001 §4.1): CRYPTO bytes by level, in order, and packets protected
+//! with the resulting keys.
 
 mod framed;
 
@@ -55,13 +55,13 @@ pub trait QuicEndpoint {
     /// nor checks their level.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
 
-    /// The level of the next expected CRYPTO bytes.
+    /// Returns the level of the next expected CRYPTO bytes.
     fn read_level(&self) -> Level;
 
-    /// The code of the alert for CONNECTION_CLOSE, after an error.
+    /// Returns the code of the alert for CONNECTION_CLOSE, after an error.
     fn alert(&self) -> Option<u8>;
 
-    /// Returns whether it has keys to send with, and to receive with.
+    /// Returns true for each direction, sending and receiving, that has keys.
     fn has_keys(&self, level: Level) -> [bool; 2];
 
     /// Seals a packet. The keys must exist.
@@ -73,7 +73,7 @@ pub trait QuicEndpoint {
     /// Derives the next keys of 1-RTT (RFC 9001 §6).
     fn update_keys(&mut self);
 
-    /// The peer's transport parameters, unchanged.
+    /// Returns the peer's transport parameters, unchanged.
     fn peer_parameters(&self) -> Option<Vec<u8>>;
 
     /// True until the handshake is complete.
@@ -85,10 +85,10 @@ pub trait QuicEndpoint {
     /// Keying material.
     fn exported(&self) -> Result<[u8; 32], String>;
 
-    /// The peer's certificates in DER.
+    /// Returns the peer's certificates in DER.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// The server name that the client sent.
+    /// Returns the server name that the client sent.
     fn server_name(&self) -> Option<String>;
 
     /// True if the server accepted early data. Only for clients.
@@ -97,12 +97,12 @@ pub trait QuicEndpoint {
     /// Rejects early data. Only for servers.
     fn reject_early_data(&mut self);
 
-    /// The number of tickets received. Only for clients.
+    /// Returns the number of tickets received. Only for clients.
     fn tickets_received(&self) -> u32;
 }
 
-/// Delivers the bytes like QUIC, which rejects bytes of a level other than the one TLS expects (RFC
-/// 9001 §4.1.3). Returns the answer.
+/// Delivers the bytes like QUIC, which rejects bytes of any level other than the one that TLS
+/// expects (RFC 9001 §4.1.3). Returns the response.
 pub fn deliver(
     to: &mut dyn QuicEndpoint,
     level: Level,

@@ -1,4 +1,4 @@
-//! Peers with the right keys that send whatever a test wants to any
+//! Peers that have the right keys, and send any message that a test chooses to an
 //! [`Endpoint`](crate::peers::endpoints::Endpoint).
 //!
 //! They check nothing, except for [`ech`]. They have their own key schedule and record protection;
@@ -41,7 +41,7 @@ macro_rules! scripted_client {
             self.server.read_all()
         }
 
-        /// The types of the handshake messages received.
+        /// Returns the types of the handshake messages received.
         pub fn flight_types(&self) -> Vec<HandshakeType> {
             let types = self.flight.iter().map(|message| message[0].into());
             types.collect()

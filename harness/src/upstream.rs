@@ -54,7 +54,7 @@ pub(crate) fn finish_quic(_: &mut tls::quic::Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// `None`: upstream's unbuffered connections have no exporter.
+/// Returns `None`, because upstream's unbuffered connections have no exporter.
 pub(crate) fn exported<D>(_: &UnbufferedConnectionCommon<D>) -> Option<[u8; 32]> {
     None
 }

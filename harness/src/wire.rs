@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
         self.0.is_empty()
     }
 
-    /// The body of a handshake message of type `typ`, which must be all of `message`.
+    /// Returns the body of a handshake message of type `typ`, which must be all of `message`.
     pub fn of_message(message: &'a [u8], typ: u8) -> Self {
         let mut reader = Self(message);
         assert_eq!(reader.number(1), usize::from(typ), "type of the message");
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The body of the first extension of type `typ`.
+/// Returns the body of the first extension of type `typ`.
 pub fn find_extension(extensions: &[(u16, Vec<u8>)], typ: u16) -> Option<&[u8]> {
     let found = extensions.iter().find(|(other, _)| *other == typ);
     found.map(|(_, body)| &body[..])
@@ -193,7 +193,7 @@ impl Noise {
         Self(seed | 1)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[allow(clippy::should_implement_trait, reason = "an iterator would never end")]
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
@@ -202,7 +202,7 @@ impl Noise {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number from 1 to `max`.
+    /// Returns a number from 1 to `max`.
     pub fn up_to(&mut self, max: usize) -> usize {
         1 + (self.next() as usize) % max
     }

@@ -29,7 +29,7 @@ impl BufferedEndpoint {
         }
     }
 
-    /// A client of the server in [`configs`](crate::peers::configs).
+    /// Creates a client of the server in [`configs`](crate::peers::configs).
     pub fn client(config: impl Into<Arc<tls::ClientConfig>>) -> Self {
         Self::client_of(server_name(), config)
     }
@@ -55,7 +55,7 @@ impl BufferedEndpoint {
         }
     }
 
-    /// The values of all accessors that depend on the handshake, as both crates print them.
+    /// Returns the values of all accessors that depend on the handshake, as both crates print them.
     pub fn accessors(&mut self) -> String {
         let negotiated = self.negotiated();
         let certificates = self.peer_certificates().len();

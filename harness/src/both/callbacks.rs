@@ -109,8 +109,8 @@ impl ResolvesClientCert for ClientKey {
     }
 }
 
-/// A client's session store. A function of a call's name decides if that call reaches the memory.
-/// Setting the group that is already stored has the name `set_kx_hint again`.
+/// A client's session store. A function decides by the name of a call if it reaches the memory. A
+/// call that sets the stored group again has the name `set_kx_hint again`.
 pub struct Sessions {
     memory: ClientSessionMemoryCache,
     opens: Box<dyn Fn(&'static str) -> bool + Send + Sync>,

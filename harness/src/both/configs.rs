@@ -16,7 +16,7 @@ pub fn roots(key_type: KeyType) -> Arc<tls::RootCertStore> {
     trusted([&key_type.identities().ca])
 }
 
-/// A store of these roots.
+/// Creates a store of these roots.
 pub fn trusted<'a>(
     roots: impl IntoIterator<Item = &'a CertificateDer<'static>>,
 ) -> Arc<tls::RootCertStore> {
@@ -36,7 +36,7 @@ pub fn provider_of(provider: Provider, suite: impl Into<u16>) -> CryptoProvider 
     provider
 }
 
-/// A client with only TLS 1.3.
+/// Creates a client with only TLS 1.3.
 pub fn client(provider: CryptoProvider, key_type: KeyType, auth: ClientAuth) -> tls::ClientConfig {
     client_of(Versions::Tls13, provider, key_type, auth)
 }
@@ -67,7 +67,7 @@ pub fn client_of(
     config
 }
 
-/// A client of the scripted server with this certificate.
+/// Creates a client of the scripted server with this certificate.
 pub fn client_trusting(
     certificate: &CertificateDer<'static>,
     versions: Versions,
@@ -82,7 +82,7 @@ pub fn client_trusting(
         .with_no_client_auth()
 }
 
-/// The provider with X25519 and secp256r1 only, so that a script can name another group.
+/// Returns `provider` with X25519 and secp256r1 only, so that a script can name another group.
 pub fn with_few_groups(mut provider: CryptoProvider) -> CryptoProvider {
     let place = |name| {
         [X25519, P256]
@@ -94,7 +94,7 @@ pub fn with_few_groups(mut provider: CryptoProvider) -> CryptoProvider {
     provider
 }
 
-/// A server with only TLS 1.3.
+/// Creates a server with only TLS 1.3.
 pub fn server(provider: CryptoProvider, key_type: KeyType, auth: ClientAuth) -> tls::ServerConfig {
     server_of(Versions::Tls13, provider, key_type, auth)
 }
@@ -116,7 +116,7 @@ pub fn server_of(
     server_verifying(versions, provider, key_type, verifier)
 }
 
-/// A server that verifies clients by `verifier`.
+/// Creates a server that verifies clients by `verifier`.
 pub fn server_verifying(
     versions: Versions,
     provider: CryptoProvider,

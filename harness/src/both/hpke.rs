@@ -13,7 +13,7 @@ pub(crate) fn find(suite: (u16, u16, u16)) -> Option<&'static dyn Hpke> {
     HPKE_SUITES.iter().find(is_it).copied()
 }
 
-/// Creates a context for opening, if `enc` is valid; `None` without such a suite.
+/// Creates a context for opening. Returns `None` if `enc` is invalid or there is no such suite.
 pub(crate) fn opener(
     key: &EchKey,
     extension: &EchExtension,

@@ -27,7 +27,7 @@ impl Configs {
         }
     }
 
-    /// Both ends before their handshake.
+    /// Creates both ends, before their handshake.
     ///
     /// # Errors
     ///

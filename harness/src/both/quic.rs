@@ -16,7 +16,7 @@ use crate::quic::{Crypto, Level, QuicEndpoint, Use, Version};
 /// derive.
 const CONNECTION_ID: &[u8] = b"connection";
 
-/// The header before the packet number. Its highest bit distinguishes a long header.
+/// Returns the header before the packet number. Its highest bit distinguishes a long header.
 const fn header(level: Level) -> [u8; 2] {
     match level {
         Level::OneRtt => [0x43, 0],
@@ -53,7 +53,7 @@ pub fn server(config: &Arc<ServerConfig>, v: Version, parameters: &[u8]) -> Resu
         .map_err(|error| format!("{error:?}"))
 }
 
-/// The keys of Initial packets (RFC 9001 §5.2).
+/// Returns the keys of Initial packets (RFC 9001 §5.2).
 pub fn initial_keys(v: Version, connection_id: &[u8], side: Side) -> Keys {
     let all = super::ring().cipher_suites;
     let mut suites = all.iter().filter_map(|suite| suite.tls13());
@@ -84,7 +84,7 @@ impl End {
         }
     }
 
-    /// The keys of 0-RTT, which the connection hands out once, for one direction.
+    /// Returns the keys of 0-RTT, which the connection hands out once, for one direction.
     fn early(&self) -> Option<&DirectionalKeys> {
         if self.early.get().is_none()
             && let Some(keys) = self.conn.zero_rtt_keys()
@@ -94,7 +94,7 @@ impl End {
         self.early.get()
     }
 
-    /// The keys to send with, or to receive with.
+    /// Returns the keys to send with, or to receive with.
     fn keys(&self, level: Level, sends: bool) -> Option<&DirectionalKeys> {
         let is_client = matches!(self.conn, Connection::Client(_));
         let keys = match level {

@@ -1,5 +1,5 @@
 //! A quick replacement for HMAC, and for the HKDF and PRF based on it, if transcripts are not
-//! hashed. It depends on key and message, but is not secret.
+//! hashed. Its output depends on key and message, but is not secure.
 
 use super::tls::crypto::hmac::{Hmac, Key, Tag};
 use super::tls::crypto::tls12::PrfUsingHmac;

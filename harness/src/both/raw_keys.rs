@@ -12,7 +12,7 @@ use super::tls::{CertificateError, ClientConfig, ServerConfig};
 use super::verifiers::Verifier;
 use crate::peers::configs::{Identity, Provider, Versions};
 
-/// The key of `identity` without its certificate.
+/// Returns the key of `identity` without its certificate.
 pub fn raw_key(identity: &Identity, provider: Provider) -> Arc<CertifiedKey> {
     let loader = super::provider(provider).key_provider;
     let key = loader.load_private_key(identity.key()).unwrap();
@@ -42,7 +42,7 @@ pub fn verifier(identity: &Identity, provider: Provider) -> Verifier {
     trusting(raw_key(identity, provider).cert[0].to_vec(), provider)
 }
 
-/// A verifier that trusts one raw public key.
+/// Creates a verifier that trusts one raw public key.
 pub fn trusting(trusted: Vec<u8>, provider: Provider) -> Verifier {
     let algorithms = super::provider(provider).signature_verification_algorithms;
     Verifier::accepting(Versions::Tls13, &algorithms.supported_schemes())

@@ -33,7 +33,7 @@ impl Config {
         }
     }
 
-    /// Applies the function for its role.
+    /// Applies the function for the role of this configuration.
     pub fn edit(
         mut self,
         client: impl FnOnce(&mut ClientConfig),
@@ -54,7 +54,7 @@ impl Config {
         )
     }
 
-    /// The client's configuration.
+    /// Returns the client's configuration.
     pub fn client(self) -> Arc<ClientConfig> {
         match self {
             Self::Client(config) => config,
@@ -62,7 +62,7 @@ impl Config {
         }
     }
 
-    /// The server's configuration.
+    /// Returns the server's configuration.
     pub fn server(self) -> Arc<ServerConfig> {
         match self {
             Self::Server(config) => config,

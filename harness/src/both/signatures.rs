@@ -57,7 +57,7 @@ impl SignatureVerificationAlgorithm for Cached {
     }
 }
 
-/// Returns `algorithms`, with `cached` instead of the one that it caches.
+/// Returns `algorithms`, with `cached` in place of the algorithm that it caches.
 fn with_cached(algorithms: &[Algorithm], cached: &'static Cached) -> &'static [Algorithm] {
     let choose = |algorithm: &Algorithm| -> Algorithm {
         if algorithm.signature_alg_id() == cached.signature_alg_id() {
@@ -69,7 +69,7 @@ fn with_cached(algorithms: &[Algorithm], cached: &'static Cached) -> &'static [A
     Vec::leak(algorithms.iter().map(choose).collect())
 }
 
-/// The underlying provider, with cached verifications.
+/// Returns the underlying provider, with cached verifications.
 pub(crate) fn provider() -> CryptoProvider {
     static MADE: OnceLock<WebPkiSupportedAlgorithms> = OnceLock::new();
     let mut provider = ring();
@@ -93,7 +93,7 @@ fn caching(of: WebPkiSupportedAlgorithms) -> WebPkiSupportedAlgorithms {
     }
 }
 
-/// The certificate of `identity` with an OCSP response and a key that signs with zeros.
+/// Returns the certificate of `identity` with an OCSP response and a key that signs with zeros.
 pub(crate) fn unsigned(identity: &Identity) -> Arc<SingleCertAndKey> {
     let key = Key {
         algorithm: SignatureAlgorithm::ED25519,

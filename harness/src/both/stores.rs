@@ -21,8 +21,8 @@ struct Sessions {
     tls13: Option<Tls13ClientSessionValue>,
 }
 
-/// A client's latest session of each version, per thread, so that other threads do not
-/// interfere. It remembers no group.
+/// A store with a client's latest session of each version. Each thread has its own, so that others
+/// do not interfere. It remembers no group.
 #[derive(Debug)]
 pub(crate) struct ThreadSessions(usize);
 

@@ -7,8 +7,7 @@ use super::tls::server::{ProducesTickets, StoresServerSessions};
 /// A conversion from a session to a ticket, or back.
 type Convert = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
 
-/// A ticketer, or a session storage that passes the values to store and the keys to look up to the
-/// same functions.
+/// A ticketer, or a session storage that passes values and keys to the same functions.
 pub struct Tickets {
     lifetime: u32,
     encrypt: Convert,

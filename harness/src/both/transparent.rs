@@ -152,7 +152,7 @@ fn trust(client: &mut tls::ClientConfig, server: &mut tls::ServerConfig, setup: 
     server.cert_decompressors.clear();
 }
 
-/// The provider of the usual setup.
+/// Returns the provider of the usual setup.
 pub fn provider() -> CryptoProvider {
     provider_with(&[NamedGroup::X25519], Setup::usual(ClientAuth::None))
 }
@@ -171,9 +171,9 @@ fn provider_with(groups: &[NamedGroup], setup: Setup) -> CryptoProvider {
     provider
 }
 
-/// A suite of ring of each version, with other ciphers and possibly other hashes. If
-/// they seal, the TLS 1.3 suite is the one with the quickest hash, whose keys wear out
-/// after a few records, and the TLS 1.2 suite is unchanged.
+/// Returns one of ring's suites for each version, with other ciphers and possibly other hashes. If
+/// records are sealed, the TLS 1.3 suite is the one with the quickest hash, and its keys wear out
+/// after a few records. The TLS 1.2 suite is then unchanged.
 fn suites(setup: Setup) -> Vec<SupportedCipherSuite> {
     let (seals, hashes) = (setup.seals, setup.hashes_transcript);
     let all = ring().cipher_suites;
@@ -290,8 +290,8 @@ impl SecureRandom for FixedRandom {
     }
 }
 
-/// The record protection: the identity with an inner content type of one byte in TLS
-/// 1.3, of none in TLS 1.2.
+/// The record protection: it copies the plaintext, and appends a content type of one byte in TLS
+/// 1.3.
 pub(crate) struct Identity<const INNER_TYPE: usize>;
 
 impl Tls13AeadAlgorithm for Identity<1> {

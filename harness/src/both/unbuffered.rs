@@ -136,7 +136,7 @@ impl<C: Unbuffered> UnbufferedEndpoint<C> {
 }
 
 impl UnbufferedEndpoint<UnbufferedClientConnection> {
-    /// A client of the server in [`configs`](crate::peers::configs).
+    /// Creates a client of the server in [`configs`](crate::peers::configs).
     pub fn client(config: impl Into<Arc<tls::ClientConfig>>) -> Self {
         Self::client_of(server_name(), config)
     }

@@ -97,13 +97,13 @@ type CheckCertificate = dyn Fn(&Presented<'_>) -> Result<(), Error> + Send + Syn
 type CheckSignature = dyn Fn(&Signed<'_>) -> Result<(), Error> + Send + Sync;
 
 pub struct Verifier {
-    /// The versions of the handshakes; a signature of another one panics.
+    /// The versions of the handshakes; a signature of another version causes a panic.
     versions: Versions,
     certificates: Box<CheckCertificate>,
     signatures: Box<CheckSignature>,
     schemes: Vec<SignatureScheme>,
     hints: Option<Vec<DistinguishedName>>,
-    /// The number of further calls for hints that return none.
+    /// The number of further calls that return no hints.
     empty_hints: AtomicUsize,
     is_optional: Arc<AtomicBool>,
     wants_raw_keys: bool,
@@ -182,7 +182,7 @@ impl Verifier {
         self
     }
 
-    /// Names these authorities, after `empty` calls that name none.
+    /// Names these authorities, after a number of calls, `empty`, that name none.
     pub fn with_hints(mut self, hints: Vec<DistinguishedName>, empty: usize) -> Self {
         (self.hints, self.empty_hints) = (Some(hints), AtomicUsize::new(empty));
         self

@@ -46,7 +46,7 @@ impl Deviation {
     }
 }
 
-/// The result with the pattern's alert in the place of one that could not be read.
+/// Returns the result, with the pattern's alert instead of one that could not be read.
 fn readable<'a>(result: &'a str, pattern: &str) -> Cow<'a, str> {
     match (result.strip_suffix('?'), pattern.rsplit_once(' ')) {
         (Some(error), Some((_, alert))) => format!("{error}{alert}").into(),
@@ -54,7 +54,7 @@ fn readable<'a>(result: &'a str, pattern: &str) -> Cow<'a, str> {
     }
 }
 
-/// True if `name` matches `pattern`, in which each `*` stands for any text.
+/// True if `name` matches `pattern`, in which each `*` matches any text.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

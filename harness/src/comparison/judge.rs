@@ -19,7 +19,7 @@ pub const REMEDY: &str = "correct this crate, or give the difference a row with 
 
 /// Collects the differences that no row of the table explains.
 pub struct Judge {
-    /// The section that it uses besides the general one.
+    /// The section that is used in addition to the general one.
     section: Section,
     findings: Mutex<Findings>,
 }
@@ -34,7 +34,7 @@ struct Findings {
 }
 
 impl Judge {
-    /// A judge that uses this section besides the general one.
+    /// Creates a judge that uses this section in addition to the general one.
     pub fn new(section: Section) -> Self {
         Self {
             section,
@@ -60,7 +60,7 @@ impl Judge {
         });
     }
 
-    /// Like [`Self::records`], with each handshake message in a record of its own.
+    /// Like [`Self::records`], with each handshake message in a separate record.
     pub fn messages(&self, scene: &Scene, what: &str, change: impl Fn(&mut Vec<Record>)) {
         self.compare(scene, what, |flight| {
             let mut messages = scene.messages(flight);
@@ -95,8 +95,8 @@ impl Judge {
         theirs
     }
 
-    /// Compares the outcomes of a case with random values. In one of the tries, any of this crate's
-    /// outcomes so far must be that of any of upstream's.
+    /// Compares the outcomes of a case with random values. After one of the tries, one of this
+    /// crate's outcomes so far must equal one of upstream's.
     pub fn tries(&self, case: &str, tries: impl Iterator<Item = [Outcome; 2]>) {
         self.count();
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -116,7 +116,7 @@ impl Judge {
         }
     }
 
-    /// The difference between two outcomes, unless a row explains it.
+    /// Returns the difference between two outcomes, unless a row explains it.
     pub fn difference(&self, case: &str, ours: &Outcome, theirs: &Outcome) -> Option<String> {
         // if only the peer noticed a change, the outcome depends on when its alert arrived
         let is_peers = !ours.has_noticed() && !theirs.has_noticed();
@@ -141,7 +141,7 @@ impl Judge {
         })
     }
 
-    /// The difference between the accessors after the same failure.
+    /// Returns the difference between the accessors after the same failure.
     fn accessors(&self, ours: &str, theirs: &str, case: &str) -> Option<String> {
         // an inserted record ends a connection that waits before it has selected more
         let is_early = plan_of_process().is_some() && case.contains(" in the clear at ");
@@ -212,7 +212,7 @@ impl Judge {
     }
 }
 
-/// The results of both crates, one below the other.
+/// Returns the results of both crates, one below the other.
 fn both(ours: impl Display, theirs: impl Display) -> String {
     format!("ours   {ours}\n  theirs {theirs}")
 }

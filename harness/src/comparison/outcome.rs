@@ -52,7 +52,7 @@ impl Outcome {
         Self::after(endpoint, error)
     }
 
-    /// The outcome of an endpoint that has received everything, or failed.
+    /// Returns the outcome of an endpoint that has received everything, or failed.
     pub fn after(endpoint: &mut dyn Endpoint, error: Option<String>) -> Self {
         let output = endpoint.take_output();
         // no application data is sent in TLS 1.2, and other records have the same format
@@ -102,13 +102,13 @@ impl Outcome {
         self.error.is_some() && theirs.error.is_some() && self.alert == theirs.alert
     }
 
-    /// `Error / alert description`, each of which may be `none`.
+    /// Returns `Error / alert description`, each of which may be `none`.
     pub fn name(&self) -> String {
         let error = self.error.as_deref().unwrap_or("none");
         format!("{error} / {}", self.alert)
     }
 
-    /// Without a warning before a failure, which was sent earlier.
+    /// Removes a warning that was sent before a failure.
     pub fn without_warning(mut self) -> Self {
         if self.error.is_some() && matches!(self.alert, Alert::Sent([WARNING, _])) {
             self.alert = Alert::None;
@@ -159,7 +159,7 @@ pub fn in_step(ends: &mut [Box<dyn Endpoint>; 2], [ours, theirs]: [&[u8]; 2]) ->
     [first, last]
 }
 
-/// The values of the accessors that both APIs have.
+/// Returns the values of the accessors that both APIs have.
 fn reported(endpoint: &dyn Endpoint) -> String {
     let certificates = endpoint.peer_certificates().len();
     format!("{}, {certificates} certificates", endpoint.negotiated())

@@ -86,7 +86,7 @@ impl End {
         self.common().is_handshaking()
     }
 
-    /// The number of tickets that a client has received.
+    /// Returns the number of tickets that a client has received.
     pub fn tickets_received(&self) -> u32 {
         match self {
             Self::Buffered(Connection::Client(conn)) => conn.tls13_tickets_received(),

@@ -116,7 +116,7 @@ pub fn check(kind: &Kind, api: Api, times: Vec<When>, steps: impl IntoIterator<I
     assert_eq!(plan.dropped(), 0);
 }
 
-/// Takes the steps, and then whatever is left.
+/// Takes the steps, and then all remaining ones.
 fn run(steps: impl IntoIterator<Item = Step>, both: &mut [End; 2]) {
     // what arrives at the client, and at the server
     let mut queues = [VecDeque::new(), VecDeque::new()];

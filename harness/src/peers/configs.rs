@@ -48,7 +48,7 @@ macro_rules! item {
 }
 
 impl Provider {
-    /// The name on command lines.
+    /// Returns the name on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::AwsLc => "aws-lc-rs",
@@ -64,14 +64,14 @@ impl Provider {
         item!(self, upstream: Ticketer::new().unwrap())
     }
 
-    /// The default provider, without [`additions`].
+    /// Returns the default provider, without [`additions`].
     pub fn this(self) -> rustls::crypto::CryptoProvider {
         let mut provider = item!(self, this: default_provider());
         provider.cipher_suites.retain(additions::is_shared);
         provider
     }
 
-    /// All cipher suites, including those that are off by default and [`additions`].
+    /// Returns all cipher suites, including those that are off by default and [`additions`].
     pub fn this_suites(self) -> Vec<rustls::SupportedCipherSuite> {
         item!(self, this: ALL_CIPHER_SUITES.to_vec())
     }
@@ -80,7 +80,7 @@ impl Provider {
         item!(self, upstream: default_provider())
     }
 
-    /// All key exchange groups, including those that are off by default.
+    /// Returns all key exchange groups, including those that are off by default.
     pub fn this_groups(self) -> Vec<&'static dyn rustls::crypto::SupportedKxGroup> {
         item!(self, this: ALL_KX_GROUPS.to_vec())
     }
@@ -118,8 +118,8 @@ impl KeyType {
         !(self == Self::EcdsaP521 && provider == Provider::Ring)
     }
 
-    /// The key of the authority (0) or of an entity that it certifies. Ed25519 keys are the same in
-    /// all test runs.
+    /// Returns the key of the authority (0) or of an entity that it certifies. Ed25519 keys are the
+    /// same in all test runs.
     fn key(self, number: u8) -> KeyPair {
         if self == Self::Ed25519 {
             KeyPair::try_from([&ED25519_PKCS8[..], &[number; 32]].concat()).unwrap()
@@ -257,7 +257,7 @@ pub fn server_name() -> ServerName<'static> {
     SERVER_NAME.try_into().unwrap()
 }
 
-/// Every pair of `a` and `b`, which varies faster.
+/// Returns every pair of a value of `a` and one of `b`, which varies faster.
 pub fn product<A: Clone, B>(
     a: impl IntoIterator<Item = A>,
     b: impl IntoIterator<Item = B, IntoIter: Clone>,

@@ -56,7 +56,7 @@ pub trait Endpoint {
     /// True if the peer's close_notify has arrived.
     fn peer_has_closed(&self) -> bool;
 
-    /// Signals the end of the peer's bytes. Returns what an application sees of it.
+    /// Signals the end of the peer's bytes. Returns how it appears to an application.
     fn receive_end(&mut self) -> End {
         match self.process() {
             Err(error) => End::Failed(error),
@@ -74,10 +74,10 @@ pub trait Endpoint {
     /// Keying material, once the handshake is complete; `None` if the API has no exporter.
     fn exported(&self) -> Option<[u8; 32]>;
 
-    /// The peer's certificates in DER.
+    /// Returns the peer's certificates in DER.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// The server name that the client sent, where the API returns it.
+    /// Returns the server name that the client sent, where the API returns it.
     fn server_name(&self) -> Option<String> {
         None
     }
@@ -86,7 +86,7 @@ pub trait Endpoint {
     fn refresh_traffic_keys(&mut self);
 }
 
-/// An endpoint around another one. It writes only the methods in which it differs.
+/// An endpoint around another one. It implements only the methods that differ.
 pub trait Wrapper {
     type Inner: Endpoint + ?Sized;
 

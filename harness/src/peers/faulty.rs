@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 
 use super::endpoints::{Endpoint, UpstreamBuffered};
 
-/// The fault of a call.
+/// The way in which a call misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
     /// Moves one byte.
@@ -25,10 +25,10 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Then {
     Work,
-    /// They have the fault, too.
+    /// Later calls have the fault, too.
     Repeat,
     Block,
-    /// They alternate between working and having the fault.
+    /// Later calls alternate between working and having the fault.
     Alternate,
 }
 

@@ -16,7 +16,7 @@ thread_local! {
     static LINES: RefCell<Option<Vec<Line>>> = const { RefCell::new(None) };
 }
 
-/// Runs `call`. Returns its result and the lines logged meanwhile.
+/// Runs `call`. Returns its result and the lines that it logs.
 pub fn listen<T>(call: impl FnOnce() -> T) -> (T, Vec<Line>) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

@@ -27,7 +27,7 @@ pub fn configure(stream: &TcpStream) -> io::Result<()> {
     stream.set_write_timeout(Some(TIMEOUT))
 }
 
-/// The CPU time of the calling thread, user and system.
+/// Returns the CPU time of the calling thread, user and system.
 #[cfg(unix)]
 pub fn thread_cpu_time() -> Duration {
     use rustix::time::{ClockId, clock_gettime};

@@ -14,7 +14,7 @@ pub type Issuer = CertifiedIssuer<'static, KeyPair>;
 /// The name of every server here.
 pub const SERVER: &str = "server.example";
 
-/// A time within the validity of every certificate here: 2023-11-14.
+/// Returns a time within the validity of every certificate here: 2023-11-14.
 pub fn now() -> UnixTime {
     at(1_700_000_000)
 }
@@ -27,14 +27,14 @@ pub fn key() -> KeyPair {
     KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap()
 }
 
-/// A root with this name; `change` modifies its parameters.
+/// Creates a root with this name; `change` modifies its parameters.
 pub fn root(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Issuer {
     let mut params = ca_params(name);
     change(&mut params);
     CertifiedIssuer::self_signed(params, key()).unwrap()
 }
 
-/// An intermediate under `issuer`.
+/// Creates an intermediate under `issuer`.
 pub fn intermediate(
     name: &str,
     issuer: &Issuer,
@@ -45,7 +45,7 @@ pub fn intermediate(
     CertifiedIssuer::signed_by(params, key(), issuer).unwrap()
 }
 
-/// A certificate for [`SERVER`] under `issuer`, usable by servers and clients.
+/// Creates a certificate for [`SERVER`] under `issuer`, usable by servers and clients.
 pub fn leaf(
     issuer: &Issuer,
     change: impl FnOnce(&mut CertificateParams),
@@ -53,7 +53,7 @@ pub fn leaf(
     leaf_of(&key(), issuer, change)
 }
 
-/// A certificate for [`SERVER`] and `key` under `issuer`, usable by servers and clients.
+/// Creates a certificate for [`SERVER`] and `key` under `issuer`, usable by servers and clients.
 pub fn leaf_of(
     key: &KeyPair,
     issuer: &Issuer,
@@ -71,7 +71,7 @@ pub fn leaf_of(
     params.signed_by(key, issuer).unwrap().der().clone()
 }
 
-/// A revocation list of `issuer` with these serial numbers.
+/// Creates a revocation list of `issuer` with these serial numbers.
 pub fn crl(
     issuer: &Issuer,
     revoked: &[u8],
@@ -126,7 +126,7 @@ fn params(common_name: &str) -> CertificateParams {
     params
 }
 
-/// `key` as a raw public key (RFC 7250).
+/// Returns `key` as a raw public key (RFC 7250).
 pub fn raw_public_key(key: &KeyPair) -> CertificateDer<'static> {
     key.subject_public_key_info().into()
 }

@@ -80,7 +80,7 @@ impl Drop for Program {
     }
 }
 
-/// A listener, and its port.
+/// Creates a listener, and its port.
 pub fn listen() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

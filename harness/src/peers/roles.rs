@@ -21,7 +21,7 @@ impl Role {
         }
     }
 
-    /// The role of its peer.
+    /// Returns the role of its peer.
     pub fn other(self) -> Self {
         match self {
             Self::Client => Self::Server,
@@ -55,7 +55,7 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// An end with the configuration of its crate.
+    /// Creates an end with the configuration of its crate.
     pub fn end(
         self,
         this: impl FnOnce() -> this::Config,
@@ -70,7 +70,7 @@ impl Implementation {
 }
 
 impl this::Config {
-    /// An end that encrypts in place.
+    /// Creates an end that encrypts in place.
     pub fn in_place(&self) -> Box<dyn Endpoint> {
         match self.clone() {
             Self::Client(config) => Box::new(ThisUnbuffered::client(config).in_place()),

@@ -96,12 +96,12 @@ impl Settings {
         }
     }
 
-    /// A server of this crate in each API, and one of upstream.
+    /// Creates a server of this crate in each API, and one of upstream.
     pub fn servers(&self) -> [Server; 3] {
         self.servers_with(|_| (), |_| ())
     }
 
-    /// The same servers with changed configurations.
+    /// Returns the same servers with changed configurations.
     pub fn servers_with(
         &self,
         this: impl Fn(&mut ours::ServerConfig),
@@ -122,7 +122,7 @@ impl Settings {
     }
 }
 
-/// All servers with these settings of each provider.
+/// Returns all servers with these settings of each provider.
 pub fn servers(
     settings: impl Fn(Provider) -> Settings,
 ) -> impl Iterator<Item = (Settings, Server)> {
@@ -179,7 +179,7 @@ impl Server {
         tls12::client::ScriptedClient::new(self.accept(), &provider, hello, session)
     }
 
-    /// The tickets from a full handshake.
+    /// Returns the tickets from a full handshake.
     pub fn tickets(&self, settings: &Settings) -> Vec<Ticket> {
         self.tickets_for(settings, hello())
     }
@@ -202,14 +202,14 @@ impl Server {
     }
 }
 
-/// Restricts a server's provider to a group without an initial share from any client.
+/// Restricts a server's provider to a group for which no client sends an initial share.
 pub fn ask_for_another_share(provider: &mut ours::crypto::CryptoProvider) {
     provider
         .kx_groups
         .retain(|group| group.name() == ours::NamedGroup::secp384r1);
 }
 
-/// A ClientHello that requests tickets.
+/// Creates a ClientHello that requests tickets.
 pub fn hello() -> ClientHello {
     ClientHello::new()
         .with(ALPN, protocols(&[b"h2"]))

@@ -15,11 +15,11 @@ pub enum Key {
     Random,
     /// This key.
     Fixed(u64),
-    /// A random one, but another public value is sent.
+    /// A random key, but another public value is sent.
     Says(Public),
 }
 
-/// Public values that reveal a secret, and neighbouring ones that do not.
+/// Public values that reveal the secret, and neighbouring ones that do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Public {
     Zero,
@@ -33,7 +33,7 @@ pub enum Public {
 }
 
 impl Public {
-    /// The value for the prime `p`, padded to the length of `p`.
+    /// Returns the value for the prime `p`, padded to the length of `p`.
     pub fn value(self, p: &[u8]) -> Vec<u8> {
         let number = BigUint::from_bytes_be(p);
         let value = match self {
@@ -53,7 +53,7 @@ fn padded(number: &BigUint, len: usize) -> Vec<u8> {
     [vec![0; len - bytes.len()], bytes].concat()
 }
 
-/// `base` to the power of `exponent`, modulo `p`, padded to the length of `p`.
+/// Returns `base` to the power of `exponent`, modulo `p`, padded to the length of `p`.
 pub fn power(base: &[u8], exponent: &BigUint, p: &[u8]) -> Vec<u8> {
     let modulus = BigUint::from_bytes_be(p);
     let result = BigUint::from_bytes_be(base).modpow(exponent, &modulus);

@@ -42,9 +42,9 @@ pub struct Setup {
     /// detects records opened with a key other than the one they were sealed with. Every run is
     /// still the same.
     pub seals: bool,
-    /// True if the ends accept any certificate and any signature, and do not sign: for connections
-    /// whose authentication does not matter. Both sides have a fake OCSP response, which servers
-    /// staple.
+    /// True if the ends accept any certificate and any signature, and do not sign. Use it for
+    /// connections whose authentication does not matter. Both sides have a fake OCSP response,
+    /// which servers staple.
     pub trusts: bool,
 }
 

@@ -9,8 +9,8 @@ use crate::wire::{ALERT, APPLICATION_DATA, HANDSHAKE, frame};
 
 /// Wraps CRYPTO bytes and alerts in records, as TLS would under the transparent cipher
 /// ([`crate::providers::transparent`]). Levels above Initial are in protected records. Each record
-/// is read on its own, whatever its protection. An alert stands for CONNECTION_CLOSE. Instead of
-/// application data it returns the peer's transport parameters, once.
+/// is read separately, protected or not. An alert represents CONNECTION_CLOSE. Instead of
+/// application data, it returns the peer's transport parameters, once.
 pub struct Framed {
     end: Box<dyn QuicEndpoint>,
     /// False if all levels are in the clear.

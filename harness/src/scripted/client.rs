@@ -1,4 +1,4 @@
-//! A TLS 1.3 client with the right keys that sends whatever a test wants.
+//! A TLS 1.3 client that has the right keys, and sends any message that a test chooses.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl OfferedPsk {
         Stage::early(find_suite(provider, self.suite), Some(&self.psk))
     }
 
-    /// The message of `hello` with the offer at its end.
+    /// Returns the message of `hello` with the offer at its end.
     fn add_to(&self, hello: ClientHello, provider: &CryptoProvider) -> Vec<u8> {
         let mut hello = hello.with(PSK_KEY_EXCHANGE_MODES, u8_vec(&self.modes));
         if self.early_data {
@@ -208,7 +208,7 @@ impl ScriptedClient {
         self.sealing.set_key(&self.client_handshake_traffic_secret);
     }
 
-    /// The selected suite.
+    /// Returns the selected suite.
     pub fn suite(&self) -> CipherSuite {
         self.client_handshake_traffic_secret.suite.common.suite
     }
@@ -240,7 +240,7 @@ impl ScriptedClient {
         }
     }
 
-    /// The client's next Finished.
+    /// Returns the client's next Finished.
     pub fn finished(&self) -> Vec<u8> {
         let secret = &self.client_handshake_traffic_secret;
         let verify_data = secret.verify_data(&self.transcript.hash());

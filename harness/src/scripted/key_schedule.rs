@@ -12,7 +12,7 @@ use super::records::Keys;
 /// A TLS 1.3 suite. The suites of a provider are static.
 pub(super) type Suite = &'static Tls13CipherSuite;
 
-/// The suite of `provider` with this name.
+/// Returns the suite of `provider` with this name.
 pub(super) fn find_suite(provider: &rustls::crypto::CryptoProvider, name: CipherSuite) -> Suite {
     let mut suites = provider.cipher_suites.iter();
     let found = suites.find(|suite| suite.suite() == name);
@@ -45,7 +45,7 @@ impl Transcript {
         self.hash_with(&[])
     }
 
-    /// The hash including `message`, which is not added.
+    /// Returns the hash including `message`, which is not added.
     pub(super) fn hash_with(&self, message: &[u8]) -> Vec<u8> {
         let messages = [&self.messages, message].concat();
         self.hash.hash(&messages).as_ref().to_vec()
@@ -65,7 +65,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// The early secret; without a PSK it derives from zeros.
+    /// Returns the early secret, which is derived from zeros if there is no PSK.
     pub(super) fn early(suite: Suite, psk: Option<&[u8]>) -> Self {
         let hkdf = suite.hkdf_provider;
         Self {
@@ -77,7 +77,7 @@ impl Stage {
         }
     }
 
-    /// The handshake secret that follows the early secret.
+    /// Returns the handshake secret that follows the early secret.
     pub(super) fn into_handshake(self, shared_secret: &[u8]) -> Self {
         let salt = self.derived();
         let hkdf = self.suite.hkdf_provider;
@@ -100,13 +100,13 @@ impl Stage {
         key.verify_data(transcript_hash)
     }
 
-    /// The client_early_traffic_secret after this ClientHello.
+    /// Returns the client_early_traffic_secret after this ClientHello.
     pub(super) fn early_traffic_secret(&self, client_hello: &[u8]) -> Secret {
         let hash = self.suite.common.hash_provider.hash(client_hello);
         self.secret("c e traffic", hash.as_ref())
     }
 
-    /// The main secret that follows the handshake secret.
+    /// Returns the main secret that follows the handshake secret.
     pub(super) fn into_main(self) -> Self {
         let salt = self.derived();
         let hkdf = self.suite.hkdf_provider;
@@ -116,7 +116,7 @@ impl Stage {
         }
     }
 
-    /// `Derive-Secret(., label, Messages)`, given the hash of the messages.
+    /// Returns `Derive-Secret(., label, Messages)`, given the hash of the messages.
     pub(super) fn secret(&self, label: &str, transcript_hash: &[u8]) -> Secret {
         let len = self.suite.common.hash_provider.output_len();
         Secret {
@@ -125,7 +125,7 @@ impl Stage {
         }
     }
 
-    /// `HKDF-Expand-Label(., label, context, len)`.
+    /// Returns `HKDF-Expand-Label(., label, context, len)`.
     pub(super) fn expand(&self, label: &str, context: &[u8], len: usize) -> Vec<u8> {
         expand_label(&*self.pseudorandom_key, label, context, len)
     }
@@ -185,7 +185,7 @@ impl From<&Secret> for Keys {
     }
 }
 
-/// `HKDF-Expand-Label` of RFC 9846 §7.1.
+/// Computes `HKDF-Expand-Label` of RFC 9846 §7.1.
 fn expand_label(from: &dyn HkdfExpander, label: &str, context: &[u8], len: usize) -> Vec<u8> {
     let label = format!("tls13 {label}");
     let info = [

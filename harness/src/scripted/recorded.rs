@@ -29,13 +29,13 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The side of the receiver.
+    /// Returns the side of the receiver.
     pub fn side(&self) -> Role {
         self.side
     }
 
-    /// The flight for this crate's receiver. Upstream's has the same records and messages of the
-    /// same lengths, with other hashes.
+    /// Returns the flight for this crate's receiver. Upstream's has the same records and messages
+    /// of the same lengths, with other hashes.
     pub fn flight(&self) -> &'static [u8] {
         self.conversation.ours[self.side as usize][self.index].as_slice()
     }
@@ -54,17 +54,18 @@ impl Scene {
         flights::records(self.framing(), flight)
     }
 
-    /// Splits a flight of this scene into records, with each handshake message in its own one.
+    /// Splits a flight of this scene into records, with each handshake message in a separate one.
     pub fn messages(&self, flight: &[u8]) -> Vec<Record> {
         flights::messages(self.framing(), flight)
     }
 
-    /// The flight for upstream's receiver.
+    /// Returns the flight for upstream's receiver.
     pub fn upstream_flight(&self) -> &'static [u8] {
         self.conversation.theirs[self.side as usize][self.index].as_slice()
     }
 
-    /// Both crates' flights after the same `change`. `None` if only one of the flights changes.
+    /// Returns both crates' flights after the same `change`. `None` if only one of the flights
+    /// changes.
     pub fn changed(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Option<[Vec<u8>; 2]> {
         let flights = [self.flight(), self.upstream_flight()];
         let [ours, theirs] = flights.map(change);
@@ -81,21 +82,21 @@ impl Scene {
         }
     }
 
-    /// The case's description for [`crate::comparison`], if `bytes` are received after the
+    /// Returns the case's description for [`crate::comparison`], if `bytes` are received after the
     /// change `what`.
     pub fn case(&self, what: &str, bytes: &[u8]) -> String {
         format!("{}: {what}{}", self.name, noted(bytes))
     }
 
     /// True if the changed flights have the same headers and content types. MACs and signatures
-    /// differ between the crates, so it is chance if one is parsed as a header.
+    /// differ between the crates, so one that is parsed as a header proves nothing.
     pub fn are_comparable(&self, flights: [&[u8]; 2]) -> bool {
         let [ours, theirs] = flights.map(|flight| self.structure(flight));
         ours == theirs
     }
 
-    /// The header of each record, even of a truncated one, followed by its inner content type, if
-    /// any.
+    /// Returns the header of each record, even of a truncated one, followed by its inner content
+    /// type, if any.
     fn structure(&self, mut flight: &[u8]) -> Vec<u8> {
         let mut structure = Vec::new();
         for record in records(flight) {
@@ -112,12 +113,12 @@ impl Scene {
         structure
     }
 
-    /// The flight and those after it, for this crate's receiver.
+    /// Returns the flight and those after it, for this crate's receiver.
     pub fn rest(&self) -> Vec<u8> {
         self.conversation.ours[self.side as usize][self.index..].concat()
     }
 
-    /// The flight and those after it, for upstream's receiver.
+    /// Returns the flight and those after it, for upstream's receiver.
     pub fn upstream_rest(&self) -> Vec<u8> {
         self.conversation.theirs[self.side as usize][self.index..].concat()
     }
@@ -141,7 +142,7 @@ impl Scene {
 /// The length of a record header.
 const HEADER_LEN: usize = 5;
 
-/// All scenes, with hashed transcripts or without.
+/// Returns all scenes, with hashed transcripts or without.
 pub fn scenes(hashes_transcript: bool) -> Vec<Scene> {
     let mut scenes = Vec::new();
     for (conversation, names) in conversations(hashes_transcript) {

@@ -36,7 +36,7 @@ impl Records {
         }
     }
 
-    /// Seals `payload` in as many records as needed; an empty one in one record.
+    /// Seals `payload` in as many records as needed. An empty payload takes one record.
     pub(super) fn seal(&mut self, typ: ContentType, payload: &[u8]) -> Vec<u8> {
         let fragments = wire::fragments(payload);
         fragments

@@ -58,7 +58,7 @@ pub struct Script {
     pub request_context: Vec<u8>,
     pub request_extensions: Vec<Extension>,
     pub certificate_context: Vec<u8>,
-    /// The certificates; `None` stands for the server's own.
+    /// The certificates; `None` is the server's own.
     pub certificates: Vec<(Option<Vec<u8>>, Vec<Extension>)>,
     pub scheme: Option<SignatureScheme>,
     /// Changes the signature.
@@ -153,7 +153,7 @@ impl Script {
         self
     }
 
-    /// A HelloRetryRequest with these extensions after supported_versions.
+    /// Returns a HelloRetryRequest with these extensions after supported_versions.
     pub fn retry(&self, extensions: Vec<Extension>) -> Hello {
         Hello {
             random: RETRY_RANDOM,
@@ -213,7 +213,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The PSK of the ticket with this nonce.
+    /// Returns the PSK of the ticket with this nonce.
     ///
     /// # Panics
     ///
@@ -436,7 +436,7 @@ impl Server<'_> {
         self.sealing.seal(ContentType::Handshake, messages)
     }
 
-    /// The body of the script's message of type `typ`.
+    /// Returns the body of the script's message of type `typ`.
     fn body(&self, typ: HandshakeType, script: &Script, server_secret: &Secret) -> Vec<u8> {
         match typ {
             HandshakeType::EncryptedExtensions => {
@@ -459,7 +459,8 @@ impl Server<'_> {
         }
     }
 
-    /// The server's share and the shared secret; zeros for a group without a share from the client.
+    /// Returns the server's share and the shared secret; zeros for a group without a share from the
+    /// client.
     fn exchange(&self, client_hello: &[u8], group: NamedGroup) -> (Vec<u8>, Vec<u8>) {
         let shares = ClientHello::read(client_hello).key_shares();
         let theirs = shares.iter().find(|share| share.0 == u16::from(group));

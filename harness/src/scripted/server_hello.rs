@@ -36,7 +36,7 @@ impl ServerHello {
         }
     }
 
-    /// The body of the extension of type `typ`.
+    /// Returns the body of the extension of type `typ`.
     pub(super) fn extension(&self, typ: u16) -> Option<&[u8]> {
         find_extension(&self.extensions, typ)
     }

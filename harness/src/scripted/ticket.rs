@@ -19,7 +19,7 @@ pub struct Ticket {
 }
 
 impl ScriptedClient {
-    /// The tickets received so far.
+    /// Returns the tickets received so far.
     pub fn tickets(&self) -> Vec<Ticket> {
         let typ = HandshakeType::NewSessionTicket.into();
         let tickets = self.flight.iter().filter(|message| message[0] == typ);

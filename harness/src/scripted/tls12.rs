@@ -1,4 +1,4 @@
-//! TLS 1.2 peers with the right keys that send whatever a test wants.
+//! TLS 1.2 peers that have the right keys, and send any message that a test chooses.
 
 pub mod client;
 pub(super) mod secrets;

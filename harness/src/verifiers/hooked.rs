@@ -28,23 +28,23 @@ pub trait Hook: fmt::Debug + Send + Sync {
     /// Called after a record was sealed or opened, or that failed.
     fn returns(&self, _: &'static str) {}
 
-    /// The rules of the verifier. If it has any, its acceptances never end.
+    /// Returns the rules of the verifier. If it has any, its acceptances never end.
     fn rules(&self) -> Option<VerifierRules> {
         None
     }
 
-    /// The verifier that connections use instead of this one. By default, they use this one, since
-    /// another verifier would bypass the hook.
+    /// Returns the verifier that connections use instead of this one. By default, they use this
+    /// one, since another verifier would bypass the hook.
     fn current_server_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
         None
     }
 
-    /// The same for a verifier of clients.
+    /// Returns the same for a verifier of clients.
     fn current_client_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         None
     }
 
-    /// The same for a resolver.
+    /// Returns the same for a resolver.
     fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
         None
     }
@@ -65,8 +65,8 @@ impl<V: ?Sized, H> Hooked<V, H> {
 
 /// Implements a trait by calling the hook and then the inner object. If the hook returns true, the
 /// result is `wrong` instead, if given; otherwise `then` receives the result and the rules, and
-/// returns the final one. If `start` of the inner object returns a future, the hook is called then,
-/// too.
+/// returns the final one. If `start` of the inner object returns a future, the hook is called for
+/// that, too.
 macro_rules! hooked {
     (
         $of:ident:

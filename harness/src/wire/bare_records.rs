@@ -158,7 +158,7 @@ impl Records {
         Some((opened[end], opened[..end].to_vec()))
     }
 
-    /// The sequence number of the next record.
+    /// Returns the sequence number of the next record.
     pub fn sequence(&self) -> u64 {
         self.seq
     }

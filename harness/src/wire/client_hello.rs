@@ -82,7 +82,7 @@ impl ClientHello {
         Self::new().with(KEY_SHARE, key_shares(&[]))
     }
 
-    /// Sets the extension `typ`, in its place or at the end.
+    /// Sets the extension `typ`: replaces it, or appends it.
     pub fn with(mut self, typ: u16, body: Vec<u8>) -> Self {
         match self.extensions.iter_mut().find(|(other, _)| *other == typ) {
             Some((_, old)) => *old = body,
@@ -135,17 +135,17 @@ impl ClientHello {
         }
     }
 
-    /// The body of the first extension of type `typ`.
+    /// Returns the body of the first extension of type `typ`.
     pub fn extension(&self, typ: u16) -> Option<&[u8]> {
         find_extension(&self.extensions, typ)
     }
 
-    /// The types of the extensions in their order.
+    /// Returns the types of the extensions in their order.
     pub fn extension_types(&self) -> Vec<u16> {
         self.extensions.iter().map(|(typ, _)| *typ).collect()
     }
 
-    /// The group and content of each key share; empty without the extension.
+    /// Returns the group and content of each key share; empty without the extension.
     pub fn key_shares(&self) -> Vec<(u16, Vec<u8>)> {
         let body = self.extension(KEY_SHARE);
         body.map_or_else(Vec::new, |body| Reader(body).extensions())
@@ -176,17 +176,17 @@ pub fn read_u16s(bytes: &[u8]) -> Vec<u16> {
     bytes.chunks(2).map(|pair| Reader(pair).u16()).collect()
 }
 
-/// The body of a key_share extension.
+/// Returns the body of a key_share extension.
 pub fn key_shares(shares: &[(u16, &[u8])]) -> Vec<u8> {
     u16_vec(&extensions(shares))
 }
 
-/// The body of a server_name extension with one name of type host_name.
+/// Returns the body of a server_name extension with one name of type host_name.
 pub fn host_name(name: &[u8]) -> Vec<u8> {
     u16_vec(&[&[0], &u16_vec(name)[..]].concat())
 }
 
-/// The body of an application_layer_protocol_negotiation extension.
+/// Returns the body of an application_layer_protocol_negotiation extension.
 pub fn protocols(names: &[&[u8]]) -> Vec<u8> {
     u16_vec(
         &names
@@ -197,8 +197,8 @@ pub fn protocols(names: &[&[u8]]) -> Vec<u8> {
     )
 }
 
-/// The body of a pre_shared_key extension with the given numbers of equal identities and equal
-/// binders.
+/// Returns the body of a pre_shared_key extension with the given numbers of equal identities and
+/// equal binders.
 pub fn offered_psks(identities: usize, binders: usize) -> Vec<u8> {
     let identity = [&u16_vec(b"ticket")[..], &[0, 0, 0, 1]].concat();
     let binder = u8_vec(&[7; 32]);
@@ -209,12 +209,12 @@ pub fn offered_psks(identities: usize, binders: usize) -> Vec<u8> {
     .concat()
 }
 
-/// The base point, a share whose secret is public.
+/// Returns the base point, a share whose private key is public.
 pub fn x25519_share() -> Vec<u8> {
     [&[9][..], &[0; 31]].concat()
 }
 
-/// The base point of P-256 (SEC 2 §2.4.2).
+/// Returns the base point of P-256 (SEC 2 §2.4.2).
 pub fn p256_share() -> Vec<u8> {
     const X: u128 = 0x6b17_d1f2_e12c_4247_f8bc_e6e5_63a4_40f2;
     const X_LOW: u128 = 0x7703_7d81_2deb_33a0_f4a1_3945_d898_c296;

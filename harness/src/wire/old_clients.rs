@@ -1,6 +1,6 @@
 //! ClientHellos of clients that are limited to versions before TLS 1.2.
 //!
-//! Their suites, extensions and the order of both are what these programs are known to send.
+//! These programs are known to send these suites and extensions, in this order.
 
 use super::client_hello::{
     ClientHello, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SERVER_NAME,
@@ -14,10 +14,10 @@ const TLS_1_1: u16 = 0x0302;
 
 /// encrypt_then_mac (RFC 7366).
 const ENCRYPT_THEN_MAC: u16 = 22;
-/// The negotiation of the next protocol, which preceded ALPN.
+/// Next Protocol Negotiation, the predecessor of ALPN.
 const NPN: u16 = 0x3374;
 
-/// The names of the clients, and their ClientHellos.
+/// Returns the names of the clients, and their ClientHellos.
 pub fn old_clients() -> [(&'static str, ClientHello); 7] {
     [
         ("openssl s_client -tls1_1", openssl(TLS_1_1)),
@@ -30,7 +30,7 @@ pub fn old_clients() -> [(&'static str, ClientHello); 7] {
     ]
 }
 
-/// A client of TLS 1.0 that sends the format of SSL 2.0 (RFC 5246 §E.2), as Java 6 does.
+/// Creates a client of TLS 1.0 that sends the format of SSL 2.0 (RFC 5246 §E.2), as Java 6 does.
 pub fn ssl2_hello() -> Vec<u8> {
     let suites = [0x0004_u32, 0x0005, 0x002f, 0x0033, 0x000a, 0x00ff];
     let suites: Vec<u8> = suites
@@ -79,7 +79,7 @@ fn nss(version: u16) -> ClientHello {
         .and(STATUS_REQUEST, vec![1, 0, 0, 0, 0])
 }
 
-/// A second attempt with a lower version, which the signalling suite of RFC 7507 marks.
+/// Creates a second attempt with a lower version, which the signalling suite of RFC 7507 marks.
 fn fallback_of_nss() -> ClientHello {
     nss(TLS_1_0).edit(|hello| hello.cipher_suites.push(0x5600))
 }

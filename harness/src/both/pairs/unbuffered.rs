@@ -249,7 +249,7 @@ fn encode<Data>(mut data: EncodeTlsData<'_, Data>, outgoing: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// The error for a state that an established connection cannot have.
+/// Returns the error for a state that an established connection cannot have.
 pub fn unexpected<Data>(state: &ConnectionState<'_, '_, Data>) -> Error {
     format!("the connection is in an unexpected state: {state:?}").into()
 }

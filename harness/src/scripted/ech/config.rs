@@ -115,7 +115,7 @@ impl EchKey {
         self
     }
 
-    /// The private key.
+    /// Returns the private key.
     pub fn private_key(&self) -> &[u8] {
         &self.private_key
     }

@@ -179,7 +179,7 @@ pub(super) fn check_second(first: &Opened, second: &Opened) -> Result<(), Broken
     )
 }
 
-/// The parts that must not change after a HelloRetryRequest.
+/// Returns the parts that must not change after a HelloRetryRequest.
 fn unchanging_parts(hello: &ClientHello, changing: &[u16]) -> ClientHello {
     let may_change = [KEY_SHARE, EARLY_DATA, COOKIE, PRE_SHARED_KEY, PADDING];
     hello.clone().edit(|hello| {
@@ -188,13 +188,13 @@ fn unchanging_parts(hello: &ClientHello, changing: &[u16]) -> ClientHello {
     })
 }
 
-/// The offered versions.
+/// Returns the offered versions.
 fn versions(hello: &ClientHello) -> Vec<u16> {
     let body = hello.extension(SUPPORTED_VERSIONS);
     body.map_or_else(Vec::new, |body| read_u16s(Reader(body).vector(1)))
 }
 
-/// The name in server_name.
+/// Returns the name in server_name.
 fn server_name(hello: &ClientHello) -> Option<Vec<u8>> {
     let body = hello.extension(SERVER_NAME)?;
     let mut list = Reader(Reader(body).vector(2));

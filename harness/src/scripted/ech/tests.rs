@@ -14,7 +14,7 @@ use crate::wire::{u8_vec, u16s};
 const PUBLIC: &[u8] = b"public.example";
 const SECRET: &[u8] = b"secret.example";
 
-/// A client that encrypts whatever it is given.
+/// A client that encrypts any hello that it is given.
 struct Client {
     key: EchKey,
     enc: Vec<u8>,
@@ -97,7 +97,7 @@ impl Client {
 /// A change that a test makes to valid hellos.
 type Change = fn(&mut Hellos);
 
-/// The server's result for a first ClientHello.
+/// Returns the server's result for a first ClientHello.
 fn opened(change: impl FnOnce(&mut Hellos)) -> Result<Option<Opened>, Broken> {
     let mut client = Client::new();
     let mut hellos = client.hellos();

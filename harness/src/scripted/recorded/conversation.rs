@@ -34,7 +34,8 @@ const EARLY: &[u8] = b"early data";
 type Flights = [Vec<Vec<u8>>; 2];
 
 impl Conversation {
-    /// Records the first connection with these configurations, or a second one that resumes.
+    /// Records the first connection with these configurations, or a second one that resumes its
+    /// session.
     pub fn new(setup: Setup, resumes: bool) -> Self {
         let this = transparent::this::Configs::new(setup);
         let upstream = transparent::upstream::Configs::new(setup);
@@ -84,7 +85,7 @@ impl Conversation {
         }
     }
 
-    /// The messages that this side of this crate receives, in all flights.
+    /// Returns the messages that this side of this crate receives, in all flights.
     pub fn messages(&self, side: Role) -> &[Record] {
         &self.messages[side as usize]
     }

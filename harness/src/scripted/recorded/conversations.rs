@@ -10,7 +10,7 @@ use crate::providers::transparent::{Resumes, Setup};
 /// occur in another conversation.
 pub(super) type Named = (&'static Conversation, [Vec<&'static str>; 2]);
 
-/// The conversations, with hashed transcripts or without.
+/// Returns the conversations, with hashed transcripts or without.
 pub(super) fn conversations(hashes_transcript: bool) -> &'static [Named] {
     static MADE: [OnceLock<Vec<Named>>; 2] = [const { OnceLock::new() }; 2];
     MADE[usize::from(hashes_transcript)].get_or_init(|| {
@@ -22,12 +22,12 @@ pub(super) fn conversations(hashes_transcript: bool) -> &'static [Named] {
     })
 }
 
-/// The first connection of `setup`. Semicolons separate the names of the flights.
+/// Returns the first connection of `setup`. Semicolons separate the names of the flights.
 fn first(setup: Setup, to_client: &'static str, to_server: &'static str) -> Named {
     named(setup, false, [to_client, to_server])
 }
 
-/// A connection that resumes the session of the first one.
+/// Creates a connection that resumes the session of the first one.
 fn resumed(setup: Setup, to_client: &'static str, to_server: &'static str) -> Named {
     named(setup, true, [to_client, to_server])
 }

@@ -36,7 +36,7 @@ pub fn change(
 
 const CERTIFICATE: u8 = 11;
 
-/// The range of the extensions in a message, without their length.
+/// Returns the range of the extensions in a message, without their length.
 pub fn block(framing: Framing, message: &[u8]) -> Option<Range<usize>> {
     let skip = |at: usize, size: usize| {
         let bytes = message.get(at..at + size)?;
@@ -58,7 +58,7 @@ pub fn block(framing: Framing, message: &[u8]) -> Option<Range<usize>> {
     Some(len_at + 2..skip(len_at, 2)?)
 }
 
-/// Parses up to a truncated extension.
+/// Parses extensions up to the first truncated one.
 fn parse(mut block: &[u8]) -> Extensions {
     let mut extensions = Vec::new();
     while let &[typ_high, typ_low, high, low, ref rest @ ..] = block {

@@ -1,5 +1,5 @@
-//! Flights under the transparent cipher: splitting them into records and handshake messages, and
-//! encoding these.
+//! Flights under the transparent cipher: splits them into records and handshake messages, and
+//! encodes these.
 
 use crate::providers::transparent::TAG;
 use crate::scripted::records::Joiner;

@@ -1,4 +1,4 @@
-//! A TLS 1.2 client with the right keys that sends whatever a test wants.
+//! A TLS 1.2 client that has the right keys, and sends any message that a test chooses.
 
 use rustls::crypto::CryptoProvider;
 use rustls::sign::SigningKey;
@@ -109,7 +109,7 @@ impl ScriptedClient {
         self.secrets.keys(sender).expect("keys were agreed on")
     }
 
-    /// The server's message of this type.
+    /// Returns the server's message of this type.
     pub fn message_of(&self, typ: HandshakeType) -> Option<&[u8]> {
         let mut flight = self.flight.iter();
         let found = flight.find(|message| message[0] == typ.into());
@@ -154,7 +154,7 @@ impl ScriptedClient {
         message
     }
 
-    /// The client's next Finished.
+    /// Returns the client's next Finished.
     pub fn finished(&self) -> Vec<u8> {
         let data = self.secrets.verify_data(Side::Client, &self.transcript);
         message(
@@ -183,7 +183,7 @@ impl ScriptedClient {
         self.message_of(HandshakeType::ServerHelloDone).is_none()
     }
 
-    /// The session for a resumption, after the handshake.
+    /// Returns the session for a resumption, after the handshake.
     pub fn session(&self) -> Session {
         let ticket = self.message_of(HandshakeType::NewSessionTicket);
         // after header, lifetime and length

@@ -37,7 +37,7 @@ pub struct Script {
     pub steps: Vec<Step>,
     pub hello: Hello,
     pub group: NamedGroup,
-    /// The certificates; `None` stands for the server's own.
+    /// The certificates; `None` is the server's own.
     pub certificates: Vec<Option<Vec<u8>>>,
     /// The body of a CertificateStatus.
     pub status: Vec<u8>,
@@ -58,7 +58,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A full handshake without tickets.
+    /// Creates the script of a full handshake without tickets.
     pub fn new() -> Self {
         use HandshakeType::*;
         Self {
@@ -251,7 +251,7 @@ impl Server<'_> {
         client.receive(&flight)
     }
 
-    /// The script's message of type `typ`.
+    /// Returns the script's message of type `typ`.
     fn message(&mut self, typ: HandshakeType) -> Vec<u8> {
         let script = self.script;
         let body = match typ {
