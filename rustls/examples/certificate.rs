@@ -58,7 +58,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         ("server.key", server_key.serialize_pem(), 0o600),
     ]
     .map(|(name, pem, mode)| (options.folder.join(name), pem, mode));
-    // Check all files before writing the first: files of two runs do not belong together.
+    // Check all files before writing the first, because files of two runs do not match.
     for (path, ..) in &files {
         match path.symlink_metadata() {
             Ok(_) if options.force => fs::remove_file(path)

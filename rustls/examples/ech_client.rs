@@ -73,7 +73,7 @@ fn run(options: &EchOptions) -> Result<(), Box<dyn Error>> {
             Some(Some(retry_configs)) => {
                 eprintln!("ech_client: retrying with the configurations that the server sent");
                 let config = EchConfig::for_retry(retry_configs, ALL_SUPPORTED_SUITES)?;
-                // RFC 9849 §6.1.6: a second rejection ends the attempts
+                // RFC 9849 §6.1.6: after a second rejection, do not try again
                 handshake(options, EchMode::Enable(config))?
             }
             Some(None) => {

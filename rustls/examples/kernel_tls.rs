@@ -61,7 +61,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut config = options.config()?;
     config.enable_secret_extraction = true;
     let mut socket = options.connect()?;
-    // First, because a program could still continue without the kernel if this fails.
+    // Do this first: if it fails, a program could still continue without the kernel.
     enable(&socket)?;
 
     let mut conn = UnbufferedClientConnection::new(config.into(), options.name()?)?;

@@ -13,7 +13,7 @@
 //! and then with `-sess_in FILE`.
 //!
 //! While a handshake waits for Redis, its thread serves other connections. If Redis is slow or
-//! down, handshakes are full ones. Self-contained tickets (`Ticketer::for_fleet`) need no Redis.
+//! down, handshakes are full. Self-contained tickets (`Ticketer::for_fleet`) need no Redis.
 
 mod exit;
 mod greet;

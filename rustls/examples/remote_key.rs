@@ -7,8 +7,8 @@
 //! openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem
 //! ```
 //!
-//! The keeper has the key, and nothing else. The server, which talks to the world, asks it for one
-//! signature per full handshake. A defect in the server then cannot reveal the key:
+//! The keeper has the key, and nothing else. The server, which is exposed to clients, requests one
+//! signature from it per full handshake. A defect in the server then cannot reveal the key:
 //!
 //! ```text
 //!   clients ◄── TLS ──► serve ── scheme, message ──► keep
@@ -19,8 +19,8 @@
 //! While a handshake waits for its signature, the thread serves other connections. The same works
 //! for a key in a cloud service: implement `Signer::sign_async` as in `remote_key/key.rs`.
 //!
-//! The keeper signs only what TLS 1.3 servers sign. Whoever may write to its socket can pose as
-//! the server while the keeper runs, so choose the folder's permissions with care.
+//! The keeper signs only what TLS 1.3 servers sign. Any process that may write to its socket can
+//! impersonate the server while the keeper runs, so choose the folder's permissions with care.
 
 #![cfg_attr(not(unix), allow(dead_code, reason = "it needs Unix sockets"))]
 

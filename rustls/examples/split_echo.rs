@@ -7,7 +7,7 @@
 //! ```
 //!
 //! One thread owns the receiving half of the connection, another the sending half. A short queue
-//! between them limits how far a client can get ahead that does not read the echo:
+//! between them limits the data that waits for a client that does not read the echo:
 //!
 //! ```text
 //!   socket ─► Receiver ─► queue of data ─► Sender ─► socket
@@ -104,8 +104,8 @@ fn read_all(
         }
         receiver.read_tls(&mut socket)?;
         let processed = receiver.process_new_packets();
-        // The sending half has output of its own: a KeyUpdate, or the alert for an error. Without
-        // data, the writing thread sends only that.
+        // The sending half itself has output: a KeyUpdate, or the alert for an error. Without data,
+        // the writing thread only sends that.
         if receiver.sender_wants_write() {
             queue(to_writer, Vec::new())?;
         }
@@ -114,7 +114,7 @@ fn read_all(
 }
 
 fn queue(to_writer: &SyncSender<Vec<u8>>, data: Vec<u8>) -> io::Result<()> {
-    // The writing thread ends early only after an error, which `echo_one` returns as well.
+    // The writing thread ends early only after an error, which `echo_one` also returns.
     to_writer
         .send(data)
         .map_err(|_| io::ErrorKind::BrokenPipe.into())
@@ -141,6 +141,6 @@ fn flush(sender: &mut Sender, socket: &mut TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// The bytes that clients of tests send after a forged record.
+/// The number of bytes that test clients send after a forged record.
 #[cfg(test)]
 const UNREAD: u64 = 0;

@@ -59,7 +59,7 @@ async fn serve(config: Arc<ServerConfig>, socket: TcpStream) -> io::Result<()> {
     outcome
 }
 
-/// Echoes until the client sends a close_notify, which it answers.
+/// Echoes until the client sends a close_notify, and answers that.
 async fn echo(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
     handshake(conn, socket).await?;
     let mut chunk = [0; CHUNK_LEN];
@@ -91,11 +91,11 @@ async fn echo(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()>
     }
 }
 
-/// The bytes that clients of tests send after a forged record.
+/// The number of bytes that test clients send after a forged record.
 #[cfg(test)]
 const UNREAD: u64 = 20_000_000;
 
-/// Serves one client of the tests, whose callbacks may be asynchronous.
+/// Serves one client of a test. The configuration may have asynchronous callbacks.
 #[cfg(test)]
 #[tokio::main]
 async fn echo_one(config: Arc<ServerConfig>, socket: std::net::TcpStream) -> io::Result<()> {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::echo_tests::client_of;
 
-    /// Starts a handshake that waits for ever. Then the client sends `bytes` and shuts down its
+    /// Starts a handshake that waits forever. Then the client sends `bytes` and shuts down its
     /// socket. Returns the error of the handshake.
     fn end_operation(operation: &'static str, bytes: &[u8], how: Option<Shutdown>) -> io::Error {
         let plan = Arc::new(Plan::new(When::Never).only(operation));

@@ -6,9 +6,9 @@
 //! cargo run --example unbuffered_client -- localhost /tmp/demo/ca.pem
 //! ```
 //!
-//! The connection has no buffers and does no I/O. Its state says what it needs, and this program
-//! owns one receive buffer and one send buffer. Only storing a ticket allocates after the
-//! handshake.
+//! The connection has no buffers and does no I/O. Its state tells the program what to do next, and
+//! the program owns one receive buffer and one send buffer. Only storing a ticket allocates after
+//! the handshake.
 //!
 //! ```text
 //!   socket ──► incoming ──► process_tls_records ──┬─► BlockedHandshake   receive more
@@ -34,7 +34,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use unbuffered::{Incoming, Outgoing};
 
-/// Room for a client's longest output, which is a flight of the handshake.
+/// The length of a client's longest output, which is a flight of the handshake.
 const OUTGOING_LEN: usize = 4 * 1024;
 
 fn main() -> ExitCode {

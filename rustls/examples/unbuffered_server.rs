@@ -8,7 +8,7 @@
 //! Each connection has one receive buffer and one send buffer. Nothing is allocated after a
 //! handshake.
 //!
-//! The file is read to its place inside the record and encrypted there. It is never copied:
+//! The file is read directly into the record and encrypted there. It is never copied:
 //!
 //! ```text
 //!             ┌─ headroom ─┐┌─ payload ─────────────┐┌─ tailroom ─┐┌─ spare ──────────┐
@@ -38,10 +38,11 @@ use rustls::unbuffered::{ConnectionState, InPlaceError, UnbufferedStatus, WriteT
 use serve::{Client, Options, Response};
 use unbuffered::{Incoming, Outgoing};
 
-/// Room for a full record, and the spare room after it.
+/// The length of a full record and the spare room after it.
 const OUTGOING_LEN: usize = 20 * 1024;
 
-/// Room for a KeyUpdate or an alert, which the connection may send between two records of a file.
+/// The spare room, for a KeyUpdate or an alert that the connection may send between two records of
+/// a file.
 const SPARE_LEN: usize = 1024;
 
 fn main() -> ExitCode {
@@ -122,7 +123,7 @@ fn send(
         }
         let record = match traffic.encrypt_in_place(outgoing, start..start + len) {
             Err(InPlaceError::OutputPending) => {
-                // A KeyUpdate has to be sent first. Encrypting an empty slice returns it.
+                // A KeyUpdate must be sent first. Encrypting an empty slice returns it.
                 let pending = traffic.encrypt(&[], spare)?;
                 client.write_all(&spare[..pending])?;
                 traffic.encrypt_in_place(outgoing, start..start + len)?

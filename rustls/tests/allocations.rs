@@ -2,7 +2,7 @@
 //! split connection, and few for handshakes and tickets. A stapled response takes no more bytes
 //! than a few copies of itself.
 //!
-//! This test has a program of its own because the count is for the whole process.
+//! This test is a separate program because the count is for the whole process.
 
 #[path = "memory/counting.rs"]
 mod counting;
@@ -32,7 +32,7 @@ use crate::counting::{assert_counting, assert_no_allocation, region};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// Plaintext sizes on either side of each limit of the record layer.
+/// Plaintext sizes just below and above each limit of the record layer.
 const SIZES: [usize; 7] = [1, 64, 1400, 16383, 16384, 16385, 60_000];
 
 /// One suite for each record framing: the TLS 1.3 nonce, the explicit nonce of TLS 1.2's GCM, and
@@ -51,8 +51,8 @@ struct Case {
 }
 
 impl Case {
-    /// The bytes around the payload: header and explicit nonce (RFC 5288 §3) before it, content
-    /// type and tag behind it.
+    /// Returns the bytes around the payload: header and explicit nonce (RFC 5288 §3) before it,
+    /// content type and tag behind it.
     fn room(self) -> (usize, usize) {
         match self.suite {
             CipherSuite::TLS13_AES_128_GCM_SHA256 => (5, 1 + 16),
@@ -90,7 +90,7 @@ macro_rules! by_buffered {
             }
             assert_eq!(received, plaintext);
         });
-        // with vectored writes and without copying the plaintext out
+        // with vectored writes and without copying the received plaintext
         assert_no_allocation(&format!("{what} vectored {size}"), || {
             wire.clear();
             let (front, back) = plaintext.split_at(size / 2);
@@ -147,8 +147,8 @@ fn no_allocation_for_a_record() {
     assert_counting();
 }
 
-/// The most allocations for a client that receives two tickets. Two per ticket last: the session
-/// and the name under which the store finds it. The store also grows now and then.
+/// The most allocations for a client that receives two tickets. Each ticket causes two that last:
+/// the session and the name under which the store keeps it. The store also grows at times.
 const TWO_TICKETS_LIMIT: usize = 2 * 2 + 1;
 
 /// Counts the client's allocations for two tickets: the first from a server, then later ones.
@@ -211,15 +211,15 @@ fn handshakes(provider: Provider) {
     assert!(resumed <= RESUMED_LIMIT, "{provider:?}: {resumed}");
 }
 
-/// A stapled OCSP response is forwarded unparsed, however many certificates it contains. Each of
-/// its bytes takes a few bytes on both sides together, and a longer response takes hardly more
+/// A stapled OCSP response is forwarded unparsed, however many certificates it contains. Both sides
+/// together allocate a few bytes for each of its bytes, and a longer response hardly causes more
 /// allocations.
 fn stapled_responses(provider: Provider) {
     /// The copies of a response: the message, records on both sides, the message again, and the
     /// verifier's copy.
     const COPIES: usize = 4;
     const STEP: usize = 12_000;
-    /// The longest record buffer, which may not fit into the thread's pool.
+    /// The length of the longest record buffer, for which the thread's pool may have no place.
     const POOLED: usize = 72 * 1024;
 
     for versions in [Versions::Tls12, Versions::Tls13] {
@@ -280,7 +280,7 @@ fn move_tls<A, B>(
     to.input(wire);
 }
 
-/// The halves of a split connection.
+/// Exchanges records between the halves of a split connection.
 fn halves(provider: Provider, versions: Versions) {
     let what = format!("halves, {provider:?} {versions:?}");
     let pair = buffered::Pair::connect(&Configs::new(versions, provider.this(), KEY_TYPE)).unwrap();
@@ -322,7 +322,7 @@ fn halves_in_the_callers_buffers(
     });
 }
 
-/// Returns a buffer with the headroom and tailroom that the connection asks for around `plaintext`.
+/// Returns a buffer with `plaintext` and the headroom and tailroom that the connection needs.
 fn framed(room: rustls::InPlaceRoom, plaintext: &[u8]) -> (Vec<u8>, Range<usize>) {
     let payload = room.headroom..room.headroom + plaintext.len();
     let mut buf = vec![0; payload.end + room.tailroom];

@@ -1,7 +1,7 @@
 //! Memory and allocations of connections with slow peers never exceed those of rustls 0.23 in the
 //! same state.
 //!
-//! This test has a program of its own because the count is for the whole process.
+//! This test is a separate program because the count is for the whole process.
 
 #[path = "memory/counting.rs"]
 mod counting;
@@ -14,7 +14,7 @@ use harness::peers::memory::Memory;
 
 use crate::counting::{heap, held_by, region};
 
-/// A transport with nothing to read that accepts no output.
+/// Creates a transport with nothing to read that accepts no output.
 fn blocked() -> Memory {
     Memory {
         takes: false,
@@ -48,7 +48,7 @@ macro_rules! measures {
                 Configs::new(Versions::Tls13, provider, KeyType::EcdsaP256)
             }
 
-            /// A connection over which plaintexts of these lengths went both ways.
+            /// Creates a connection that has sent and received plaintexts of these lengths.
             fn after(configs: &Configs, lens: &[usize]) -> Pair {
                 let mut pair = Pair::connect(configs).unwrap();
                 for len in lens {
@@ -120,7 +120,7 @@ macro_rules! measures {
                 [all, heap() - before]
             }
 
-            /// The heap bytes that a thread keeps after it has served connections.
+            /// Returns the heap bytes that a thread keeps after it has served connections.
             pub(super) fn resting_thread(configs: &Configs) -> usize {
                 let before = heap();
                 let mut pair = Pair::connect(configs).unwrap();

@@ -1,4 +1,4 @@
-//! Bulk data, written in pieces of every kind of size and received in arbitrary pieces.
+//! Tests of bulk data, written in pieces of many sizes and received in arbitrary pieces.
 
 use std::io::{Read, Write};
 
@@ -12,7 +12,8 @@ use rustls::{CipherSuite, SupportedCipherSuite};
 
 const MIB: usize = 1 << 20;
 
-/// The bytes sent each way: several times the longest write and the pattern's period.
+/// The number of bytes sent in each direction: several times the longest write and the pattern's
+/// period.
 const TOTAL: usize = 8 * MIB;
 
 /// The size of each write.
@@ -31,8 +32,8 @@ const WRITE_SIZES: [WriteSize; 6] = [
     WriteSize::Random,
 ];
 
-/// A stream of noise that sender and receiver generate alike. Its period is no multiple of any size
-/// here.
+/// A stream of pseudo-random bytes that sender and receiver both generate. Its period is not a
+/// multiple of any size used here.
 struct Pattern {
     bytes: Vec<u8>,
     at: usize,
@@ -118,7 +119,7 @@ transfer!(this_to_this, rustls, rustls);
 const KEY: KeyType = KeyType::EcdsaP256;
 const TLS13_SUITE: CipherSuite = CipherSuite::TLS13_AES_128_GCM_SHA256;
 
-/// The ends of a connection: of this crate in `role`, and of upstream.
+/// Returns the ends of a connection: of this crate in `role`, and of upstream.
 fn ends(
     provider: Provider,
     suite: CipherSuite,
@@ -135,7 +136,7 @@ fn ends(
     (ours.conn, theirs.conn)
 }
 
-/// Sends this many bytes from the client and from the server, with this crate as each of them.
+/// Sends this many bytes in each direction, with this crate as client and as server.
 fn each_way(
     provider: Provider,
     suite: CipherSuite,
@@ -151,7 +152,8 @@ fn each_way(
     }
 }
 
-/// Every write size except one byte, in both directions, with this crate as client and as server.
+/// Uses every write size except one byte, in both directions, with this crate as client and as
+/// server.
 fn eight_mebibytes_each_way(provider: Provider) {
     for size in WRITE_SIZES {
         each_way(provider, TLS13_SUITE, size, [TOTAL, TOTAL / 4]);
@@ -168,7 +170,7 @@ fn eight_mebibytes_each_way_with_ring() {
     eight_mebibytes_each_way(Provider::Ring);
 }
 
-/// TLS 1.2 makes its nonces differently: explicit for GCM, implicit for ChaCha20.
+/// TLS 1.2 has different nonces: explicit for GCM, implicit for ChaCha20.
 #[test]
 fn two_mebibytes_each_way_of_tls12() {
     for provider in PROVIDERS {

@@ -7,7 +7,7 @@ pub(crate) use harness::peers::roles::Role;
 use harness::peers::roles::{ROLES, this, upstream};
 use rustls::crypto::CryptoProvider;
 
-/// ECDSA signatures vary in length, and so would the flights.
+/// RSA, because ECDSA signatures, and so the flights, vary in length.
 pub(crate) const KEY_TYPE: KeyType = KeyType::Ed25519;
 
 /// The provider, role and version of the connection under test.
@@ -18,7 +18,7 @@ pub(crate) struct Case {
     pub(crate) versions: Versions,
 }
 
-/// Every provider, role and version.
+/// Returns every provider, role and version.
 pub(crate) fn cases() -> impl Iterator<Item = Case> {
     let versions = [Versions::Tls12, Versions::Tls13];
     product3(PROVIDERS, ROLES, versions).map(|(provider, role, versions)| Case {
@@ -28,12 +28,12 @@ pub(crate) fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// The cases of TLS 1.3.
+/// Returns the cases of TLS 1.3.
 pub(crate) fn tls13_cases() -> impl Iterator<Item = Case> {
     cases().filter(|case| case.is_tls13())
 }
 
-/// The cases of TLS 1.3 with this role.
+/// Returns the cases of TLS 1.3 with this role.
 pub(crate) fn tls13_cases_of(role: Role) -> impl Iterator<Item = Case> {
     tls13_cases().filter(move |case| case.role == role)
 }
@@ -48,7 +48,7 @@ impl Case {
         }
     }
 
-    /// The case as the peer sees it.
+    /// Returns the case as the peer sees it.
     pub(crate) fn other(self) -> Self {
         let role = self.role.other();
         Self { role, ..self }
@@ -58,7 +58,7 @@ impl Case {
         self.versions == Versions::Tls13
     }
 
-    /// The connection's configuration.
+    /// Returns the connection's configuration.
     pub(crate) fn config(self) -> this::Config {
         self.config_over(self.provider.this())
     }
@@ -67,12 +67,12 @@ impl Case {
         this::Config::new(self.role, self.versions, provider, KEY_TYPE)
     }
 
-    /// Upstream's configuration for the same connection.
+    /// Returns upstream's configuration for the same connection.
     pub(crate) fn upstream(self) -> upstream::Config {
         upstream::Config::new(self.role, self.versions, self.provider.upstream(), KEY_TYPE)
     }
 
-    /// Its peer before the handshake.
+    /// Returns the peer before the handshake.
     pub(crate) fn peer(self) -> UpstreamBuffered {
         self.other().upstream().extractable().buffered()
     }

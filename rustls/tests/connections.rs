@@ -1,4 +1,4 @@
-//! Connections after their handshakes: every API, its limits, and its errors.
+//! Tests of connections after their handshakes: every API, its limits, and its errors.
 
 mod behaviour;
 mod bulk_data;

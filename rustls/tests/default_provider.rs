@@ -1,5 +1,5 @@
-//! The process-wide default crypto provider. This program has a single test because the default
-//! belongs to the process.
+//! Tests the process-wide default crypto provider. This program has a single test because the
+//! default belongs to the process.
 
 #![cfg(all(feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 
@@ -37,7 +37,7 @@ fn the_default_is_chosen_by_features_or_installed() {
     let from_builder = ClientConfig::builder().crypto_provider().clone();
     let default = CryptoProvider::get_default().unwrap();
     assert!(Arc::ptr_eq(&from_builder, default));
-    // 0.23 panics where two libraries are enabled
+    // 0.23 panics if two libraries are enabled
     assert_eq!(format!("{default:?}"), format!("{:?}", provider()));
     assert!(Arc::ptr_eq(
         ServerConfig::builder().crypto_provider(),
@@ -62,7 +62,7 @@ fn roots() -> Arc<rustls::RootCertStore> {
     Arc::new(rustls::RootCertStore::empty())
 }
 
-/// The provider that the enabled libraries select.
+/// Returns the provider that the enabled libraries select.
 fn provider() -> CryptoProvider {
     #[cfg(all(feature = "aws_lc_rs", feature = "ring"))]
     return rustls::crypto::fastest::default_provider();

@@ -1,5 +1,5 @@
-//! Connections with the provider validated for FIPS 140-3, between two ends of this crate and with
-//! upstream.
+//! Tests of connections with the provider validated for FIPS 140-3, between two ends of this crate
+//! and with upstream.
 
 use harness::either;
 use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, product, this, upstream};
@@ -49,14 +49,15 @@ fn everything_offered_is_approved() {
         let (mut client, mut server) = configs(versions, key_type);
         assert!(client.require_ems && server.require_ems);
         assert!(client.fips() && server.fips());
-        // without the extended master secret, TLS 1.2 is not approved, even if it is disabled
+        // without a required extended master secret, the configuration is not approved, even if TLS
+        // 1.2 is disabled
         client.require_ems = false;
         server.require_ems = false;
         assert!(!client.fips() && !server.fips());
     });
 }
 
-/// Feature `ring` is on, too, and changes nothing.
+/// The feature `ring` is also enabled, and does not change the default.
 #[test]
 fn the_provider_is_the_default() {
     assert!(CryptoProvider::get_default().is_none());

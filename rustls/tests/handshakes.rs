@@ -1,5 +1,5 @@
-//! Handshakes of TLS 1.3, full, resumed and with early data. They also run with one
-//! provider alone.
+//! Tests of TLS 1.3 handshakes: full, resumed and with early data. They can also be built with only
+//! one provider.
 
 mod early_data;
 mod handshake_client;

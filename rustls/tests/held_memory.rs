@@ -1,6 +1,6 @@
 //! Memory that a connection holds when idle, for a slow peer, and for one that pads its records.
 //!
-//! This test has a program of its own because the count is for the whole process.
+//! This test is a separate program because the count is for the whole process.
 
 #[path = "memory/chains.rs"]
 mod chains;
@@ -57,12 +57,12 @@ fn held_memory_is_in_proportion_to_received_bytes() {
     pending_hellos();
 }
 
-/// A session is encoded when its ticket is made. So a server that waits for its ticketer does not
-/// hold the client's certificates once for each ticket.
+/// A session is encoded when its ticket is created. So a server that waits for its ticketer does
+/// not hold the client's certificates once for each ticket.
 fn pending_tickets() {
     const TICKETS: usize = 255;
     const CHAIN: usize = 10_000;
-    /// The number of tickets that are made at the same time.
+    /// The number of tickets that are created at the same time.
     const AT_ONCE: usize = 4;
     let issuer = pki::root("Issuer", |_| {});
     let key = pki::key();
@@ -75,7 +75,7 @@ fn pending_tickets() {
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let client = client_with(Provider::Ring, Versions::Both, vec![leaf], key);
     let client = Arc::new(client);
-    // the first ticket takes for ever, or the last one
+    // the first or the last ticket never completes
     for ready in [0, TICKETS - 1] {
         let mut times = vec![When::Ready; ready];
         times.insert(0, When::Never);
@@ -167,8 +167,8 @@ fn is_accepted(configs: &Configs) -> bool {
     }
 }
 
-/// A server that waits for a call about a ClientHello holds the message, and not the lists that it
-/// decodes to.
+/// A server that waits for a callback about a ClientHello holds the message, and not the lists
+/// decoded from it.
 fn pending_hellos() {
     let plan = Arc::new(Plan::new(When::Never));
     let protocols = u16_vec(&u8_vec(b"x").repeat(32_000));
@@ -196,8 +196,8 @@ fn pending_hellos() {
     }
 }
 
-/// A connection that waits for its configuration holds the ClientHello, and lists of it only if the
-/// application has called for them.
+/// A connection that waits for its configuration holds the ClientHello, and decoded lists only if
+/// the application has called for them.
 fn accepted_hellos() {
     let protocols = (ALPN, u16_vec(&u8_vec(b"x").repeat(32_000)));
     let groups: Vec<_> = (0x2000..0x2000 + 30_000).collect();
@@ -229,7 +229,7 @@ fn accepted_hellos() {
                 assert_eq!(lens.1 == 30_000, typ == SIGNATURE_ALGORITHMS);
             }
             let held = held_by(accepted);
-            // a code point of two bytes takes four
+            // a code point of two bytes takes four bytes in a decoded list
             let lists = if is_read && typ != ALPN { 4 << 15 } else { 0 };
             let most = hello.len() + 4096 + lists;
             assert!(held <= most, "{typ}: {held} bytes for {}", hello.len());
@@ -237,8 +237,8 @@ fn accepted_hellos() {
     }
 }
 
-/// Certificates that decompress to megabytes and declare a window as large. The memory used stays
-/// in proportion to the 64 KiB that a Certificate may have.
+/// Certificates that decompress to megabytes and declare a window of that size. The memory used is
+/// proportional to the 64 KiB that a Certificate may have.
 fn compression_bombs() {
     const MOST: usize = 0x10_0000;
     for (compressor, decompressor) in [
@@ -260,7 +260,7 @@ fn configs(provider: Provider) -> Configs {
     Configs::new(Versions::Tls13, provider.this(), KeyType::EcdsaP256)
 }
 
-/// A server that accepts the clients that `issuer` has certified.
+/// Creates a server that accepts the clients that `issuer` has certified.
 fn server_trusting(provider: Provider, issuer: &pki::Issuer) -> ServerConfig {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(issuer.der().clone()).unwrap();
@@ -270,7 +270,7 @@ fn server_trusting(provider: Provider, issuer: &pki::Issuer) -> ServerConfig {
     this::server_verifying(Versions::Both, crypto, KeyType::EcdsaP256, verifier)
 }
 
-/// A client with this chain and key.
+/// Creates a client with this chain and key.
 fn client_with(
     provider: Provider,
     versions: Versions,
@@ -297,7 +297,7 @@ fn connect(client: &mut ClientConnection, server: &mut ServerConnection) {
     }
 }
 
-/// Reads until nothing is left, as a program does after a readiness event.
+/// Processes input until nothing is left, as a program does after a readiness event.
 fn feed<Data>(conn: &mut ConnectionCommon<Data>, mut wire: &[u8]) {
     while !wire.is_empty() {
         conn.read_tls(&mut wire).unwrap();
@@ -353,7 +353,7 @@ fn idle_connections(provider: Provider, versions: Versions) {
     assert!(server <= SERVER_LIMIT, "server holds {server} bytes");
 }
 
-/// A thread that ends leaves no buffer behind.
+/// A thread that ends frees its buffers.
 fn ended_threads(provider: Provider) {
     const SHORTEST: usize = 256;
     let run = || {
@@ -405,7 +405,7 @@ fn slow_handshakes(provider: Provider) {
     }
 }
 
-/// A ClientHello with this many protocols of 250 bytes.
+/// Creates a ClientHello with this many protocols of 250 bytes.
 fn client_hello(config: &ClientConfig, protocols: usize) -> Vec<u8> {
     let mut config = config.clone();
     config.alpn_protocols = vec![vec![b'a'; 250]; protocols];
@@ -414,7 +414,7 @@ fn client_hello(config: &ClientConfig, protocols: usize) -> Vec<u8> {
 }
 
 /// Splits the handshake messages in `payload` into records of `len` bytes. Record headers inside
-/// `payload` do no harm, because the server does not parse that far.
+/// `payload` do not matter, because the server does not parse that far.
 fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
     let fragments = payload.chunks(len);
     fragments
@@ -422,8 +422,8 @@ fn in_records(payload: &[u8], len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// After the handshake, the memory is in proportion to the received bytes, whether they are part of
-/// a record or unread plaintext.
+/// After the handshake, the memory held is proportional to the received bytes, whether they are
+/// part of a record or unread plaintext.
 fn slow_records(provider: Provider) {
     let configs = configs(provider);
     use_buffers(&configs);
@@ -439,7 +439,7 @@ fn slow_records(provider: Provider) {
         (1, 1, 256),
     ] {
         let mut idle = None;
-        // nothing, part of a record, and the same after data that was read or is unread
+        // nothing or a partial record, also after data that was read or is unread
         for (with_part, with_data, is_read) in [
             (false, true, true),
             (true, false, true),

@@ -1,4 +1,4 @@
-//! Every feature with rustls 0.23 as the peer, and with OpenSSL, GnuTLS and NSS.
+//! Tests of every feature with rustls 0.23 as the peer, and with OpenSSL, GnuTLS and NSS.
 
 mod matrix;
 mod openssl;

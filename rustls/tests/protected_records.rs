@@ -1,5 +1,6 @@
-//! Real ciphers with records that the peer did not send: changed, truncated, replayed, reordered,
-//! from another connection, or in the clear. Both APIs report upstream's error and alert.
+//! Tests with real ciphers and with records that the peer did not send: changed, truncated,
+//! replayed, reordered, from another connection, or unencrypted. Both APIs report upstream's error
+//! and alert.
 
 use harness::peers::configs::{self, KeyType, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::Endpoint;
@@ -66,7 +67,7 @@ impl Setup {
         )
     }
 
-    /// The receiver and upstream's sender, after the handshake.
+    /// Returns the receiver and upstream's sender, after the handshake.
     fn connected(self, receiver: Implementation) -> [Box<dyn Endpoint>; 2] {
         let mut receiver = self.end(receiver, self.role);
         let mut sender = self.end(Implementation::Upstream, self.role.other());
@@ -105,7 +106,7 @@ impl Setup {
         assert_eq!(outcome, *expected, "{self:?} upstream");
     }
 
-    /// Upstream's outcome differs.
+    /// Checks only this crate's outcome, because upstream's differs.
     fn check_ours(self, expected: &Outcome, change: &dyn Fn([Vec<u8>; 3]) -> Vec<u8>) {
         for receiver in [Implementation::Buffered, Implementation::Unbuffered] {
             let outcome = self.outcome(receiver, change);
@@ -128,7 +129,7 @@ fn nothing_changed() {
     Setup::all().for_each(|setup| setup.check(&expected, |records| records.concat()));
 }
 
-/// Changes any byte after the header: content, type or tag.
+/// Changes one byte after the header: of content, type or tag.
 #[test]
 fn a_changed_byte_is_a_bad_record_mac() {
     for setup in Setup::all().filter(|setup| setup.role == Role::Server) {
@@ -201,7 +202,7 @@ fn records_shorter_than_a_tag() {
     }
 }
 
-/// RFC 9846 §5: once keys are in use, records in the clear are not accepted.
+/// RFC 9846 §5: once keys are in use, unencrypted records are not accepted.
 #[test]
 fn plaintext_after_encryption_began_is_refused() {
     for setup in Setup::all() {
@@ -224,15 +225,15 @@ fn plaintext_after_encryption_began_is_refused() {
     }
 }
 
-/// RFC 9846 §5.2: more than 2^14 + 256 bytes is a record_overflow, before decryption. Upstream
-/// accepts up to 2^14 + 2048 bytes, and reports longer records differently.
+/// RFC 9846 §5.2: a record of more than 2^14 + 256 bytes causes record_overflow, before decryption.
+/// Upstream accepts up to 2^14 + 2048 bytes, and reports longer records differently.
 #[test]
 fn oversized_records_are_refused() {
     for setup in Setup::all() {
         for len in [(1 << 14) + 257, (1 << 14) + 2049, 0xffff_u16] {
             let expected = match len - (1 << 14) {
                 ..=2048 => Outcome::refused("PeerSentOversizedRecord", "RecordOverflow", b"one"),
-                // too long in any version
+                // too long for any version
                 _ => Outcome::refused("InvalidMessage(MessageTooLarge)", "DecodeError", b"one"),
             };
             let [high, low] = len.to_be_bytes();

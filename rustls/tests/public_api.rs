@@ -1,5 +1,5 @@
-//! Programs for rustls 0.23.46 make types by literals and match them. One text that does so
-//! compiles against both crates.
+//! Programs for rustls 0.23.46 construct types with literals and match on them. The same code that
+//! does so compiles against both crates.
 //!
 //! `ci/api` compares all names, signatures, fields and implemented traits. It does not see new
 //! fields and variants, nor methods that a trait requires. The modules `both` of the test kit
@@ -24,7 +24,7 @@ macro_rules! public_api_of {
 
             impl r::SideData for Everything {}
 
-            /// The names outlive the ClientHello that they came from.
+            /// The names outlive the ClientHello from which they were read.
             fn protocols(accepted: &r::server::Accepted) -> Option<Vec<&[u8]>> {
                 let names = accepted.client_hello().alpn();
                 names.map(Iterator::collect)

@@ -1,5 +1,5 @@
-//! Feature `read_buf` on a nightly compiler: reading into uninitialized memory returns the same as
-//! reading into initialized memory.
+//! Tests of the feature `read_buf` on a nightly compiler: reading into uninitialized memory returns
+//! the same as reading into initialized memory.
 
 #![cfg_attr(read_buf, feature(read_buf, core_io_borrowed_buf, borrowed_buf_init))]
 
@@ -47,8 +47,8 @@ mod on_nightly {
         Ok(buf[..len].to_vec())
     }
 
-    /// Three records and buffers of various sizes, followed by nothing, a clean end, or a truncated
-    /// stream.
+    /// Reads three records with buffers of various sizes, followed by nothing, a clean end, or a
+    /// truncated stream.
     #[test]
     fn the_reader() {
         let (rooms, ends) = ([0, 1, 5, 300, 20_000], ["nothing", "close", "cut"]);
@@ -150,7 +150,7 @@ mod on_nightly {
         }
     }
 
-    /// The memory behind the read bytes counts as uninitialized, because nothing writes to it.
+    /// The memory after the read bytes counts as uninitialized, because nothing writes to it.
     #[test]
     fn memory_beyond_the_data_stays_uninitialized() {
         let mut pair = connected(PROVIDERS[0]);

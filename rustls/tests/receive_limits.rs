@@ -1,4 +1,5 @@
-//! The bytes that a buffered connection accepts from its peer before its user processes them.
+//! Tests of the limits on bytes that a buffered connection accepts before the application processes
+//! them.
 
 use std::io::{self, Read, Write};
 
@@ -7,10 +8,11 @@ use harness::peers::endpoints::{Endpoint, ThisBuffered, handshake};
 use harness::peers::pairs::this::Configs;
 use rustls::Connection;
 
-/// Twice the longest record on the wire: one that is buffered, and what one call of `read` may add.
+/// Twice the longest record on the wire: one that is buffered, and as many bytes as one call of
+/// `read` may add.
 const TLS_LIMIT: usize = 2 * (5 + 16384 + 2048);
 
-/// The configurations over each provider.
+/// Returns the configurations over each provider.
 fn configs() -> [Configs; 2] {
     PROVIDERS.map(|it| Configs::new(Versions::Tls13, it.this(), KeyType::EcdsaP256))
 }

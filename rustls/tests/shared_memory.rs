@@ -1,7 +1,7 @@
-//! Memory that a server holds for its clients' certificates. It grows with the number of different
-//! chains in use, and respects the configured limits.
+//! Tests of the memory that a server holds for its clients' certificates. It grows with the number
+//! of different chains in use, and stays within the configured limits.
 //!
-//! This test has a program of its own because the count is for the whole process.
+//! This test is a separate program because the count is for the whole process.
 
 #[path = "memory/counting.rs"]
 mod counting;
@@ -22,7 +22,7 @@ use crate::kit::{Authority, connect, with_tickets};
 
 const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 
-/// More than maps and pools vary by chance, and far less than a leak would use.
+/// The tolerance: more than maps and pools vary by chance, and far less than a leak would use.
 const SLACK: usize = 16 << 10;
 
 #[test]
@@ -36,14 +36,14 @@ fn memory_grows_with_different_chains() {
     many_clients(600);
 }
 
-/// The same with as many clients as a busy server sees in a day. It takes minutes.
+/// Tests the same with as many clients as a busy server has in a day. It takes minutes.
 #[test]
 #[ignore = "for a release build, and alone"]
 fn memory_is_bounded_over_100_000_clients() {
     many_clients(100_000);
 }
 
-/// A storage that hands over its last session.
+/// A storage that keeps its last session for the test.
 #[derive(Debug, Default)]
 struct Showing(Mutex<Option<ServerSessionValue>>);
 
@@ -70,7 +70,7 @@ impl StoresServerSessions for Showing {
     }
 }
 
-/// A session whose client has authenticated, and the length of its chain.
+/// Returns a session whose client has authenticated, and the length of its chain.
 fn session(versions: Versions) -> (ServerSessionValue, usize) {
     let authority = Authority::get();
     let chain = authority.client_chain(0);
@@ -84,7 +84,7 @@ fn session(versions: Versions) -> (ServerSessionValue, usize) {
     (session.unwrap(), len)
 }
 
-/// 100 000 sessions of one client, in a storage with room for all, and in a smaller one.
+/// Stores 100 000 sessions of one client, in a storage with room for all, and in a smaller one.
 fn sessions_of_one_client(versions: Versions) {
     const SESSIONS: u32 = 100_000;
     let (session, chain_len) = session(versions);
@@ -116,7 +116,7 @@ fn sessions_of_one_client(versions: Versions) {
     let mut after_first = 0;
     for number in 0..SESSIONS {
         assert!(few.put_session(key(number), session.clone()));
-        // by now, turnover has grown the map to its final size
+        // by now, the map has grown to its final size
         if number == 20_000 {
             after_first = heap();
         }
@@ -125,8 +125,8 @@ fn sessions_of_one_client(versions: Versions) {
     assert!(grown < SLACK, "{versions:?}: {grown}");
 }
 
-/// Connections that one client resumed with tickets, each of which carries its chain. They share
-/// one copy in memory.
+/// Keeps connections that one client has resumed with tickets, each of which contains its chain.
+/// They share one copy in memory.
 fn connections_of_one_client(provider: Provider, versions: Versions) {
     const CONNECTIONS: usize = 100;
     let authority = Authority::get();
@@ -155,7 +155,7 @@ fn connections_of_one_client(provider: Provider, versions: Versions) {
     assert!(with_chain <= alone, "{versions:?}: {shared}, {alone}");
 }
 
-/// Successive clients, each with its own chain, some of which the server remembers.
+/// Connects successive clients, each with its own chain, some of which the server remembers.
 fn many_clients(count: usize) {
     // at most half of what a hash map holds before it grows, so that replaced entries never make it
     // grow

@@ -1,6 +1,6 @@
-//! Output buffers of every length. One that is too short is refused with the required length,
-//! nothing is written or lost, and the same call succeeds with enough space. Buffers that already
-//! contain the plaintext are in `behaviour/in_place.rs`.
+//! Tests of output buffers of every length. If one is too short, the error contains the required
+//! length, nothing is written or lost, and the same call succeeds with enough space. Buffers that
+//! already contain the plaintext are in `behaviour/in_place.rs`.
 
 use harness::peers::configs::PROVIDERS;
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered};
@@ -14,8 +14,8 @@ use crate::cases::{Case, Role, tls13_cases};
 
 const UNTOUCHED: u8 = 0xa5;
 
-/// Calls `write` with a buffer of each of `lens` that is too short, then with more than enough.
-/// Returns the output.
+/// Calls `write` with buffers of all `lens` that are too short, then with a longer one than
+/// necessary. Returns the output.
 fn write_everywhere(
     lens: impl Fn(usize) -> Vec<usize>,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, usize>,
@@ -59,7 +59,7 @@ fn required_size(error: EncryptError) -> usize {
     }
 }
 
-/// Lengths at both ends and around record boundaries.
+/// Tries buffers that are much or just too short, and lengths around record boundaries.
 fn encrypt(traffic: &mut WriteTraffic<'_, impl Sized>, plaintext: &[u8]) -> Vec<u8> {
     const RECORD: usize = 5 + (1 << 14) + 1 + 16;
     let around = |required: usize| {
@@ -79,7 +79,7 @@ fn encrypt(traffic: &mut WriteTraffic<'_, impl Sized>, plaintext: &[u8]) -> Vec<
 }
 
 /// Completes the handshake with an upstream peer and tries every buffer length for each flight. A
-/// server also sends `half_rtt` data as soon as it may.
+/// server also sends `half_rtt` data as soon as it can.
 fn handshake<C: Unbuffered>(conn: &mut C, peer: &mut UpstreamBuffered, half_rtt: &[u8]) {
     let (mut incoming, mut outgoing) = (peer.take_output(), Vec::new());
     let mut sent_early = false;
@@ -181,7 +181,7 @@ fn all_output_needs_the_reported_room() {
     }
 }
 
-/// A server after its handshake with upstream's client.
+/// Creates a server after its handshake with upstream's client.
 fn connected() -> (UnbufferedServerConnection, UpstreamBuffered) {
     let case = Case::tls13(PROVIDERS[1], Role::Server);
     let mut conn = ThisUnbuffered::server(case.config().server()).conn;

@@ -1,4 +1,5 @@
-//! Handshakes of TLS 1.2, over QUIC and with ECH, and those that wait for the application.
+//! Tests of handshakes with TLS 1.2, over QUIC and with ECH, and of those that wait for the
+//! application.
 
 mod ech;
 mod operations;

@@ -12,7 +12,7 @@ use rustls_trust::RootSource;
 /// An empty directory, removed on drop.
 pub(crate) struct Directory {
     path: PathBuf,
-    /// True if its files do not count as still changing.
+    /// True if the files are so old that they do not count as still changing.
     is_old: bool,
 }
 
@@ -27,7 +27,7 @@ impl Directory {
         Self { path, is_old }
     }
 
-    /// Creates one whose files were modified in 2001.
+    /// Creates a directory whose files were modified in 2001.
     pub(crate) fn of_old_files() -> Self {
         let mut directory = Self::new();
         directory.is_old = true;
@@ -47,7 +47,7 @@ impl Directory {
         path
     }
 
-    /// Replaces all files by these certificates.
+    /// Replaces all files with these certificates.
     pub(crate) fn replace_roots(&self, roots: &[CertificateDer<'static>]) -> RootSource {
         for entry in fs::read_dir(&self.path).unwrap() {
             fs::remove_file(entry.unwrap().path()).unwrap();
@@ -78,7 +78,7 @@ pub(crate) fn set_modified(path: &Path, seconds: u64) {
     file.set_modified(time).unwrap();
 }
 
-/// Makes a named pipe.
+/// Creates a named pipe.
 #[cfg(unix)]
 pub(crate) fn make_pipe(path: &Path) {
     let status = process::Command::new("mkfifo").arg(path).status().unwrap();

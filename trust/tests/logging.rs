@@ -1,6 +1,6 @@
-//! Log lines of root caches and reloads: warnings about sources.
+//! Tests of the log lines of root caches and reloads: warnings about sources.
 //!
-//! This test has a program of its own because the collector belongs to the process.
+//! This test is a separate program because the logger belongs to the process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use rustls_trust::{
     CertifiedKeyFiles, ReloadingCertifiedKeys, ReloadingServerVerifier, RootCache, RootSource,
 };
 
-/// Runs `call`. Returns its result and the warnings logged meanwhile.
+/// Runs `call`. Returns its result and the warnings logged by it.
 fn warnings<T>(call: impl FnOnce() -> T) -> (T, Vec<String>) {
     let (value, lines) = listen(call);
     let warnings = lines.into_iter().filter(|line| line.level == Level::Warn);
@@ -67,10 +67,10 @@ fn problems_of_root_certificates() {
     for _ in 0..3 {
         assert_eq!(reload().1, [""; 0]);
     }
-    // another failure is
+    // another failure is logged
     fs::remove_file(&path).unwrap();
     assert_eq!(reload().1.len(), 1);
-    // and the same one after a success
+    // and so is the same one after a success
     for _ in 0..2 {
         fs::write(&path, good).unwrap();
         reload();
@@ -79,7 +79,7 @@ fn problems_of_root_certificates() {
     }
 }
 
-/// A line for each kind of failure names the file and says what stays. It is not repeated each
+/// A line for each kind of failure names the file and what remains in use. It is not repeated each
 /// second.
 #[test]
 fn failed_reloads_are_logged_once() {
@@ -108,7 +108,8 @@ fn failed_reloads_are_logged_once() {
     }
 }
 
-/// Flaws do not make a reload fail. Their texts have the time of the check, which is no news.
+/// Flaws do not make a reload fail. Their texts contain the time of the check, but a new time does
+/// not make a new message.
 #[test]
 fn flaws_of_certificates_are_logged_once() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -1,5 +1,5 @@
-//! Revocation lists beyond the number that a process shares. The map of shared lists belongs to the
-//! process, so this test has a program of its own.
+//! Tests more revocation lists than a process shares. The map of shared lists belongs to the
+//! process, so this test is a separate program.
 
 use std::sync::Arc;
 use std::{env, fs, process};
@@ -17,7 +17,7 @@ fn unchanged_lists_stay_the_same_object_without_sharing() {
     let mut other = list.to_vec();
     let _others = (0..SHARED)
         .map(|number| {
-            // another list for each number: nobody checks the signature
+            // creates a different list for each number; nothing checks the signature
             let end = other.len() - 8;
             other[end..].copy_from_slice(&number.to_be_bytes());
             RevocationList::from_der(other.clone().into()).unwrap()

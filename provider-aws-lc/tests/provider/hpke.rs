@@ -13,7 +13,7 @@ const INFO: &[u8] = b"info";
 const AAD: &[u8] = b"aad";
 const TEXT: &[u8] = b"plaintext";
 
-/// The suites of this crate and of upstream, in pairs.
+/// Returns the suites of this crate and of upstream, in pairs.
 fn suites() -> impl Iterator<Item = (&'static dyn Hpke, &'static dyn theirs::Hpke)> {
     let upstream = upstream::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
     assert_eq!(ALL_SUPPORTED_SUITES.len(), upstream.len());

@@ -19,7 +19,7 @@ use rustls_upstream as upstream;
 use crate::Provider;
 
 /// The files, with the kind of each key, its schemes in order of preference, and the length of the
-/// public key at the end of its SubjectPublicKeyInfo.
+/// public key at the end of the SubjectPublicKeyInfo.
 const KEYS: &[Key] = &[
     ("rsa-2048.pkcs8", SignatureAlgorithm::RSA, RSA, 270),
     ("rsa-2048.pkcs1", SignatureAlgorithm::RSA, RSA, 270),
@@ -62,7 +62,7 @@ fn load(provider: Provider, name: &str) -> Result<Arc<dyn SigningKey>, Error> {
 }
 
 impl Provider {
-    /// The keys of [`KEYS`] that this provider can load: ring has no P-521.
+    /// Returns the keys of [`KEYS`] that this provider can load: ring has no P-521.
     fn keys(self) -> impl Iterator<Item = &'static Key> {
         KEYS.iter()
             .filter(move |key| self == Self::AwsLc || !key.0.contains("P-521"))
@@ -127,7 +127,7 @@ fn preferences_and_public_keys_match_upstream() {
             let theirs = theirs.key_provider.load_private_key(read(name)).unwrap();
             assert_eq!(ours.public_key(), theirs.public_key(), "{name}");
 
-            // the key's preference decides, whatever the order of the offer
+            // the key's order of preference is used, not that of the offer
             let mut offer = schemes.to_vec();
             offer.reverse();
             while let Some(signer) = ours.choose_scheme(&offer) {
@@ -197,8 +197,8 @@ fn truncated_keys_are_rejected() {
     }
 }
 
-/// A library may accept other encodings than that of the label, but only those that upstream
-/// accepts.
+/// A library may accept encodings other than the one that the label names, but only those that
+/// upstream accepts.
 #[test]
 fn mislabelled_keys_are_treated_like_upstream() {
     for provider in Provider::ALL {

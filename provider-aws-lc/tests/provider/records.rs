@@ -11,7 +11,7 @@ use rustls_core::record::sender::{RecordSender, SealInPlaceError};
 use rustls_core::record::{HEADER_LEN, MAX_FRAGMENT_LEN};
 use rustls_core::suites::SupportedCipherSuite;
 
-/// The suites of both providers, in pairs.
+/// Returns the suites of both providers, in pairs.
 fn suites() -> impl Iterator<Item = [SupportedCipherSuite; 2]> {
     let aws_lc = rustls_provider_aws_lc::ALL_CIPHER_SUITES;
     let ring = rustls_provider_ring::ALL_CIPHER_SUITES;
@@ -22,7 +22,7 @@ fn suites() -> impl Iterator<Item = [SupportedCipherSuite; 2]> {
     })
 }
 
-/// All suites of both providers.
+/// Returns all suites of both providers.
 fn all_suites() -> impl Iterator<Item = SupportedCipherSuite> {
     suites().flatten()
 }

@@ -10,7 +10,7 @@ use rustls_upstream as upstream;
 
 use crate::Provider;
 
-/// The suites of this crate and of upstream, in pairs.
+/// Returns the suites of this crate and of upstream, in pairs.
 fn suites() -> impl Iterator<Item = (SupportedCipherSuite, upstream::SupportedCipherSuite)> {
     Provider::ALL.into_iter().flat_map(|provider| {
         let (ours, theirs) = (provider.ours(), provider.upstream());

@@ -1,4 +1,4 @@
-//! Clients of the servers that echo. `crate::echo_one` is the server under test.
+//! Clients that test the echo servers. `crate::echo_one` is the server under test.
 
 use std::io::{ErrorKind, Read, Result, Write, copy, repeat};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,7 +10,8 @@ use rustls::{ClientConnection, ServerConfig, StreamOwned};
 
 type Client = StreamOwned<ClientConnection, TcpStream>;
 
-/// Connects a client to a server in a thread of its own, whose configuration `change` modifies.
+/// Connects a client to a server in a separate thread. `change` modifies the server's
+/// configuration.
 pub(crate) fn client_of(
     change: impl FnOnce(&mut ServerConfig),
 ) -> (Client, JoinHandle<Result<()>>) {
@@ -26,7 +27,7 @@ pub(crate) fn client_of(
     (StreamOwned::new(conn, near), served)
 }
 
-/// Connects a client, and completes the handshake.
+/// Connects a client and completes the handshake.
 fn greeted_client() -> (Client, JoinHandle<Result<()>>) {
     let (mut client, served) = client_of(|_| {});
     client.write_all(b"x").unwrap();
@@ -34,7 +35,7 @@ fn greeted_client() -> (Client, JoinHandle<Result<()>>) {
     (client, served)
 }
 
-/// Sends a close_notify and reads to the server's.
+/// Sends a close_notify and reads until the server's.
 fn close(mut client: Client, served: JoinHandle<Result<()>>) {
     client.conn.send_close_notify();
     client.flush().unwrap();

@@ -10,8 +10,8 @@ use crate::unbuffered::Outgoing;
 
 /// Completes the handshake. Returns data that the server sent with it.
 ///
-/// It reads record by record. Otherwise the connection could hold the first part of a record, and
-/// the kernel would get only the rest.
+/// Reads record by record. Otherwise the connection could hold the first part of a record, and the
+/// kernel would get only the rest.
 pub(crate) fn handshake(
     conn: &mut UnbufferedClientConnection,
     socket: &mut (impl Read + Write),
@@ -29,7 +29,7 @@ pub(crate) fn handshake(
                     early.extend_from_slice(record?.payload);
                 }
             }
-            // What is left is the beginning of a message in several records.
+            // The remaining bytes are the beginning of a message in several records.
             Some(ConnectionState::WriteTraffic(_)) if discard == received => {
                 return Ok(Cursor::new(early));
             }

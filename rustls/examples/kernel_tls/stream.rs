@@ -1,4 +1,4 @@
-//! A connection whose records the kernel encrypts and decrypts.
+//! Connections whose records the kernel encrypts and decrypts.
 
 use std::fmt::Debug;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
@@ -39,7 +39,7 @@ fn unexpected(what: impl Debug) -> BoxError {
 
 /// The connection of a client.
 pub(crate) struct KernelStream {
-    /// The socket, for everything that sends data: `write`, `sendfile`.
+    /// The socket, for sending data with `write` or `sendfile`.
     pub(crate) socket: TcpStream,
     conn: KernelConnection<ClientConnectionData>,
     /// The beginning of a handshake message whose rest has not arrived.
@@ -66,13 +66,13 @@ impl KernelStream {
         Ok(stream)
     }
 
-    /// Sends a close_notify, and nothing after it.
+    /// Sends a close_notify. Nothing can be sent after it.
     pub(crate) fn close(&self) -> io::Result<()> {
         self.send_record(ContentType::Alert, &[1, 0])?;
         self.socket.shutdown(Shutdown::Write)
     }
 
-    /// Sends the alert for an error, and nothing after it.
+    /// Sends the alert for an error. Nothing can be sent after it.
     fn fail(&self, error: BoxError) -> io::Error {
         let alert = match error.downcast_ref() {
             Some(Error::AlertReceived(_)) => return io::Error::other(error),
@@ -83,7 +83,7 @@ impl KernelStream {
             Some(_) => AlertDescription::UnexpectedMessage,
             None => AlertDescription::InternalError,
         };
-        // A failed decryption leaves an error on the socket, because of which sending would fail.
+        // A failed decryption leaves an error on the socket, which would make sending fail.
         let _ = self.socket.take_error();
         let _ = self.send_record(ContentType::Alert, &[2, alert.into()]);
         let _ = self.socket.shutdown(Shutdown::Write);

@@ -1,5 +1,5 @@
-//! Connections through the kernel, with each cipher and version. On a kernel without TLS, the tests
-//! only check the error.
+//! Tests connections through the kernel, with each cipher and version. On a kernel without TLS, the
+//! tests only check the error.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -54,8 +54,8 @@ fn config(role: Role, suite: SupportedCipherSuite) -> Config {
     Config::new(role, versions, provider, KEY_TYPE).extractable()
 }
 
-/// A client whose records the kernel encrypts and decrypts, and its server's socket. Bytes that the
-/// server sends after the handshake have arrived.
+/// Creates a client whose records the kernel encrypts and decrypts, and its server's socket. Bytes
+/// that the server sends after the handshake have arrived.
 fn client(config: Config, server: &mut dyn Endpoint) -> (KernelStream, TcpStream) {
     let (near, mut far) = loopback().unwrap();
     enable(&near).unwrap();
@@ -153,7 +153,7 @@ fn exchange(
     Ok(())
 }
 
-/// Exchanges data, three rounds of new keys that each side begins, and both close_notify.
+/// Exchanges data, updates the keys three times from each side, and closes both directions.
 fn use_all(
     is_tls13: bool,
     stream: &mut KernelStream,
@@ -239,7 +239,7 @@ fn forged_record_is_answered_with_an_alert() {
 #[test]
 fn end_without_a_close_notify_is_an_error() {
     AnyServer::run(|mut server| {
-        // a record without data is no end
+        // a record without data does not end the stream
         server.send(DATA, b"");
         server.send(DATA, b"data");
         server.socket.shutdown(Shutdown::Write).unwrap();
@@ -249,7 +249,7 @@ fn end_without_a_close_notify_is_an_error() {
     });
 }
 
-/// So a program must use `recvmsg`, as the manual says.
+/// This is why the manual tells programs to use `recvmsg`.
 #[test]
 fn plain_read_fails_at_records_without_data() {
     AnyServer::run(|mut server| {
@@ -290,7 +290,7 @@ fn key_updates_without_data_are_limited() {
             assert_eq!(server.received().unwrap(), b"data");
         }
         (0..32).for_each(|_| server.update(&[]));
-        // an empty record is no data
+        // an empty record does not count as data
         server.send(DATA, &[]);
         server.update(&[]);
         server.send(DATA, b"data");
@@ -341,7 +341,7 @@ fn page_is_fetched() {
         let (socket, _) = listener.accept()?;
         let conn = ServerConnection::new(Arc::new(config)).unwrap();
         let mut tls = StreamOwned::new(conn, socket);
-        // the example ends early where the kernel has no TLS
+        // the example ends early if the kernel has no TLS
         tls.read_exact(&mut [0; 4])?;
         tls.write_all(b"HTTP/1.1 200 OK\r\n\r\n<h1>It works</h1>\n")?;
         tls.conn.send_close_notify();

@@ -6,9 +6,9 @@
 //!   Redis:  SET tls-session:key sealed EX 86400  GETDEL tls-session:key
 //! ```
 //!
-//! A session holds secrets, so it is sealed together with its key: whoever has access to Redis can
-//! neither read nor change it, nor swap two sessions. But Redis could return one twice. With early
-//! data, use a single Redis: a promoted replica may still have a session that was taken.
+//! A session holds secrets, so it is sealed together with its key: with access to Redis, one can
+//! neither read nor change a session, nor swap two. But Redis could return a session twice. With
+//! early data, use a single Redis: a promoted replica may still have a session that was taken.
 
 use std::error::Error;
 use std::io::{self, Read};
@@ -35,20 +35,20 @@ const EXPIRY_SECS: u32 = 24 * 60 * 60;
 /// Stores sessions in Redis 6.2 or later, on connections with
 /// [`set_async`](rustls::CommonState::set_async). On others, waiting would block the thread.
 ///
-/// If Redis fails or does not answer in time, the handshake is a full one. Sessions of more than
-/// 64 KiB, which only very long client certificate chains cause, are not stored.
+/// If Redis fails or does not answer in time, the handshake is full. Sessions of more than 64 KiB,
+/// which only very long client certificate chains cause, are not stored.
 #[derive(Clone, Debug)]
 pub(crate) struct RedisSessions {
     address: SocketAddr,
     patience: Duration,
     sealer: Arc<dyn ProducesTickets>,
-    /// Connections between two commands. Each command takes one out, or opens another.
+    /// Idle connections. Each command takes one out or opens another.
     idle: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl RedisSessions {
     /// Creates a store. All servers that share sessions use the same `secret` of 32 random bytes or
-    /// more. A handshake waits for each command as long as `patience`.
+    /// more. A handshake waits at most `patience` for each command.
     pub(crate) fn new(
         address: SocketAddr,
         secret: &[u8],
@@ -90,7 +90,7 @@ impl RedisSessions {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the session that Redis has for `key`, by `GET` or `GETDEL`.
+    /// Returns the session that Redis has for `key`, which `GET` keeps and `GETDEL` removes.
     fn fetch(&self, command: &str, key: &[u8]) -> BoxFuture<Option<ServerSessionValue>> {
         let (this, key, mut command) = (self.clone(), key.to_vec(), cmd(command));
         command.arg([PREFIX, &key].concat());
@@ -130,7 +130,7 @@ impl StoresServerSessions for RedisSessions {
         Some(self.fetch("GET", key))
     }
 
-    /// Uses a single command, so that only one of two servers gets the session.
+    /// Uses a single command, so that only one server gets the session.
     fn take_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
         Some(self.fetch("GETDEL", key))
     }

@@ -1,4 +1,4 @@
-//! Sessions in a real Redis where one is installed, and in servers that misbehave.
+//! Tests with a real Redis, if one is installed, and with servers that misbehave.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ use crate::greet::testing::{self, FULL, greeting};
 
 const SECRET: [u8; 32] = [7; 32];
 
-/// The patience with servers that answer, which this machine may delay.
+/// The time limit in tests whose servers answer. A slow machine may delay them.
 const LONG: Duration = Duration::from_secs(60);
 
 /// A Redis server that stops when dropped.
@@ -106,7 +106,7 @@ fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     address
 }
 
-/// A server that stores for one command per connection.
+/// The server closes each connection after one command.
 #[tokio::test]
 async fn closed_idle_connection_is_replaced() {
     let address = start(|mut stream| {

@@ -1,6 +1,7 @@
 //! The process with the key.
 //!
-//! A server sends one request for each connection, ends its side, and reads the answer to the end:
+//! For each request, a server opens a connection, sends the request, shuts down its sending side
+//! and reads the whole response:
 //!
 //! ```text
 //!   request:  scheme (2 bytes) ‖ message     answer:  0 ‖ signature
@@ -27,7 +28,7 @@ use tokio::time::timeout;
 
 use crate::tokio_io::accept_all;
 
-/// Longer than any message of a CertificateVerify.
+/// The most bytes in a request, which exceed any message of a CertificateVerify.
 const MAX_REQUEST: u64 = 1024;
 
 pub(crate) fn load(key_file: &Path) -> Result<Arc<dyn SigningKey>, Box<dyn Error>> {
@@ -57,12 +58,12 @@ async fn sign_for(key: Arc<dyn SigningKey>, mut stream: UnixStream) -> io::Resul
     let mut request = Vec::new();
     let mut limited = (&mut stream).take(MAX_REQUEST);
     limited.read_to_end(&mut request).await?;
-    // RSA takes a while.
+    // RSA signatures take some time.
     let answer = spawn_blocking(move || answer(&*key, &request)).await?;
     stream.write_all(&answer).await
 }
 
-/// Returns the answer to a request.
+/// Returns the response to a request.
 pub(crate) fn answer(key: &dyn SigningKey, request: &[u8]) -> Vec<u8> {
     let result = match request {
         [0, 0] => Ok(describe(key)),

@@ -19,7 +19,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// The time between two attempts to connect. The keeper may be restarting.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Longer than any signature or public key.
+/// The most bytes in a response, which exceed any signature or public key.
 const MAX_ANSWER: u64 = 1 << 14;
 
 /// A private key in another process.
@@ -34,10 +34,10 @@ pub(crate) struct RemoteKey {
 }
 
 impl RemoteKey {
-    /// Asks the keeper behind the Unix socket `path` for the properties of its key. This call, and
-    /// each handshake, waits for the keeper as long as `patience`.
+    /// Gets the properties of the key from the keeper that listens on the Unix socket `path`. This
+    /// call and each handshake wait at most `patience` for the keeper.
     ///
-    /// Restart the server if the keeper gets another key: its signatures would not fit the
+    /// Restart the server if the keeper gets another key: its signatures would not match the
     /// certificate.
     pub(crate) async fn connect(path: &Path, patience: Duration) -> Result<Self, Error> {
         let mut key = Self {
@@ -62,13 +62,13 @@ impl RemoteKey {
         }
     }
 
-    /// Sends a request to the keeper, which may be starting again. Returns the body of the answer.
+    /// Sends a request to the keeper, which may be restarting. Returns the body of the response.
     async fn call(&self, request: &[u8]) -> Result<Vec<u8>, Error> {
         let answered = timeout(self.patience, async {
             loop {
                 match exchange(&self.keeper, request).await {
                     Ok(answer) if !answer.is_empty() => return answer,
-                    // To sign twice does no harm.
+                    // Signing twice does no harm.
                     _ => sleep(PAUSE).await,
                 }
             }
@@ -81,7 +81,7 @@ impl RemoteKey {
     }
 }
 
-/// Returns the answer of the keeper. It is empty if the keeper ended meanwhile.
+/// Returns the response of the keeper. It is empty if the keeper has ended.
 async fn exchange(keeper: &Path, request: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(keeper).await?;
     stream.write_all(request).await?;

@@ -1,4 +1,4 @@
-//! Handshakes whose keeper answers, is silent, or ends.
+//! Tests handshakes whose keeper answers, stays silent, or ends.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::keeper::{answer, bind, keep};
 use super::key::RemoteKey;
 use crate::greet::testing::{self, FULL, greeting};
 
-/// The patience with keepers that answer, which this machine may delay.
+/// The time limit in tests whose keepers answer. A slow machine may delay them.
 const LONG: Duration = Duration::from_secs(60);
 
 /// A path for a socket, which is removed on drop.
@@ -51,7 +51,7 @@ fn key(key_type: KeyType) -> Arc<dyn SigningKey> {
     provider.key_provider.load_private_key(key).unwrap()
 }
 
-/// Starts a server with `key`. Returns its address, and a configuration of clients.
+/// Starts a server with `key`. Returns its address and a configuration for clients.
 fn serve(key_type: KeyType, key: RemoteKey) -> (SocketAddr, Arc<ClientConfig>) {
     let chain = key_type.identities().server.chain.clone();
     let certified = CertifiedKey::new(chain, Arc::new(key));

@@ -41,8 +41,8 @@ pub(crate) struct Options {
 pub(crate) type Serve = fn(&Arc<ServerConfig>, &Path, &mut Client) -> Result<(), Box<dyn Error>>;
 
 impl Options {
-    /// Runs the workers forever. Each serves one connection after the other, and sends each client
-    /// this number of `tickets`.
+    /// Runs the workers forever. Each serves one connection after another, and sends this number of
+    /// `tickets` to each client.
     pub(crate) fn run(&self, tickets: usize, serve: Serve) -> Result<(), Box<dyn Error>> {
         let mut config = self.server.config()?;
         config.send_tls13_tickets = tickets;
@@ -97,7 +97,7 @@ impl Client {
     /// Closes this side, then waits briefly for the client to close its side.
     ///
     /// Closing a socket with unread input resets the connection. The client could lose data that it
-    /// has not read yet. It is no error if the client has closed already.
+    /// has not read yet. If the client has closed already, this is not an error.
     fn close(mut self) {
         let _ = self.sock.shutdown(Shutdown::Write);
         let _ = self.sock.set_read_timeout(Some(PATIENCE / 10));

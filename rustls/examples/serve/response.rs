@@ -16,7 +16,7 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// Creates the response to the request in `head`: the file for `/`.
+    /// Creates the response to the request in `head`. A request for `/` gets the file.
     pub(crate) fn to(head: &Head, file: &Path) -> io::Result<Self> {
         let file = File::open(file)?;
         let len = file.metadata()?.len();
@@ -30,8 +30,8 @@ impl Response {
         })
     }
 
-    /// Fills `out`, which has room for the head, with the next bytes. Returns their number, which
-    /// is less than fits only at the end.
+    /// Fills `out`, which is long enough for the head, with the next bytes. Returns their number,
+    /// which is less than the length of `out` only at the end.
     ///
     /// Fails if the file has become shorter than the `Content-Length` that was sent.
     pub(crate) fn fill(&mut self, mut out: &mut [u8]) -> io::Result<usize> {

@@ -1,5 +1,5 @@
 //! Clients that end a connection in every possible way, or request new keys, against each file
-//! server; and requests that are wrong. `crate::serve` is the server under test.
+//! server; and invalid requests. `crate::serve` is the server under test.
 
 use harness::peers::configs::{KeyType, Provider, Versions};
 use harness::peers::endpoints::Transfer;

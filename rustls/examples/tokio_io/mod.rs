@@ -1,9 +1,9 @@
 //! TLS connections over the sockets of tokio, for servers with one task per connection.
 //!
-//! The connection itself never waits. A task waits until the socket is ready, then has the
-//! connection read or write as much as it can. During the handshake, it may also wait for an
-//! operation of the application, such as a signature or a session storage. It watches the socket
-//! meanwhile, so that a client that leaves ends the operation:
+//! The connection itself never waits. A task waits until the socket is ready; then the connection
+//! reads or writes as much as it can. During the handshake, it may also wait for an operation of
+//! the application, such as a signature or a session storage. While it waits, it also watches the
+//! socket, so that the operation ends if the client disconnects:
 //!
 //! ```text
 //!   socket ── readable ─► read_tls ─► process_new_packets ──┐ is_waiting?
@@ -32,7 +32,8 @@ use tokio::time::{sleep, timeout};
 /// for the end of the connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The connections that are served at the same time. Others wait in the queue of the listener.
+/// The number of connections that are served at the same time. Others wait in the queue of the
+/// listener.
 const MAX_CONNECTIONS: usize = 1000;
 
 /// Serves the connections of a TCP listener, as [`accept_all`] does.
@@ -49,7 +50,7 @@ where
     accept_all(|task| listener.poll_accept(task), serve).await
 }
 
-/// Accepts connections, and calls `serve` for each in a task of its own. Prints errors.
+/// Accepts connections, and calls `serve` for each in a separate task. Prints errors.
 pub(crate) async fn accept_all<S, A, F>(
     mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<(S, A)>>,
     serve: impl Fn(S) -> F,
@@ -83,9 +84,10 @@ where
 /// Completes the handshake. While it waits for an operation, the thread runs other tasks.
 ///
 /// `conn` waits only with [`set_async`](rustls::CommonState::set_async). Fails if the client
-/// leaves, or after [`PATIENCE`]. After an error, call [`close`].
+/// disconnects, or after [`PATIENCE`]. After an error, call [`close`].
 pub(crate) async fn handshake(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()> {
-    // Each message may come in time, and the last one never: so one limit is for all of them.
+    // One limit applies to all messages together, because otherwise each could arrive in time and
+    // the last one never.
     timeout(PATIENCE, advance(conn, socket)).await?
 }
 
@@ -102,8 +104,9 @@ async fn advance(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<
     }
 }
 
-/// Polls the operation that the handshake waits for, and the socket: the client may leave or send
-/// an alert. An error leaves the operation to the connection, which ends it when it is dropped.
+/// Polls the operation that the handshake waits for, and the socket, because the client may
+/// disconnect or send an alert. After an error, the connection keeps the operation until it is
+/// dropped.
 fn poll_operation(
     conn: &mut ServerConnection,
     socket: &TcpStream,
@@ -121,8 +124,8 @@ fn poll_operation(
         }
         conn.process_new_packets().map_err(invalid_data)?;
     }
-    // A record has arrived, which waits. The end of the stream behind it may be that of a complete
-    // handshake, but not before the server has chosen a version.
+    // A record has arrived and waits. If the stream ends after it, the handshake may still be
+    // complete, but not before the server has chosen a version.
     if conn.protocol_version().is_none() {
         let len = ready!(socket.poll_peek(task, &mut ReadBuf::new(&mut [0])))?;
         if len == 0 {
@@ -169,9 +172,9 @@ pub(crate) async fn flush(conn: &mut ServerConnection, socket: &TcpStream) -> io
 /// Writes the last output, such as the alert after an error, and closes the connection.
 pub(crate) async fn close(mut conn: ServerConnection, mut socket: TcpStream) {
     let end = async {
-        // If the client is gone, an earlier error has the reason.
+        // If the client has disconnected, an earlier error states the reason.
         let _ = flush(&mut conn, &socket).await;
-        // Ends an operation that nobody waits for now.
+        // Ends an operation for which nobody waits any more.
         drop(conn);
         let _ = socket.shutdown().await;
         // Closing a socket with unread input would reset the connection, and the client could lose

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 
 use rustls::unbuffered::ConnectionState;
 
-/// The longest record on the wire: header, 2^14 bytes of plaintext and the protection's overhead
+/// The longest record on the wire: header, 2^14 bytes of plaintext and the overhead of encryption
 /// (RFC 9846 §5.2).
 const RECORD_LEN: usize = 5 + (1 << 14) + 256;
 

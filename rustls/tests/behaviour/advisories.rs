@@ -1,7 +1,8 @@
-//! One test for each rule learnt from advisories about other implementations.
+//! Tests of the rules learnt from advisories about other implementations.
 //!
-//! docs/rules.txt lists the rules and the tests of each. Rules that fit another topic are tested
-//! there. The rest are here in the order of that table, short and without cryptography.
+//! docs/rules.txt lists the rules and the tests of each. Rules that belong to another topic are
+//! tested there. The others are tested here, in the order of that list, by short tests without
+//! cryptography.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -28,12 +29,12 @@ fn configs(versions: Versions) -> this::Configs {
     this::Configs::new(Setup::usual(ClientAuth::None).with_versions([versions; 2]))
 }
 
-/// A client of each API.
+/// Creates a client of each API.
 fn clients(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
     ends(&Config::Client(configs.client.clone()))
 }
 
-/// A server of each API.
+/// Creates a server of each API.
 fn servers(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
     ends(&Config::Server(configs.server.clone()))
 }
@@ -42,7 +43,7 @@ fn ends(config: &Config) -> [Box<dyn Endpoint>; 2] {
     [Box::new(config.buffered()), config.unbuffered()]
 }
 
-/// The flight with `rest` appended to the handshake messages of its record number `at`.
+/// Returns the flight with `rest` appended to the handshake messages of its record number `at`.
 fn with_rest(framing: Framing, flight: &[u8], at: usize, rest: &[u8]) -> Vec<u8> {
     let mut records = flights::records(framing, flight);
     assert_eq!(records[at].typ, HANDSHAKE);
@@ -137,7 +138,7 @@ fn close_notify_during_the_handshake_keeps_no_loop_going() {
         for conn in connections() {
             assert_ends(conn, &too_many, io::ErrorKind::InvalidData);
         }
-        // TLS 1.2 treats it like any other warning
+        // TLS 1.2 treats a user_canceled like any other warning
         let kind = match versions {
             Versions::Tls12 => io::ErrorKind::UnexpectedEof,
             _ => io::ErrorKind::InvalidData,
@@ -247,7 +248,8 @@ fn truncation_is_not_an_end() {
             (configs.server().into(), &to_server),
         ];
         for (mut conn, mut bytes) in cases {
-            // before the version is known, anybody can send it, so it counts as a warning
+            // before the version is known, anybody can send a close_notify, so it counts as a
+            // warning
             let is_warning = bytes == close_notify;
             conn.output();
             conn.read_tls(&mut bytes).unwrap();
@@ -287,9 +289,9 @@ fn path_building_is_of_a_good_version() {
     assert!(patch >= 14, "0.103.{patch}");
 }
 
-/// Every comparison with a secret uses `subtle`, which no test can see from outside: of Finished,
-/// binders, confirmations of ECH, key names of tickets, and shared secrets with zeros. Zeroized
-/// secrets are tested elsewhere: `ci/freed-memory` searches freed memory for them.
+/// All comparisons with secrets use `subtle`: those of Finished, binders, confirmations of ECH, key
+/// names of tickets, and of shared secrets with zeros. Tests cannot observe that from outside. That
+/// secrets are zeroized is tested elsewhere: `ci/freed-memory` searches freed memory for them.
 #[test]
 fn secrets_are_compared_in_constant_time() {
     for file in [

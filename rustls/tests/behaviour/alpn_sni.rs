@@ -1,4 +1,4 @@
-//! The client's hello and the server's use of it: ALPN, server names and resolvers.
+//! Tests of the client's hello and the server's use of it: ALPN, server names and resolvers.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -79,7 +79,7 @@ macro_rules! scripts {
                 (seen, end)
             }
 
-            /// Resolves the certificate with a server that knows a single name.
+            /// Resolves the certificate for a server that knows a single name.
             pub fn resolver_by_name(
                 provider: Provider,
                 known: &str,
@@ -96,7 +96,7 @@ macro_rules! scripts {
                 format!("{} {end}", added.is_ok())
             }
 
-            /// The server name that upstream's server receives.
+            /// Returns the server name that upstream's server receives.
             pub fn name_sent(
                 provider: Provider,
                 name: ServerName<'static>,
@@ -115,7 +115,7 @@ macro_rules! scripts {
                 server.server_name()
             }
 
-            /// The server name that this crate's server reports.
+            /// Returns the server name that this crate's server reports.
             pub fn name_received(provider: Provider, name: ServerName<'static>) -> Option<String> {
                 let config = Arc::new(connected::upstream::client_config(provider));
                 let mut peer = UpstreamBuffered::client_of(name, config);

@@ -29,7 +29,7 @@ macro_rules! scripts {
                 format!("wants {wants_read} {wants_write} {}", conn.is_handshaking())
             }
 
-            /// The bytes that each write accepts with a limit set before the handshake.
+            /// Returns the bytes that each write accepts with a limit set before the handshake.
             pub fn limit_set_before_the_handshake(case: Case, limit: Option<usize>) -> Log {
                 let mut conn = fresh(case);
                 conn.set_buffer_limit(limit);
@@ -81,7 +81,7 @@ macro_rules! scripts {
                 received == vec![7; 10 * len]
             }
 
-            /// The bytes that each write accepts with a limit set after the handshake.
+            /// Returns the bytes that each write accepts with a limit set after the handshake.
             pub fn limit_set_after_the_handshake(case: Case, limit: Option<usize>) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 conn.set_buffer_limit(limit);
@@ -135,7 +135,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The states of a handshake, by message and by record.
+            /// Returns the states of a handshake, by message and by record.
             pub fn handshake(case: Case) -> Log {
                 let mut conn = fresh(case);
                 let mut peer = case.peer();
@@ -167,8 +167,8 @@ macro_rules! scripts {
                 }
             }
 
-            /// Logs when `read_tls` is refused because plaintext is unread, and how reading
-            /// resolves it.
+            /// Logs when `read_tls` fails because plaintext is unread, and when it works again
+            /// after reading.
             pub fn unread_plaintext(case: Case, record: usize) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut wire = Vec::new();
@@ -207,7 +207,7 @@ macro_rules! scripts {
                 }
             }
 
-            /// Every way to read plaintext that spans several records.
+            /// Reads plaintext that spans several records in every way.
             pub fn every_way_to_read(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = vec![describe(conn.reader().read(&mut []))];
@@ -280,8 +280,8 @@ fn states_during_the_handshake() {
         let mut ours = this::handshake(case);
         let mut theirs = upstream::handshake(case);
         if case.role == Role::Client {
-            // upstream's client answers the ServerHello at once with a change_cipher_spec; ours
-            // sends it with the rest of the flight
+            // upstream's client answers the ServerHello immediately with a change_cipher_spec; ours
+            // sends it together with the rest of the flight
             for log in [&mut ours, &mut theirs] {
                 log.retain(|line| !line.ends_with("true"));
             }
@@ -291,7 +291,7 @@ fn states_during_the_handshake() {
 }
 
 /// Programs that ignore the return value of `read_tls` lose no data that upstream would have kept.
-/// Every call has room for 4 KiB while at most 18 KiB are buffered.
+/// Every call takes 4 KiB while at most 18 KiB are buffered.
 #[test]
 fn chunks_are_accepted_whole_where_upstream_accepts_them() {
     let lens = [60, 1000, 1500, 3000, 5000, 9000, 12_000, 14_000, 16_384];

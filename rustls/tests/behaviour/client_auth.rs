@@ -122,7 +122,7 @@ fn every_certificate_for_every_demand() {
             let provider = case.provider;
             let their_client = || upstream::client(provider, has);
             let their_server = || upstream::server(provider, asks, late);
-            // how it ends, and the certificates that the server then has
+            // how the handshake ends, and the certificates that the server has then
             let end = |client: &mut dyn Endpoint, server: &mut dyn Endpoint| {
                 let outcome = outcome(&mut *client, &mut *server, Role::Client);
                 (outcome, server.peer_certificates())
@@ -148,7 +148,7 @@ fn every_certificate_for_every_demand() {
     }
 }
 
-/// The error of a server that requires a certificate, and its alert.
+/// Returns the error of a server that requires a certificate, and its alert.
 fn refusal(has: Has, late: bool) -> Option<(&'static str, &'static str)> {
     match (has, late) {
         (Has::Nothing, false) => Some(("NoCertificatesPresented", "CertificateRequired")),

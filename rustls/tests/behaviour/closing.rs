@@ -1,5 +1,5 @@
-//! Ends of connections: close_notify in either direction, alerts sent and received, errors that
-//! repeat, and data still readable.
+//! Tests of how connections end: close_notify in either direction, alerts sent and received, errors
+//! that repeat, and data that is still readable.
 
 use std::io::{Read, Write};
 
@@ -33,7 +33,7 @@ macro_rules! scripts {
                 state(conn, log);
             }
 
-            /// This end closes first; the peer goes on and closes later.
+            /// Logs an end that closes first, while the peer continues and closes later.
             pub fn close_first(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
@@ -63,7 +63,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The peer closes first; anything it sends afterwards is ignored.
+            /// Logs a peer that closes first. Anything it sends afterwards is ignored.
             pub fn close_second(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
@@ -88,8 +88,8 @@ macro_rules! scripts {
                 log
             }
 
-            /// A record that cannot be opened follows data. The data is readable, one alert is
-            /// sent, and the error repeats.
+            /// Logs an invalid record after data. The data is readable, one alert is sent, and the
+            /// error repeats.
             pub fn bad_record(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
@@ -119,7 +119,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The peer sends a fatal alert, and calls follow it.
+            /// Logs a fatal alert from the peer and the calls after it.
             pub fn alert_received(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = Vec::new();
@@ -139,7 +139,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// Every alert at either level, in the clear, during the handshake.
+            /// Logs each alert at each level, unencrypted, during the handshake.
             pub fn alerts_in_the_clear(case: Case) -> Log {
                 let mut log = Vec::new();
                 for (level, description) in product([1, 2, 3], 1..=u8::MAX) {
@@ -180,8 +180,8 @@ macro_rules! scripts {
                 log
             }
 
-            /// Closes before the handshake while the peer goes on. A client ignores this; a TLS 1.3
-            /// server ends the handshake.
+            /// Closes before the handshake while the peer continues. A client ignores this; a TLS
+            /// 1.3 server ends the handshake.
             pub fn a_handshake_behind_a_close_notify(case: Case) -> Log {
                 let mut conn = fresh(case);
                 let mut peer = case.peer();

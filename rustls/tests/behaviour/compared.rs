@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::cases::{Case, Role, tls13_cases};
 
-/// The results of calls in their order, and what was seen between them.
+/// The results of calls in order, and observations between them.
 pub type Log = Vec<String>;
 
 /// Describes a result for comparison: the value, or the error's kind and text.
@@ -25,7 +25,7 @@ pub fn describe<T: Debug, E: Borrow<io::Error>>(result: Result<T, E>) -> String 
     }
 }
 
-/// Fails at the first line that differs, showing what came before.
+/// Fails at the first line that differs, and shows the lines before it.
 #[track_caller]
 pub fn assert_same(what: &str, ours: &[String], theirs: &[String]) {
     if let Some(difference) = first_difference(ours, theirs) {
@@ -33,7 +33,7 @@ pub fn assert_same(what: &str, ours: &[String], theirs: &[String]) {
     }
 }
 
-/// The first line that differs, and the lines before it.
+/// Returns the first line that differs, and the lines before it.
 fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
     let at = (0..ours.len().max(theirs.len())).find(|&at| ours.get(at) != theirs.get(at))?;
     Some(format!(
@@ -45,7 +45,7 @@ fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
 }
 
 /// Makes a test of each script of the modules `this` and `upstream`: it logs the same in both
-/// crates with every provider and role, and with each input behind `in`.
+/// crates with every provider and role, and with each input after `in`.
 macro_rules! same {
     ($($script:ident $(in $inputs:expr)?),* $(,)?) => {$(
         #[test]

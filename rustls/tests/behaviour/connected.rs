@@ -19,17 +19,17 @@ macro_rules! connected {
                 Config::new(case.role, case.versions, case.provider.$module(), KEY_TYPE)
             }
 
-            /// A configuration with only TLS 1.3.
+            /// Creates a configuration with only TLS 1.3.
             pub fn client_config(provider: Provider) -> $tls::ClientConfig {
                 configs::$module::client(provider.$module(), KEY_TYPE, ClientAuth::None)
             }
 
-            /// A configuration with only TLS 1.3.
+            /// Creates a configuration with only TLS 1.3.
             pub fn server_config(provider: Provider) -> $tls::ServerConfig {
                 configs::$module::server(provider.$module(), KEY_TYPE, ClientAuth::None)
             }
 
-            /// A connection before its handshake.
+            /// Creates a connection before its handshake.
             pub fn fresh(case: Case) -> $tls::Connection {
                 config(case).connection()
             }
@@ -66,7 +66,7 @@ macro_rules! connected {
                 }
             }
 
-            /// A connection and its peer after the handshake, with nothing in transit.
+            /// Creates a connection and its peer after the handshake, with nothing in transit.
             pub fn connected(case: Case) -> ($tls::Connection, UpstreamBuffered) {
                 let (mut conn, mut peer) = (fresh(case), case.peer());
                 exchange_all(&mut conn, &mut peer);

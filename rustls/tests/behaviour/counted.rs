@@ -1,5 +1,5 @@
-//! Counts that programs' tests rely on match upstream's: slices per vectored write, and random
-//! bytes.
+//! Counts on which tests of applications rely match upstream's: slices per vectored write, and
+//! random bytes.
 
 use std::io::{self, IoSlice, Write};
 use std::sync::Mutex;
@@ -104,7 +104,7 @@ macro_rules! scripts {
                         for len in [1, 2, 40_000] {
                             conn.writer().write_all(&vec![3; len]).unwrap();
                         }
-                        // more records than one call hands to a writer
+                        // more records than one call passes to a writer
                         for len in 0..300 {
                             conn.writer().write_all(&vec![4; 1 + len % 50]).unwrap();
                         }
@@ -128,7 +128,7 @@ macro_rules! scripts {
                 log
             }
 
-            /// The number of random bytes that a client requests.
+            /// Returns the number of random bytes that a client requests.
             pub fn random_bytes(provider: Provider) -> usize {
                 let mut counting = provider.$module();
                 counting.secure_random = &$counting;

@@ -19,7 +19,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The tests exist that `docs/rules.txt` names for its rules. It has a rule in each paragraph: the
+/// The tests that `docs/rules.txt` names for its rules exist. It has a rule in each paragraph: the
 /// subject, the rule, paths of files, and the tests in each file, each indented further.
 #[test]
 fn each_rule_has_the_tests_that_are_named_for_it() {
@@ -42,7 +42,7 @@ fn each_rule_has_the_tests_that_are_named_for_it() {
     assert!(rules >= 16 && tests >= 60, "{rules} {tests}");
 }
 
-/// The tests exist that docs/differences.md names behind a link to their file.
+/// The tests that docs/differences.md names after a link to their file exist.
 #[test]
 fn differences_have_the_tests_that_are_named_for_them() {
     let text = read("docs/differences.md");
@@ -61,7 +61,7 @@ fn differences_have_the_tests_that_are_named_for_them() {
     assert!(tests >= 3, "{tests}");
 }
 
-/// True if `name` is a test of `file`. An attribute that skips it under Miri may stand in between.
+/// True if `name` is a test of `file`. An attribute that skips it under Miri may precede `fn`.
 fn is_test(file: &str, name: &str) -> bool {
     let function = format!("\nfn {name}()");
     let before = file.split_once(&function).map(|(before, _)| before);
@@ -135,7 +135,7 @@ fn definitions(text: &str) -> BTreeMap<&str, &str> {
     lines.filter_map(|line| line.split_once("]: ")).collect()
 }
 
-/// Returns the name by which a link leads to `heading`.
+/// Returns the fragment of a link to `heading`.
 fn anchor(heading: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
     let kept = heading
@@ -155,7 +155,8 @@ fn has_link(text: &str, label: &str) -> bool {
     links.any(|behind| !behind.starts_with('['))
 }
 
-/// Each chapter defines the links that it has, for a forge. `links.md` defines them for rustdoc.
+/// Each chapter defines its links for readers of the repository. `links.md` defines them for
+/// rustdoc.
 #[test]
 fn links_of_the_manual_lead_to_files_and_headings() {
     let in_rustdoc = read("rustls/src/manual/links.md");
@@ -186,7 +187,7 @@ fn links_of_the_manual_lead_to_files_and_headings() {
     assert!(unused.is_empty(), "{unused:?}");
 }
 
-/// Packages, test programs and scripts that documents name in commands exist.
+/// The packages, test programs and scripts that the documents' commands name exist.
 #[test]
 fn commands_of_the_documents_can_be_run() {
     let documents = ["README.md", "docs/assurance.md", "CONTRIBUTING.md"].map(read);
@@ -226,7 +227,7 @@ fn words(path: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the digits in front of `unit`, which `text` has once.
+/// Returns the digits before `unit`, which `text` contains once.
 fn count_before(text: &str, unit: &str) -> String {
     let (before, _) = text.split_once(unit).unwrap_or_else(|| panic!("{unit}"));
     let is_part = |c: char| c.is_ascii_digit() || c == ' ';
@@ -234,7 +235,7 @@ fn count_before(text: &str, unit: &str) -> String {
     count.trim().to_owned()
 }
 
-/// Counts that stand in several places, or that the repository itself shows, agree.
+/// Counts that several documents state, or that the repository itself determines, agree.
 #[test]
 fn counts_of_the_documents_agree() {
     let (readme, assurance) = (words("README.md"), words("docs/assurance.md"));

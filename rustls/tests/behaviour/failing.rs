@@ -1,5 +1,5 @@
-//! Behaviour after a failure: the alert is sent and nothing else, and no key is kept.
-//! Unauthenticated data never ends a stream.
+//! Tests of behaviour after a failure: only the alert is sent, and no key is kept. Unauthenticated
+//! data never ends a stream.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -15,7 +15,7 @@ use crate::cases::{Role, tls13_cases, tls13_cases_of};
 
 const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
 
-/// Anybody can send it before the version is known, so it counts as a warning.
+/// Anybody can send a user_canceled before the version is known, so it counts as a warning.
 #[test]
 fn a_handshake_completes_after_an_early_close_notify() {
     for case in tls13_cases() {
@@ -29,7 +29,7 @@ fn a_handshake_completes_after_an_early_close_notify() {
     }
 }
 
-/// Once TLS 1.3 is negotiated, it means that the peer refuses to continue.
+/// Once TLS 1.3 is negotiated, a close_notify means that the peer refuses to continue.
 #[test]
 fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
     for case in tls13_cases() {
@@ -155,7 +155,7 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
     }
 }
 
-/// Data left unread is still handed out after the connection has failed.
+/// Unread data can still be read after the connection has failed.
 #[test]
 fn unread_data_outlives_a_failure() {
     for case in tls13_cases_of(Role::Client) {

@@ -1,5 +1,5 @@
-//! Tickets and sessions of a fleet: any machine opens the tickets of another, whichever provider
-//! each uses, and though their clocks differ.
+//! Tests of tickets and sessions of a fleet: any machine opens the tickets of another, even if
+//! their providers and clocks differ.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl Machine {
         server
     }
 
-    /// The same; true if the session resumes.
+    /// Serves `client`, and returns true if the session resumes.
     fn resumes(&self, secs: u64, client: &Arc<ClientConfig>) -> bool {
         self.serve(secs, client).conn.handshake_kind() == Some(HandshakeKind::Resumed)
     }

@@ -1,5 +1,5 @@
 //! Floods of useless records: the number that a connection accepts, of one kind and of several
-//! kinds in turn.
+//! kinds that alternate.
 
 use harness::peers::configs::{ClientAuth, Versions, product};
 use harness::peers::endpoints::Endpoint;
@@ -13,7 +13,7 @@ use rustls::ContentType;
 
 use crate::behaviour::transparent::{alert, data, key_update};
 
-/// Connections in `role` after the handshake: both APIs of this crate, then upstream.
+/// Returns connections in `role` after the handshake: of both APIs of this crate, then of upstream.
 fn connected(role: Role) -> [Box<dyn Endpoint>; 3] {
     connected_of(Versions::Tls13, role)
 }
@@ -39,7 +39,8 @@ fn connected_of(versions: Versions, role: Role) -> [Box<dyn Endpoint>; 3] {
     })
 }
 
-/// The rounds of `records` that an end accepts, at most 1000, and the error that stopped it.
+/// Returns the rounds of `records` that an end accepts, at most 1000, and the error that stopped
+/// it.
 fn rounds(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (usize, String) {
     for round in 0..1000 {
         for record in records {
@@ -90,7 +91,7 @@ fn floods_are_bounded() {
     }
 }
 
-/// No data resets the count of warnings, because an honest peer sends at most one.
+/// Data does not reset the count of warnings, because an honest peer sends at most one.
 #[test]
 fn warnings_are_counted_whatever_comes_between() {
     let expected = (4, "PeerMisbehaved(TooManyWarningAlertsReceived)".to_owned());

@@ -27,7 +27,7 @@ macro_rules! scripts {
                 )
             }
 
-            /// The lengths of a connection's records while it sends much data. Those of the
+            /// Returns the lengths of a connection's records while it sends much data. Those of the
             /// handshake are included if both crates agree on them.
             pub fn every_record_keeps_to_the_limit(case: Case, size: Option<usize>) -> Log {
                 let mut conn = with_size(case, size).connection();
@@ -73,7 +73,7 @@ macro_rules! scripts {
 scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
-/// The lengths of the records in `bytes`, including headers.
+/// Returns the lengths of the records in `bytes`, including headers.
 fn lens(bytes: &[u8]) -> Vec<usize> {
     let records = wire::records(bytes).into_iter();
     records.map(|record| 5 + record.payload.len()).collect()

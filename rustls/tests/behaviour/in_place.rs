@@ -68,7 +68,7 @@ impl<C: Unbuffered> InPlace for ThisUnbuffered<C> {
     }
 }
 
-/// Both APIs, each connected to upstream.
+/// Returns both APIs, each connected to upstream.
 fn pairs(case: Case) -> Vec<(Box<dyn InPlace>, UpstreamBuffered)> {
     let (conn, peer) = connected(case);
     let mut pairs: Vec<(Box<dyn InPlace>, UpstreamBuffered)> = vec![(Box::new(conn), peer)];
@@ -119,7 +119,8 @@ fn upstream_opens_every_length() {
     }
 }
 
-/// Every headroom and tailroom that is too short, and payloads that are too long or outside.
+/// Tries every headroom and tailroom that is too short, and payloads that are too long or not
+/// inside the buffer.
 #[test]
 fn errors_change_nothing() {
     for case in tls13_cases() {
@@ -185,7 +186,7 @@ fn refused_while_other_output_is_pending() {
         assert_eq!(peer.read_from(&conn.pending()), b"first");
         let record = conn.encrypt(&mut buf, payload.clone()).unwrap();
         assert_eq!(peer.read_from(&buf[record]), [7; 6]);
-        // a KeyUpdate has to be sent first, too
+        // a KeyUpdate must also be sent first
         conn.refresh();
         buf.fill(8);
         let pending = conn.encrypt(&mut buf, payload.clone());

@@ -13,7 +13,7 @@ use rustls::NamedGroup;
 use crate::behaviour::connected::this::{connected, fresh};
 use crate::cases::{Case, KEY_TYPE, Role, tls13_cases, tls13_cases_of};
 
-/// Also if a HelloRetryRequest precedes the secrets.
+/// Includes handshakes with a HelloRetryRequest.
 #[test]
 fn both_ends_log_the_same() {
     for case in tls13_cases() {
@@ -27,7 +27,7 @@ fn log_the_same(case: Case, retried: bool) {
     let (here, there) = (Arc::<KeyLines>::default(), Arc::<KeyLines>::default());
     let (mut ours, mut theirs) = (case.provider.this(), case.provider.upstream());
     if retried {
-        // the server has a group for which no client sends a share at once
+        // the server has a group for which clients do not send a share in the first hello
         let group = u16::from(NamedGroup::secp384r1);
         match case.role {
             Role::Client => theirs.kx_groups.retain(|it| u16::from(it.name()) == group),
@@ -116,7 +116,7 @@ const FILE_TEST: &str = "behaviour::key_log_and_exporters::key_log_file";
 /// Set for the child process that logs to a file.
 const INNER: &str = "KEY_LOG_FILE_TEST_INNER";
 
-/// A child process reads `SSLKEYLOGFILE`, so that no other test sees it.
+/// The variable `SSLKEYLOGFILE` is only set in a child process, so that it affects no other test.
 #[test]
 fn key_log_file() {
     if std::env::var_os(INNER).is_some() {

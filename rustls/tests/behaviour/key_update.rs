@@ -1,4 +1,4 @@
-//! KeyUpdate: requested, answered, flooding, and automatic when a key nears its limit.
+//! Tests of KeyUpdate: requests, answers, floods, and automatic updates near a key's limit.
 
 use std::io::Write;
 
@@ -16,7 +16,8 @@ use crate::behaviour::connected::this::{connected, exchange_all, input, output};
 use crate::behaviour::connected::{encrypt_in_place, upstream};
 use crate::cases::{Case, Role, tls13_cases, tls13_cases_of};
 
-/// Both APIs of this crate in either role, also in place, each with an upstream peer.
+/// Returns both APIs of this crate in both roles, also with in-place encryption, each with an
+/// upstream peer.
 fn pairs(case: Case) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
     pairs_over(case.provider.this(), case)
 }
@@ -47,7 +48,7 @@ fn many_in_either_direction_and_both_at_once() {
                 theirs.refresh_traffic_keys();
                 send_and_check(&mut theirs, &mut *ours, &[round; 20_000]);
                 send_and_check(&mut *ours, &mut theirs, &[round; 20_000]);
-                // neither has yet seen the other's request
+                // neither has received the other's request yet
                 ours.refresh_traffic_keys();
                 theirs.refresh_traffic_keys();
                 exchange(&mut *ours, &mut theirs).unwrap();
@@ -110,7 +111,7 @@ fn a_thousand_requests_need_one_answer() {
     }
 }
 
-/// In place, the answer must be sent first.
+/// The answer must be sent before a record that is encrypted in place.
 #[test]
 fn in_place_the_answer_goes_first() {
     for case in tls13_cases() {
@@ -202,14 +203,14 @@ fn flood(from: &mut dyn Endpoint, to: &mut dyn Endpoint) -> (usize, String, usiz
         if let Err(error) = to.receive(&from.take_output()) {
             return (at, error, to.take_output().len());
         }
-        // its answers do not matter
+        // the answers do not matter
         to.take_output();
     }
     panic!("never refused");
 }
 
-/// The keys of single records are not visible. The receiver must open all of them, and there must
-/// be more records than the data alone needs.
+/// The test cannot see the key of each record. It checks that the receiver opens all records, and
+/// that there are more of them than the data alone needs.
 #[test]
 fn automatic_near_the_limit() {
     for case in tls13_cases() {
@@ -240,7 +241,7 @@ fn automatic_near_the_limit() {
     }
 }
 
-/// In place, too, the KeyUpdate must be sent first.
+/// The KeyUpdate must be sent before a record that is encrypted in place.
 #[test]
 fn automatic_in_place() {
     const LIMIT: u64 = 4;
@@ -265,13 +266,13 @@ fn automatic_in_place() {
     }
 }
 
-/// The payload lengths of the records in `bytes`.
+/// Returns the payload lengths of the records in `bytes`.
 fn record_lens(bytes: &[u8]) -> Vec<usize> {
     let records = wire::records(bytes).into_iter();
     records.map(|record| record.payload.len()).collect()
 }
 
-/// A single write longer than one key can protect.
+/// Makes a single write that is longer than one key can protect.
 #[test]
 fn writes_larger_than_a_key_can_protect() {
     const LEN: usize = 300_000;
@@ -301,7 +302,7 @@ fn assert_keys_kept_their_limit(records: &[usize], limit: usize) {
     }
 }
 
-/// Plaintext buffered during the handshake is sent in one go at its end.
+/// Plaintext buffered during the handshake is sent all together at its end.
 #[test]
 fn buffered_plaintext_wears_out_no_key() {
     const LIMIT: u64 = 4;
@@ -358,7 +359,7 @@ fn one_large_unbuffered_encrypt_wears_out_no_key() {
     }
 }
 
-/// A configuration whose keys protect at most `limit` records.
+/// Creates a configuration whose keys protect at most `limit` records.
 fn limited(case: Case, limit: u64) -> Config {
     case.config_over(provider_with_limit(case.provider, limit))
 }

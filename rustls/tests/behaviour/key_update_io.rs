@@ -1,9 +1,9 @@
-//! KeyUpdates that request an answer stay invisible to readers of `Stream`, `StreamOwned` and
+//! KeyUpdates that request an answer are not noticeable to callers of `Stream`, `StreamOwned` and
 //! `complete_io`.
 //!
-//! Every read returns what upstream's returns. `WouldBlock` appears only if the socket reported it:
-//! otherwise a blocking socket would still have data, and an edge-triggered one would never be
-//! polled again.
+//! Every read returns what upstream's returns. `WouldBlock` is returned only if the socket returned
+//! it. Otherwise it would be wrong for a blocking socket, and an edge-triggered one with data left
+//! would never be polled again.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
@@ -112,7 +112,7 @@ impl Write for Socket {
     }
 }
 
-/// The method used to read.
+/// The API used to read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum By {
     Read,

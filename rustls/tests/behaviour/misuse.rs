@@ -1,5 +1,5 @@
 //! Calls that do not fit a connection's state return what upstream's return, and panic where
-//! upstream's do. An error that consists of a text begins with upstream's text.
+//! upstream's do. The text of an error without a more specific variant begins with upstream's text.
 
 use std::fmt::Debug;
 use std::io::{Read, Write};
@@ -18,7 +18,7 @@ harness::listed! {
         Fresh,
         InHandshake,
         Connected,
-        /// Has output to send and plaintext to read.
+        /// The connection has output to send and plaintext to read.
         Busy,
         HasClosed,
         PeerHasClosed,

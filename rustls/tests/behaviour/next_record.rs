@@ -14,7 +14,7 @@ use rustls::{AlertDescription, ContentType, Error};
 
 use crate::behaviour::transparent::{alert, data, key_update, padded, protected};
 
-/// A server after the handshake, in each API.
+/// Creates a server after the handshake, in each API.
 fn connected() -> (UnbufferedServerConnection, ThisBuffered) {
     let configs = transparent::this::Configs::new(Setup::usual(ClientAuth::None));
     let mut buffered = ThisBuffered::new(configs.server());
@@ -177,7 +177,7 @@ fn drive(
     }
 }
 
-/// Any sequence of offers yields what the buffered API yields from the same records.
+/// Any sequence of offers yields the same data as the buffered API does for the same records.
 #[test]
 fn any_way_through_any_records() {
     let mut noise = Noise::new(0x5eed);

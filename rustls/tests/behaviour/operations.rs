@@ -145,10 +145,10 @@ macro_rules! runs {
                 written: u8,
                 has_closed: bool,
                 has_refreshed: bool,
-                /// The peer's KeyUpdate is unanswered.
+                /// True if the peer's KeyUpdate is unanswered.
                 owes_answer: bool,
-                /// The output may differ in length. Flights do in the handshake, and data written
-                /// meanwhile takes fewer records in this crate.
+                /// True if the length of the output may differ: flights of the handshake differ in
+                /// length, and this crate sends data written during the handshake in fewer records.
                 is_rough: bool,
                 log: Vec<String>,
             }
@@ -208,7 +208,7 @@ macro_rules! runs {
                     }
                     let conn = &mut self.conn;
                     match *operation {
-                        // this crate refuses to write after a close_notify
+                        // this crate does not accept writes after a close_notify
                         Operation::Write(_) | Operation::WriteVectored(..) if self.has_closed => {
                             String::new()
                         }
@@ -253,7 +253,7 @@ macro_rules! runs {
                             describe(first.map(|chunk| chunk.first().copied()))
                         }
                         Operation::Flush => describe(conn.writer().flush()),
-                        // upstream charges the whole write, not only what the limit accepts
+                        // upstream counts the whole write, not only the bytes that the limit allows
                         Operation::WriteEarly(_) if self.is_limited => String::new(),
                         Operation::WriteEarly(len) => {
                             let plaintext = next(&mut self.written, len);
@@ -281,9 +281,9 @@ macro_rules! runs {
                             }
                             $tls::Connection::Client(_) => String::new(),
                         },
-                        // once: this crate does not replace unused keys, asks again only after an
-                        // answer, does not answer and ask at once, and sends nothing after a
-                        // close_notify
+                        // only once: this crate does not replace unused keys, requests another
+                        // update only after an answer, does not answer and request at the same
+                        // time, and sends nothing after a close_notify
                         Operation::RefreshTrafficKeys
                             if self.has_refreshed || self.owes_answer || self.has_closed =>
                         {
@@ -294,7 +294,7 @@ macro_rules! runs {
                             self.has_refreshed = refreshed.is_ok();
                             format!("{refreshed:?}")
                         }
-                        // this crate delays it until the handshake is complete
+                        // this crate delays the close_notify until the handshake is complete
                         Operation::CloseNotify => {
                             if !conn.is_handshaking() {
                                 conn.send_close_notify();
@@ -321,11 +321,11 @@ macro_rules! runs {
                     }
                 }
 
-                /// Has the peer update its keys. This crate answers with the next plaintext
-                /// accepted, upstream with any write.
+                /// Updates the peer's keys. This crate answers with the next plaintext that it
+                /// accepts, upstream with any write.
                 fn peer_refreshes(&mut self) -> String {
                     let mut log = self.write_tls(Moved::All);
-                    // unread plaintext would keep the KeyUpdate away
+                    // unread plaintext would prevent the KeyUpdate from being read
                     for _ in 0..10 {
                         log.push_str(&self.read_tls(Moved::All));
                         let mut plaintext = Vec::new();
@@ -416,12 +416,12 @@ macro_rules! runs {
                     )
                 }
 
-                /// Logs what the connection's accessors report.
+                /// Logs the values of the connection's accessors.
                 fn look(&mut self) {
                     let conn = &self.conn;
                     let (wants_read, wants_write) = (conn.wants_read(), conn.wants_write());
                     let wants = match self.role {
-                        // upstream's client answers the ServerHello at once with a
+                        // upstream's client answers the ServerHello immediately with a
                         // change_cipher_spec, and does not read until that is written
                         Role::Client if conn.is_handshaking() => (wants_read || wants_write, true),
                         _ => (wants_read, wants_write),

@@ -10,7 +10,7 @@ use rustls::Connection;
 use crate::behaviour::connected::this::{exchange_all, fresh, input, output};
 use crate::cases::{cases, tls13_cases};
 
-/// The documented cases.
+/// Tests the documented cases.
 #[test]
 fn during_the_handshake_and_after() {
     for case in cases() {
@@ -32,7 +32,7 @@ fn during_the_handshake_and_after() {
         exchange_all(&mut conn, &mut peer);
         assert_eq!(room(&mut conn), Some(1000));
 
-        // from here on the limit covers TLS bytes
+        // from now on, the limit applies to TLS bytes
         conn.writer().write_all(&[7; 100]).unwrap();
         let mut out = Vec::new();
         let waits = 1000 - room(&mut conn).unwrap();
@@ -65,7 +65,7 @@ fn no_room_after_a_failure() {
     }
 }
 
-/// Random sequences of writing, setting limits, sending and handshaking.
+/// Tries random sequences of writing, setting limits, sending and handshaking.
 #[test]
 fn a_write_takes_what_is_left() {
     let mut noise = Noise::new(0x700e);

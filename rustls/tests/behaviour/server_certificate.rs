@@ -54,7 +54,7 @@ macro_rules! scripts {
                 builder.build().unwrap()
             }
 
-            /// A client that trusts an authority other than the server's.
+            /// Uses a client that trusts an authority other than the server's.
             pub fn issuer(provider: Provider) -> String {
                 let mut config = client_config(provider);
                 let webpki = webpki(provider, KeyType::EcdsaP384);
@@ -62,7 +62,7 @@ macro_rules! scripts {
                 against_upstream(provider, config, server_name())
             }
 
-            /// An application's own verifier, with a name that webpki would reject.
+            /// Uses an application's own verifier, with a name that webpki would reject.
             pub fn verifier(provider: Provider) -> Log {
                 let certificate_errors = [
                     CertificateError::Expired,

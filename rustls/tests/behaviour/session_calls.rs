@@ -1,6 +1,6 @@
-//! Calls to a client's session store, the labels in both ends' key logs, and what both report
-//! during a handshake: the same as upstream's, one by one. Test suites of applications look at all
-//! three.
+//! Calls to a client's session store, the labels in both ends' key logs, and the values that both
+//! ends report during a handshake match upstream's one by one. Test suites of applications depend
+//! on all three.
 
 use std::sync::{Arc, Mutex};
 
@@ -53,8 +53,8 @@ macro_rules! ends {
                 Client::$kind(config.into())
             }
 
-            /// Two clients of these versions that share a store. Each has a verifier and a group of
-            /// its own.
+            /// Creates two clients of these versions that share a store. Each has its own verifier
+            /// and group.
             pub(super) fn two_clients(
                 provider: Provider,
                 versions: [Versions; 2],
@@ -72,8 +72,9 @@ macro_rules! ends {
                 })
             }
 
-            /// The server of the first connection, and the one of later connections. They accept
-            /// this much early data, and may want another share than clients send at once.
+            /// Returns the server of the first connection and that of later connections. They
+            /// accept this much early data, and may request another share than the one that clients
+            /// send first.
             pub(super) fn servers(
                 provider: Provider,
                 versions: Versions,
@@ -83,7 +84,7 @@ macro_rules! ends {
             ) -> [Server; 2] {
                 let (mut crypto, auth) = (provider.$module(), ClientAuth::None);
                 if retries {
-                    // a group of which no client sends a share at once
+                    // a group for which clients do not send a share in the first hello
                     let groups = &mut crypto.kx_groups;
                     groups.retain(|group| group.name() == NamedGroup::secp384r1);
                 }
@@ -112,7 +113,7 @@ const OURS: [(Role, (MakeClient, MakeServers)); 2] = [
     (Role::Server, (upstream::client, this::servers)),
 ];
 
-/// Connects both ends, and returns the calls meanwhile.
+/// Connects both ends, and returns the calls made during the connection.
 fn calls_of(client: &Client, server: &Server, calls: &Calls) -> Vec<String> {
     let mut client = client.connect();
     let result = exchange(&mut *client, &mut *server.accept());
@@ -123,8 +124,8 @@ fn calls_of(client: &Client, server: &Server, calls: &Calls) -> Vec<String> {
     calls
 }
 
-/// The calls in each of several connections with upstream's server, which has these versions in
-/// turn and may want another share.
+/// Returns the calls in several connections with upstream's server, which has one of these versions
+/// in each and may request another share.
 fn store_calls(
     client: MakeClient,
     provider: Provider,
@@ -145,8 +146,9 @@ fn store_calls(
     servers.iter().map(connect).collect()
 }
 
-/// Our client tells its store nothing that the store knows: the group that it found there, and a
-/// session that is resumed without a new ticket.
+/// Removes the calls in which upstream's client repeats what its store already has: the group that
+/// it found there, and a session that is resumed without a new ticket. This crate does not make
+/// these calls.
 fn without_repetition(mut connections: Vec<Vec<String>>) -> Vec<Vec<String>> {
     for calls in &mut connections {
         let is_resumed = calls.iter().any(|call| call == "resumed");
@@ -181,7 +183,8 @@ fn the_calls_of_a_session_store() {
     }
 }
 
-/// A client takes a ticket even if it may not resume it. It then looks for no TLS 1.2 session.
+/// A client takes a ticket even if it must not resume it. It then does not look for a TLS 1.2
+/// session.
 #[test]
 fn the_calls_of_clients_that_share_a_session_store() {
     for (provider, first, second) in product3(PROVIDERS, VERSIONS, VERSIONS) {
@@ -220,7 +223,7 @@ fn labels(
         exchange(&mut *client, &mut *server.accept()).unwrap();
         for labels in [&of_client, &of_server] {
             let labels = labels.take().into_iter().map(|(label, ..)| label);
-            // RFC 9850 has it, and upstream does not
+            // RFC 9850 has this label, and upstream does not
             logged.push(labels.filter(|it| it != "EARLY_EXPORTER_SECRET").collect());
         }
     }

@@ -1,4 +1,4 @@
-//! Connections of a thread share record buffers and see nothing of each other's data there.
+//! Connections of a thread share record buffers, and none sees the data of another in them.
 
 use std::io::{self, Read, Write};
 
@@ -11,7 +11,7 @@ use crate::cases::{Role, tls13_cases_of};
 /// A transport that inspects the memory it is given to read into.
 struct Spy<'a> {
     wire: &'a [u8],
-    /// The longest run of one non-zero byte that it has seen, and that byte.
+    /// The length of the longest run of one non-zero byte seen so far, and that byte.
     seen: &'a mut (usize, u8),
 }
 
@@ -26,7 +26,7 @@ impl Read for Spy<'_> {
     }
 }
 
-/// More connections than the thread has buffers receive and send in turn.
+/// More connections than the thread has buffers take turns at receiving and sending.
 #[test]
 fn a_transport_sees_nothing_of_other_connections() {
     for (case, len) in product(tls13_cases_of(Role::Server), [100, 3000, 16_000]) {

@@ -1,5 +1,5 @@
 //! `complete_io`, `Stream` and `StreamOwned` over a transport that blocks, fails, ends or moves one
-//! byte at a time, at each call in turn. Every call returns what upstream's returns.
+//! byte at a time, starting at each call. Every call returns the same as upstream's.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
@@ -14,15 +14,15 @@ use crate::behaviour::connected::this::{connected, fresh};
 use crate::behaviour::counted::Slices;
 use crate::cases::{Case, Role, tls13_cases};
 
-/// A transport to a peer that sends back everything reversed.
+/// Creates a transport to a peer that sends back everything reversed.
 fn transport(case: Case, plan: Option<Plan>) -> Transport {
     let mut transport = Transport::new(case.peer(), plan);
     transport.echoes = true;
     transport
 }
 
-/// Describes the final state of the peer. A close_notify written during the handshake waits behind
-/// buffered data here; upstream sends it first.
+/// Describes the final state of the peer. This crate sends a close_notify written during the
+/// handshake after buffered data, upstream before it.
 fn seen(peer: &UpstreamBuffered, handshaking: bool) -> String {
     format!(
         "peer handshaking {}, closed {}",
@@ -33,7 +33,7 @@ fn seen(peer: &UpstreamBuffered, handshaking: bool) -> String {
 
 const REQUEST: &[u8] = b"request";
 
-/// Bytes that end a connection.
+/// Bytes that make a connection fail.
 const NO_RECORD: &[u8] = b"\xff\x03\x03\x00\x01\x00";
 
 /// The number of attempts at a call that fails or does nothing.
@@ -95,7 +95,7 @@ macro_rules! scripts {
                     let moved = conn.complete_io(&mut transport).map(|(read, _)| read);
                     let has_failed = has_failed(&moved);
                     log.push(describe(moved));
-                    // upstream reads on after a failure and sees the end of the stream
+                    // upstream continues to read after a failure and sees the end of the stream
                     if !has_failed {
                         log.push(describe(conn.reader().read(&mut [0])));
                     }
@@ -113,7 +113,7 @@ macro_rules! scripts {
                 })
             }
 
-            /// Returns the results of writing nothing and something, and the number of calls.
+            /// Returns the results of an empty write and of other writes, and the number of calls.
             pub fn writes_by_slices(case: Case) -> (String, String, usize) {
                 let (mut conn, mut peer) = connected(case);
                 let mut out = Slices::new(usize::MAX);
@@ -137,7 +137,7 @@ macro_rules! scripts {
                 transport.reads
             }
 
-            /// Makes the calls of [`super::calls`] on a `Stream`.
+            /// Makes the calls of [`super::calls`] with a `Stream`.
             pub fn stream_over_a_faulty_transport(
                 case: Case,
                 plan: Option<Plan>,
@@ -154,7 +154,7 @@ macro_rules! scripts {
                 })
             }
 
-            /// Makes the same calls on a `StreamOwned`.
+            /// Makes the same calls with a `StreamOwned`.
             pub fn stream_owned_over_a_faulty_transport(
                 case: Case,
                 plan: Option<Plan>,
@@ -197,7 +197,7 @@ fn calls<S: BufRead + Write>(stream: &mut S) -> Log {
     for _ in 0..TRIES {
         let result = stream.write_vectored(&pieces);
         log.push(format!("write_vectored {}", describe(result)));
-        // retries a failed flush: upstream reads what is left when it writes nothing
+        // retries a failed flush: upstream reads the remaining bytes when it writes nothing
         // (`writing_nothing_reads_nothing`)
         for _ in 0..2 {
             log.push(format!("read nothing {}", describe(stream.read(&mut []))));
@@ -221,7 +221,7 @@ fn calls_after_close<S: BufRead + Write>(stream: &mut S) -> Log {
     log
 }
 
-/// Every fault at every call, and no fault.
+/// Returns a plan for every fault at every call, and none for no fault.
 fn plans() -> Vec<Option<Plan>> {
     const CALLS: usize = 6;
     let (blocks, resets) = (ErrorKind::WouldBlock, ErrorKind::ConnectionReset);
@@ -272,8 +272,8 @@ fn the_stream_ends_during_the_handshake() {
             Role::Client => Vec::new(),
             Role::Server => case.peer().take_output(),
         };
-        // before the version is known, a close_notify is a warning and the stream's end is
-        // unexpected; afterwards, a close_notify is a failure
+        // before the version is known, a close_notify is a warning and the end of the stream is
+        // unexpected; later, a close_notify is a failure
         for (end, ends) in product([&[][..], &FATAL, &CUT, &CLOSE_NOTIFY], [false, true]) {
             let input = [&before, end].concat();
             let ours = this::after_bytes(case, &input, ends);
@@ -283,7 +283,7 @@ fn the_stream_ends_during_the_handshake() {
     }
 }
 
-/// Nothing waits for a peer that sends an invalid message and falls silent.
+/// No call waits for a peer that sends an invalid message and then nothing more.
 #[test]
 fn nothing_is_read_after_a_failure() {
     for case in tls13_cases() {
@@ -318,7 +318,7 @@ fn writing_nothing_reads_nothing() {
     }
 }
 
-/// `write_all` gives up on `Ok(0)`, so a full connection must return `WouldBlock`. Upstream returns
+/// `write_all` fails for `Ok(0)`, so a full connection must return `WouldBlock`. Upstream returns
 /// `Ok(0)` if the peer sends without reading.
 #[test]
 fn a_write_that_finds_no_room_would_block() {
@@ -351,7 +351,7 @@ fn a_write_that_finds_no_room_would_block() {
     }
 }
 
-/// The same during the handshake, which proceeds bit by bit.
+/// The same is true during the handshake, which proceeds in small steps.
 #[test]
 fn a_write_that_finds_no_room_during_the_handshake_would_block() {
     for case in tls13_cases() {

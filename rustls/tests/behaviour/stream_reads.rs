@@ -1,6 +1,5 @@
-//! Calls that read from a stream, over each combination of waiting plaintext, pending output and
-//! transport. Both crates return the same and make the same calls of the transport in the same
-//! order.
+//! Tests of the calls that read from a stream, for each combination of unread plaintext, pending
+//! output and transport. Both crates return the same values and call the transport in the same way.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, ErrorKind, IoSliceMut, Read, Write};
@@ -19,7 +18,7 @@ harness::listed! {
     /// The bytes that the connection has received and processed.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum Received {
-        /// None at all: the handshake has not begun.
+        /// No bytes: the handshake has not begun.
         Fresh,
         /// The end of the handshake, to which the connection answers. A server also receives
         /// plaintext.
@@ -152,7 +151,7 @@ impl Reading {
             }
             Self::FillBuf => {
                 let result = stream.fill_buf().map(<[u8]>::to_vec);
-                // a consumed byte makes no call either
+                // consuming a byte does not cause a call either
                 stream.consume(result.as_ref().map_or(0, |chunk| chunk.len().min(3)));
                 describe(result)
             }
@@ -195,7 +194,7 @@ macro_rules! scripts {
             use super::*;
             use crate::behaviour::connected::$module::{exchange_all, fresh, input, output};
 
-            /// A connection and its transport in the state of the case.
+            /// Creates a connection and its transport in the state of the case.
             fn prepared(
                 case: Case,
                 (received, pending): Before,
@@ -314,7 +313,8 @@ scripts!(upstream, rustls_upstream);
 fn befores() -> impl Iterator<Item = Before> {
     let pending = [Pending::Nothing, Pending::Data, Pending::DataAndClose];
     product(Received::ALL.iter().copied(), pending).filter(|case| match case {
-        // a close_notify then waits for the end of the handshake; upstream sends it at once
+        // in this state, a close_notify waits for the end of the handshake; upstream sends it
+        // immediately
         (Received::Fresh, Pending::DataAndClose) => false,
         // the alert is pending
         (Received::PlaintextAndNoRecord, pending) => *pending == Pending::Nothing,
@@ -322,8 +322,8 @@ fn befores() -> impl Iterator<Item = Before> {
     })
 }
 
-/// The combinations of states and transports. Those are left out in which upstream fails with the
-/// error of a read that it makes after the connection has failed.
+/// Returns the combinations of states and transports. Excludes those in which upstream fails with
+/// the error of a read that it makes after the connection has failed.
 fn cases() -> Vec<(Before, Behaviour)> {
     let reads = [Reads::Block, Reads::Data, Reads::End, Reads::Fail];
     product3(befores(), reads, Writes::ALL)

@@ -1,5 +1,5 @@
-//! Tickets: our server sends the configured number, our client stores those it receives, and a peer
-//! whose ticket is not accepted gets a full handshake.
+//! Tests of tickets: our server sends the configured number, our client stores those it receives,
+//! and a peer whose ticket is not accepted gets a full handshake.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ macro_rules! counting {
 
             use super::*;
 
-            /// A store, and the number of tickets that were inserted.
+            /// Returns a store and the number of tickets that were inserted into it.
             pub fn counting() -> (Arc<Sessions>, Arc<AtomicUsize>) {
                 let put = Arc::new(AtomicUsize::new(0));
                 let count = put.clone();
@@ -41,7 +41,7 @@ macro_rules! counting {
 counting!(this);
 counting!(upstream);
 
-/// A server whose tickets are names of stored sessions, or seal the sessions.
+/// Creates a server whose tickets contain encrypted sessions, or only the names of stored ones.
 fn our_server(provider: Provider, sealed: bool, count: usize) -> ThisBuffered {
     let mut config = connected::this::server_config(provider);
     config.send_tls13_tickets = count;
@@ -77,7 +77,7 @@ fn offered_ticket_gets_a_full_handshake() {
         exchange(&mut client, &mut our_server(provider, sealed, 2)).unwrap();
         assert_eq!(put.load(Ordering::Relaxed), 2);
         let mut client = their_client(provider, &store);
-        // the client has taken one to offer it
+        // the client has taken one ticket to offer it
         assert!(store.take_tls13_ticket(&server_name()).is_some());
         assert!(store.take_tls13_ticket(&server_name()).is_none());
         let mut server = our_server(provider, sealed, 0);

@@ -1,5 +1,5 @@
-//! Configuration and callbacks that produce more than a message can carry. Such a value is rejected
-//! when the connection is created, or ends the handshake; nothing is truncated and nothing panics.
+//! Configurations and callbacks whose values are too long for a message are rejected when the
+//! connection is created, or the handshake fails; nothing is truncated and nothing panics.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ use crate::cases::{KEY_TYPE, Role};
 
 const PROVIDER: Provider = Provider::AwsLc;
 
-/// The room for authorities in a CertificateRequest: a two-byte length less 1 KiB for the rest of
-/// the message.
+/// The bytes for authorities in a CertificateRequest: the limit of a two-byte length, less 1 KiB
+/// for the rest of the message.
 const AUTHORITIES_LEN: usize = 0xffff - 0x400;
 
 /// Accepts every certificate and names `authorities`.
@@ -42,7 +42,7 @@ fn verifier_of_many_schemes() -> Verifier {
         .with_hints(Vec::new(), 0)
 }
 
-/// Distinguished names that take `len` bytes in a list.
+/// Returns distinguished names that take `len` bytes in a list.
 fn authorities(len: usize) -> Vec<DistinguishedName> {
     const NAME_LEN: usize = 1000;
     let mut names = vec![DistinguishedName::from(vec![7; NAME_LEN]); len / (2 + NAME_LEN) - 1];
@@ -74,7 +74,7 @@ fn client_with_provider(provider: CryptoProvider, verifier: Verifier) -> ClientC
         .with_no_client_auth()
 }
 
-/// The text of the error that prevents a server connection of either API.
+/// Returns the text of the error that prevents a server connection of either API.
 #[track_caller]
 fn server_refusal(config: ServerConfig) -> String {
     let config = Arc::new(config);
@@ -82,7 +82,7 @@ fn server_refusal(config: ServerConfig) -> String {
     refusal([buffered, UnbufferedServerConnection::new(config).map(drop)])
 }
 
-/// The text of the error that prevents a client connection of either API.
+/// Returns the text of the error that prevents a client connection of either API.
 #[track_caller]
 fn client_refusal(config: ClientConfig) -> String {
     let config = Arc::new(config);
@@ -137,7 +137,7 @@ fn authorities_of_a_server() {
     assert_eq!(refusal, "an authority's name is empty");
 }
 
-/// A verifier may answer differently during the handshake.
+/// A verifier may return other values during the handshake than before it.
 #[test]
 fn authorities_and_schemes_that_change_during_the_handshake() {
     let changing = verifier(Vec::new()).with_hints(authorities(0x1_0000), 1);
@@ -176,7 +176,7 @@ fn key_shares() {
     assert_ends(client, server, Role::Server, "ServerHello cannot be sent");
 }
 
-/// A certificate of `cert_len` bytes with a key that makes signatures of `signature_len`.
+/// Creates a certificate of `cert_len` bytes with a key that makes signatures of `signature_len`.
 fn certified_key(cert_len: usize, signature_len: usize) -> CertifiedKey {
     let cert = CertificateDer::from(vec![7; cert_len]);
     let key = Key {
@@ -187,7 +187,8 @@ fn certified_key(cert_len: usize, signature_len: usize) -> CertifiedKey {
     CertifiedKey::new(vec![cert], Arc::new(key))
 }
 
-/// A client and a server that accept any certificate. The side `role` uses the given one.
+/// Creates a client and a server that accept any certificate. The side `role` presents the given
+/// one.
 fn with_certified_key(role: Role, certified_key: CertifiedKey) -> (ClientConfig, ServerConfig) {
     let mut client = client_verifying_by(verifier(Vec::new()));
     let mut server = server_asking_for(verifier(Vec::new()));
@@ -230,7 +231,7 @@ fn ocsp_responses() {
         let (result, alert) = outcome(client, server);
         let error = result.unwrap_err();
         if fits {
-            // it was sent, but exceeds our client's limit
+            // the message was sent, but exceeds our client's limit
             assert!(error.contains("MessageTooLarge"), "{error}");
         } else {
             assert!(error.starts_with("server: General"), "{error}");

@@ -4,7 +4,7 @@ use harness::providers::transparent::TAG;
 use harness::wire::{APPLICATION_DATA, frame};
 use rustls::ContentType;
 
-/// A record with `padding` zeros.
+/// Creates a record with `padding` zeros.
 pub fn padded(typ: ContentType, content: &[u8], padding: usize) -> Vec<u8> {
     let payload = [content, &[typ.into()], &vec![0; padding], &TAG].concat();
     frame(APPLICATION_DATA, &payload)

@@ -1,8 +1,9 @@
-//! The unbuffered API of each crate with the same bytes in the same pieces and the same use of each
-//! state. States, discarded lengths and results of all calls are the same.
+//! Random sequences of operations on an unbuffered connection of each crate: the same bytes arrive
+//! in the same pieces, and each state is used in the same way. States, discarded lengths and
+//! results of all calls are the same.
 //!
-//! The sequences are random but the same in each run, and are shortened when two connections
-//! differ. Deliberate deviations of this crate are left out and have their own tests.
+//! The sequences are the same in each run, and are shortened when two connections differ.
+//! Deliberate deviations of this crate are left out and have their own tests.
 
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ use crate::cases::{Case, cases};
 /// An operation of the connection or its peer.
 #[derive(Clone, Debug)]
 enum Operation {
-    /// This many more bytes arrive.
+    /// A number of further bytes arrives.
     Arrive(usize),
     ArriveAll,
     /// Calls `process_tls_records` and handles the resulting state.
@@ -24,13 +25,13 @@ enum Operation {
     PeerCloses,
 }
 
-/// The use of a state that leaves a choice.
+/// The use of a state that can be used in several ways.
 #[derive(Clone, Copy, Debug)]
 enum Use {
     Nothing,
-    /// Asks for the length of the data and leaves it for the next state.
+    /// Peeks at the length of the data and leaves it for the next state.
     PeekOnly,
-    /// Encrypts this many bytes, where possible.
+    /// Encrypts a number of bytes, if possible.
     Encrypt(usize),
     Refresh,
     Close,
@@ -181,7 +182,7 @@ macro_rules! runs {
                             "transmitted".to_string()
                         }
                         Ok(ConnectionState::ReadTraffic(state)) => match made {
-                            // the state comes again
+                            // the same state follows
                             Use::PeekOnly => format!("ReadTraffic {:?}", state.peek_len()),
                             _ => read(state),
                         },
@@ -226,7 +227,7 @@ macro_rules! runs {
                 format!("encoded {typ}: {short} {records} {again}")
             }
 
-            /// Appends what `write` makes, after a try with too short a buffer.
+            /// Appends the output of `write`, after a call with a buffer that is too short.
             fn append(
                 out: &mut Vec<u8>,
                 mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>,
@@ -245,7 +246,7 @@ macro_rules! runs {
                 format!("{:?} {:?}", required(short), required(written))
             }
 
-            /// Reads the record, and logs the answer when there is no other.
+            /// Reads the record, and logs the result of reading when no record is left.
             fn read<D>(mut state: ReadTraffic<'_, '_, D>) -> String {
                 let record = match state.next_record() {
                     Some(Ok(record)) => format!("{:?}, discard {}", record.payload, record.discard),

@@ -7,7 +7,7 @@ use harness::peers::configs::Provider;
 use harness::wire::client_hello::{ClientHello, SERVER_NAME, host_name};
 use pki_types::PrivatePkcs8KeyDer;
 
-/// The names in the certificate, as it spells them.
+/// The names in the certificate, with its spelling.
 const NAMES: [&str; 3] = ["a.Example", "b.example", "*.c.example"];
 
 /// Returns for each of `added` whether adding it succeeded, and for each of `asked` whether a key

@@ -1,5 +1,5 @@
-//! A client's resolver: the arguments it receives from a CertificateRequest and the use of its
-//! answer, in each version.
+//! Tests of a client's resolver: its arguments, which come from a CertificateRequest, and the use
+//! of its result, in each version.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use rustls_upstream::server::WebPkiClientVerifier;
 
 use crate::certificates::kit::{Setup, assert_refused, this, upstream};
 
-/// Each provider and version.
+/// Returns each provider and version.
 fn setups() -> impl Iterator<Item = Setup> {
     product(PROVIDERS, Versions::EACH)
         .map(|(provider, versions)| Setup::new(provider).over(versions))
@@ -73,7 +73,7 @@ fn resolvers_receive_names_and_schemes() {
     }
 }
 
-/// A key that fits no scheme of the server is not used.
+/// A key that cannot sign with any scheme of the server is not used.
 #[test]
 fn a_key_that_cannot_sign_is_not_sent() {
     for setup in setups() {

@@ -56,7 +56,7 @@ impl Compressed {
     }
 }
 
-/// A Certificate without its header.
+/// Creates a Certificate message without its header.
 fn certificate(chain: &[&[u8]]) -> Vec<u8> {
     let entries: Vec<u8> = chain
         .iter()
@@ -65,7 +65,7 @@ fn certificate(chain: &[&[u8]]) -> Vec<u8> {
     [vec![0], vector(3, &entries)].concat()
 }
 
-/// Messages with a single mistake each, which carry a valid Certificate.
+/// Returns messages with a single mistake each, which carry a valid Certificate.
 fn wrong_messages(accepted: &[u8], algorithm: u16) -> Vec<(String, Vec<u8>)> {
     let right = Compressed::new(algorithm, accepted);
     let with = |edit: &dyn Fn(&mut Compressed)| {
@@ -108,7 +108,7 @@ fn wrong_messages(accepted: &[u8], algorithm: u16) -> Vec<(String, Vec<u8>)> {
     cases
 }
 
-/// Certificates without their headers, most of them invalid, to be compressed.
+/// Returns Certificate messages without their headers, most of them invalid, to be compressed.
 fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let with_extension = |extension: &[u8]| {
         let mut contents = accepted[..accepted.len() - 2].to_vec();
@@ -136,7 +136,7 @@ fn wrong_contents(accepted: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A client that trusts `identity` and decompresses `algorithms`.
+/// Creates a client that trusts `identity` and decompresses `algorithms`.
 macro_rules! client {
     ($tls:ident, $module:ident, $identity:expr, $algorithms:expr) => {{
         let mut config = $module::client_config(Setup::new(Provider::Ring));
@@ -166,7 +166,7 @@ fn clients(identity: &Identity, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     ]
 }
 
-/// A script that sends `sent` instead of the message of type `typ`.
+/// Creates a script that sends `sent` instead of the message of type `typ`.
 fn sending(script: Script, typ: HandshakeType, sent: &[u8]) -> Script {
     let sent = sent.to_vec();
     Script {
@@ -179,7 +179,7 @@ fn sending(script: Script, typ: HandshakeType, sent: &[u8]) -> Script {
     }
 }
 
-/// The outcomes of both clients for a server that sends `sent` instead of its Certificate.
+/// Returns the outcomes of both clients for a server that sends `sent` instead of its Certificate.
 fn outcomes_of_clients(identity: &Identity, algorithms: &[u16], sent: &[u8]) -> [Outcome; 2] {
     let script = sending(Script::new(), HandshakeType::Certificate, sent);
     clients(identity, algorithms).map(|mut client| identity.run(&mut *client, &script))
@@ -250,14 +250,14 @@ fn wrong_contents_are_refused() {
     });
 }
 
-/// Changes each bit in turn: no unsigned content is accepted, and both crates report the same
+/// Changes one bit at a time: no unsigned content is accepted, and both crates report the same
 /// error.
 #[test]
 fn every_byte_counts() {
     for_each_side(|side, accepted, outcomes| {
         for algorithm in [ZLIB, BROTLI] {
             let right = Compressed::new(algorithm, &accepted).message();
-            // without the header, whose changes make it another message
+            // without the header, because a changed header makes a different message
             for i in 4..right.len() {
                 let mut wrong = right.clone();
                 wrong[i] ^= 1 << (i % 8);
@@ -268,7 +268,7 @@ fn every_byte_counts() {
     });
 }
 
-/// An end that offered no algorithm rejects the message.
+/// An end that has offered no algorithm rejects the message.
 #[test]
 fn without_an_offer_it_is_unexpected() {
     for_each_side(|side, accepted, outcomes| {
@@ -288,8 +288,8 @@ fn without_an_offer_it_is_unexpected() {
     });
 }
 
-/// A client expects no CompressedCertificate in other places: after a CertificateRequest without an
-/// offer, and instead of either message after the Certificate.
+/// A client rejects a CompressedCertificate after a CertificateRequest without an offer, and
+/// instead of either message after the Certificate.
 #[test]
 fn elsewhere_it_is_unexpected() {
     use HandshakeType::{Certificate, CertificateVerify, Finished};
@@ -314,8 +314,8 @@ fn elsewhere_it_is_unexpected() {
     }
 }
 
-/// A client without a certificate may send an empty chain in either form. It stays unauthenticated,
-/// and no signature follows.
+/// A client without a certificate may send an empty chain in either form. It remains
+/// unauthenticated, and no signature follows.
 #[test]
 fn an_empty_chain_authenticates_nobody() {
     let (provider, key) = (Provider::Ring.this(), signing_key());
@@ -386,7 +386,7 @@ fn unexpected_in_a_resumed_handshake() {
     }
 }
 
-/// Invalid extensions in ClientHello and CertificateRequest.
+/// Tries invalid extensions in ClientHello and CertificateRequest.
 #[test]
 fn offers_that_are_wrong() {
     let identity = Identity::new(Provider::Ring.this());
@@ -431,7 +431,7 @@ fn accepted_by_servers() -> Vec<u8> {
     certificate(&[&client_auth().key_type.identities().client.chain[0]])
 }
 
-/// Servers that ask for a certificate and decompress `algorithms`.
+/// Returns servers that request a certificate and decompress `algorithms`.
 fn servers(setup: Setup, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     let mut ours = this::server_config(setup);
     let mut theirs = upstream::server_config(setup);
@@ -446,15 +446,15 @@ fn servers(setup: Setup, algorithms: &[u16]) -> [Box<dyn Endpoint>; 2] {
     ]
 }
 
-/// The client's key.
+/// Returns the client's key.
 fn signing_key() -> Arc<dyn SigningKey> {
     let key = client_auth().key_type.identities().client.key();
     let loader = Provider::Ring.this().key_provider;
     loader.load_private_key(key).unwrap()
 }
 
-/// The outcomes of both servers for a client that sends `sent` instead of its Certificate and signs
-/// with the right key.
+/// Returns the outcomes of both servers for a client that sends `sent` instead of its Certificate
+/// and signs with the right key.
 fn outcomes_of_servers(algorithms: &[u16], sent: &[u8]) -> [Outcome; 2] {
     let key = signing_key();
     servers(client_auth(), algorithms).map(|server| {

@@ -129,7 +129,7 @@ fn each_algorithm_goes_both_ways() {
     }
 }
 
-/// A counted compressor and a counted decompressor.
+/// A compressor and a decompressor whose calls are counted.
 type Counters = (
     &'static Counting<dyn CertCompressor>,
     &'static Counting<dyn CertDecompressor>,
@@ -159,7 +159,7 @@ fn the_senders_preference_decides() {
     }
 }
 
-/// Two decompressors of one algorithm make one offer, and the first is used. Upstream's server
+/// Two decompressors of one algorithm result in one offer, and the first is used. Upstream's server
 /// would reject an offer that names it twice.
 #[test]
 fn an_algorithm_is_offered_once() {
@@ -172,7 +172,7 @@ fn an_algorithm_is_offered_once() {
     assert_eq!((first.count(), second.count()), (1, 0));
 }
 
-/// More algorithms than an extension can hold.
+/// Configures more algorithms than an extension can hold.
 #[test]
 fn a_long_list_is_cut() {
     #[derive(Debug)]
@@ -251,13 +251,14 @@ fn compressions(cache: CompressionCache, connections: usize) -> (usize, usize) {
 fn a_chain_is_compressed_once() {
     assert_eq!(compressions(CompressionCache::default(), 5), (1, 0));
     assert_eq!(compressions(CompressionCache::new(1), 5), (1, 0));
-    // and compressed thoroughly once, when that pays off
+    // and compressed thoroughly once, when that is worthwhile
     assert_eq!(compressions(CompressionCache::new(1), 120), (1, 1));
     assert_eq!(compressions(CompressionCache::new(0), 5), (5, 0));
     assert_eq!(compressions(CompressionCache::Disabled, 5), (5, 0));
 }
 
-/// The OCSP response, certificate and algorithm determine the message, and so the cache entry.
+/// The OCSP response, the certificate and the algorithm determine the message, and therefore the
+/// cache entry.
 #[test]
 fn another_message_is_another_entry() {
     let setup = Setup::new(Provider::AwsLc);
@@ -290,7 +291,7 @@ fn another_message_is_another_entry() {
         (b"", brotli, false, (2, 1)),
         (b"", zlib, false, (2, 1)),
         (b"response", brotli, false, (2, 1)),
-        // a fourth evicts the least recently used, which is the first
+        // a fourth one evicts the least recently used one, which is the first
         (b"", brotli, true, (3, 1)),
         (b"", zlib, false, (3, 1)),
         (b"response", brotli, false, (3, 1)),

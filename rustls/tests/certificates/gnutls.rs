@@ -22,7 +22,7 @@ fn files(test: &str, key_type: KeyType) -> Files {
     Files::new(env!("CARGO_TARGET_TMPDIR"), &test, key_type)
 }
 
-/// The arguments that load the identity `name` in this form.
+/// Returns the arguments that load the identity `name` in this form.
 fn identity_args(files: &Files, name: &str, kind: Kind) -> Vec<String> {
     let (key, public, extension) = match kind {
         Kind::X509 => ("--x509keyfile", "--x509certfile", "pem"),
@@ -102,7 +102,7 @@ fn their_client_with_our_server() {
     }
 }
 
-/// Lets `gnutls-cli` connect and send a line; false if it is not installed.
+/// Lets `gnutls-cli` connect and send a line. Returns false if it is not installed.
 fn answer(config: Arc<rustls::ServerConfig>, setup: Setup, files: &Files, more: &[String]) -> bool {
     let (listener, port) = listen();
     let mut args = vec![format!("--port={port}"), priority(setup)];

@@ -1,4 +1,4 @@
-//! The peer's identity on connections of either API, side and version, full and resumed.
+//! Tests of the peer's identity in each API, role and version, in full and resumed handshakes.
 
 use std::ptr;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn both(setup: Setup) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
     (Arc::new(client), Arc::new(this::server_config(setup)))
 }
 
-/// Both versions with both providers, and raw public keys where the version supports them.
+/// Returns both versions with both providers, and raw public keys where the version supports them.
 fn setups() -> impl Iterator<Item = Setup> {
     let all = product3(PROVIDERS, Versions::EACH, KINDS).map(|(provider, versions, kind)| {
         let setup = Setup::new(provider).over(versions);
@@ -143,13 +143,13 @@ fn on_every_connection() {
     }
 }
 
-/// The `SubjectPublicKeyInfo` of the identity's signing key.
+/// Returns the `SubjectPublicKeyInfo` of the identity's signing key.
 fn this_key(identity: &configs::Identity, provider: Provider) -> Vec<u8> {
     let key = harness::verifiers::raw_keys::this::raw_key(identity, provider);
     key.key.public_key().unwrap().to_vec()
 }
 
-/// An end presents a valid certificate without its key.
+/// An end presents a valid certificate without having its key.
 #[test]
 fn a_stolen_certificate_identifies_nobody() {
     for setup in setups().filter(|setup| setup.server == Kind::X509) {
@@ -176,7 +176,8 @@ fn a_stolen_certificate_identifies_nobody() {
 }
 
 /// An attacker repeats a recorded ClientHello. The session in it does not authenticate the sender,
-/// neither during the handshake, when the server may already send data, nor after its failure.
+/// neither during the handshake, when the server may already send data, nor after the handshake has
+/// failed.
 #[test]
 fn a_repeated_client_hello_identifies_nobody() {
     for setup in setups() {
@@ -204,7 +205,7 @@ fn a_repeated_client_hello_identifies_nobody() {
     }
 }
 
-/// Accepted early data authenticates the client, because its session is good for one connection
+/// Accepted early data authenticates the client, because its session can be used for one connection
 /// only.
 #[test]
 fn early_data_identifies_the_client_and_its_replay_nobody() {

@@ -39,7 +39,7 @@ impl Setup {
         }
     }
 
-    /// The same with these kinds of credentials.
+    /// Returns the same setup with these kinds of credentials.
     pub(crate) fn with(self, server: Kind, client: Option<Kind>) -> Self {
         Self {
             server,
@@ -48,25 +48,25 @@ impl Setup {
         }
     }
 
-    /// The same with these versions on both sides.
+    /// Returns the same setup with these versions on both sides.
     pub(crate) fn over(self, versions: Versions) -> Self {
         Self { versions, ..self }
     }
 
-    /// Every kind of credential on each side, with each provider.
+    /// Returns every kind of credential on each side, with each provider.
     pub(crate) fn of_all_kinds() -> impl Iterator<Item = Self> {
         product3(PROVIDERS, KINDS, CLIENT_KINDS)
             .map(|(provider, server, client)| Self::new(provider).with(server, client))
     }
 
-    /// The same with each key type.
+    /// Returns the same setups with each key type.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         product(KEY_TYPES, Self::of_all_kinds().collect::<Vec<_>>())
             .map(|(key_type, setup)| Self { key_type, ..setup })
             .filter(|setup| setup.key_type.usable_with(setup.provider))
     }
 
-    /// The request for an X.509 certificate.
+    /// Returns the request for an X.509 certificate.
     fn auth(self) -> ClientAuth {
         match self.client {
             Some(Kind::X509) => ClientAuth::Required,
@@ -91,7 +91,7 @@ pub(crate) fn assert_refused(
     assert_eq!(received, Err(format!("AlertReceived({alert})")));
 }
 
-// One text for both crates, whose types have equal names but differ.
+// The same code for both crates, whose types have equal names but differ.
 macro_rules! kit {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         pub(crate) mod $module {
@@ -166,7 +166,7 @@ macro_rules! kit {
                 server(server_config(setup))
             }
 
-            /// A client with the raw public key `key`.
+            /// Creates a client with the raw public key `key`.
             pub(crate) fn client_with_key(setup: Setup, key: Arc<CertifiedKey>) -> $endpoint {
                 let mut config = client_config(setup);
                 config.client_auth_cert_resolver =
@@ -174,7 +174,7 @@ macro_rules! kit {
                 client(config)
             }
 
-            /// A server with the raw public key `key`.
+            /// Creates a server with the raw public key `key`.
             pub(crate) fn server_with_key(setup: Setup, key: Arc<CertifiedKey>) -> $endpoint {
                 let mut config = server_config(setup);
                 config.cert_resolver = Arc::new(AlwaysResolvesServerRawPublicKeys::new(key));

@@ -21,7 +21,7 @@ use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 use x509_cert::der::{Decode, Encode};
 use x509_cert::ext::pkix;
 
-/// Certificates of all kinds.
+/// Returns certificates of all kinds.
 fn certificates() -> Vec<CertificateDer<'static>> {
     let mut certificates = TLS_SERVER_ROOT_CERTS.to_vec();
     certificates.extend(made_here());
@@ -126,7 +126,7 @@ fn openssl_reads_the_same() {
     }
 }
 
-/// OpenSSL's output for all properties of one certificate.
+/// Returns OpenSSL's output for all properties of one certificate.
 fn openssl(der: &CertificateDer<'_>) -> String {
     let names = "-nameopt RFC2253,utf8,-esc_msb";
     let arguments = format!(
@@ -146,7 +146,7 @@ fn openssl(der: &CertificateDer<'_>) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The extensions in OpenSSL's output, sorted by kind.
+/// Returns the extensions in OpenSSL's output, sorted by kind.
 fn printed_extensions(printed: &str) -> Vec<(String, String)> {
     let mut extensions: Vec<_> = printed
         .lines()
@@ -160,7 +160,7 @@ fn printed_extensions(printed: &str) -> Vec<(String, String)> {
     extensions
 }
 
-/// The extensions as this crate reads them, formatted like OpenSSL's.
+/// Returns the extensions as this crate reads them, formatted like OpenSSL's.
 fn extensions(certificate: &Certificate) -> Vec<(String, String)> {
     let mut extensions = Vec::new();
     if let Some(constraints) = certificate.basic_constraints().unwrap() {
@@ -306,8 +306,8 @@ fn x509_cert_and_webpki_read_the_same() {
     assert!(compared > 100, "{compared}");
 }
 
-/// The verifier accepts a certificate for its good names, whatever is beside them. The application
-/// sees these names, too, and no other.
+/// The verifier accepts a certificate for its valid names, even if it has malformed ones, too. The
+/// application also sees exactly the valid names.
 #[test]
 fn malformed_names_do_not_hide_accepted_names() {
     let element = |tag: u8, content: &[u8]| {

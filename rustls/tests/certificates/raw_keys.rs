@@ -1,5 +1,5 @@
-//! Raw public keys (RFC 7250) that are refused, in both directions. The test `matrix` combines
-//! accepted ones with every other feature.
+//! Tests of raw public keys (RFC 7250) that are rejected, in both directions. The test `matrix`
+//! combines accepted ones with every other feature.
 
 use std::sync::Arc;
 
@@ -56,12 +56,12 @@ fn clients_refuse_raw_public_keys_in_tls12() {
     }
 }
 
-/// Both sides with raw public keys.
+/// Returns both sides with raw public keys.
 fn both(provider: Provider) -> Setup {
     Setup::new(provider).with(Kind::Raw, Some(Kind::Raw))
 }
 
-/// Asserts that this crate's ends refuse upstream's ones with raw public keys that `change` has
+/// Asserts that this crate's ends reject upstream's ends whose raw public keys `change` has
 /// changed.
 #[track_caller]
 fn refuse_both(
@@ -94,7 +94,7 @@ fn an_empty_key_is_refused() {
     refuse_both(both(Provider::AwsLc), empty, error, "BadCertificate");
 }
 
-/// A raw public key other than the trusted one.
+/// Presents a raw public key other than the trusted one.
 #[test]
 fn another_key_is_refused() {
     for provider in PROVIDERS {
@@ -115,7 +115,7 @@ fn another_key_is_refused() {
     }
 }
 
-/// The key must prove possession: a signature by another key fails.
+/// The peer must prove possession of the key: a signature by another key is rejected.
 #[test]
 fn the_key_must_sign() {
     for provider in PROVIDERS {
@@ -130,8 +130,8 @@ fn the_key_must_sign() {
     }
 }
 
-/// RFC 9846 §4.5.1: there is one entry. Further entries of a resolver are not sent, and a second
-/// one from the peer is rejected.
+/// RFC 9846 §4.5.1: the Certificate has one entry. Further entries from a resolver are not sent,
+/// and a second one from the peer is rejected.
 #[test]
 fn a_raw_public_key_stands_alone() {
     let setup = both(Provider::AwsLc);

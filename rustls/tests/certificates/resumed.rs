@@ -1,4 +1,4 @@
-//! Sessions never resume under another kind of credential. The test `matrix` resumes them under the
+//! Sessions never resume with another kind of credential. The test `matrix` resumes them with the
 //! same kind.
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn is_resumed(end: &dyn Endpoint) -> bool {
     end.negotiated().ends_with("Some(Resumed)")
 }
 
-/// A client remembers sessions under one kind of server authentication and reconnects under the
+/// A client remembers sessions with one kind of server authentication and reconnects with the
 /// other.
 #[test]
 fn a_client_does_not_mix_kinds() {
@@ -43,7 +43,8 @@ fn a_client_does_not_mix_kinds() {
     }
 }
 
-/// A server is asked to resume a session whose client authenticated by another kind, or not at all.
+/// A client offers a session in which it authenticated by another kind of credential, or not at
+/// all.
 #[test]
 fn a_server_does_not_mix_kinds() {
     for (before, after) in product(CLIENT_KINDS, CLIENT_KINDS) {

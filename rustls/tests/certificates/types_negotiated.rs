@@ -1,5 +1,5 @@
-//! client_certificate_type and server_certificate_type (RFC 7250): every offer to every server and
-//! every answer to every client, compared with upstream.
+//! Tests of client_certificate_type and server_certificate_type (RFC 7250): every offer to every
+//! server and every answer to every client, compared with upstream.
 
 use harness::peers::configs::{Provider, Versions, product, product3};
 use harness::peers::endpoints::{Endpoint, handshake};
@@ -61,7 +61,7 @@ impl Offer {
         hello
     }
 
-    /// Adapts the offer so that upstream answers it as RFC 7250 §4.2 demands of ours.
+    /// Adapts the offer so that upstream answers it as RFC 7250 §4.2 requires.
     fn for_upstream(mut self, setup: Setup) -> Self {
         // a server that requests no certificate ignores the client's types
         if setup.client.is_none() && self.of_client != Some(&[]) {
@@ -102,7 +102,7 @@ fn every_offer_to_every_server() {
     assert!(accepted > 50 && refused > 50, "{accepted} {refused}");
 }
 
-/// TLS 1.2, where a server with X.509 certificates follows the same rules.
+/// In TLS 1.2, a server with X.509 certificates follows the same rules.
 #[test]
 fn every_offer_with_tls12() {
     for client in [None, Some(Kind::X509)] {
@@ -152,7 +152,7 @@ fn nothing_in_common_is_an_unsupported_certificate() {
 }
 
 /// RFC 7250 §4.2: a server that requests no certificate omits the client's type, and the client
-/// goes on. Upstream rejects both the offer and the answer.
+/// continues. Upstream rejects both the offer and the answer.
 #[test]
 fn a_raw_public_key_that_is_not_requested() {
     for server in KINDS {
@@ -202,8 +202,8 @@ fn every_answer_to_every_client() {
             let ours = identity.run(&mut ours, &script);
             let mut for_upstream = setup;
             if !requests && client == Some(Kind::Raw) && of_client.is_none() {
-                // RFC 7250 §4.2: omitted if no certificate is requested. Upstream takes
-                // that for X.509
+                // RFC 7250 §4.2: the type is omitted if no certificate is requested. Upstream
+                // interprets that as X.509
                 for_upstream.client = None;
             }
             let config = upstream::client_config(for_upstream);

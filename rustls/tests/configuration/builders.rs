@@ -1,5 +1,5 @@
-//! Builders and constructors return the same errors as upstream's for the same arguments. An error
-//! that consists of a text begins with upstream's text.
+//! Builders and constructors return the same errors as upstream's for the same arguments. The text
+//! of an error without a more specific variant begins with upstream's text.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use rustls_upstream::pki_types::{
 
 use crate::configuration::refused::{or_panic, outcome, outcomes};
 
-/// Certificate chains with all kinds of mistakes, and a valid one.
+/// Returns certificate chains with all kinds of mistakes, and a valid one.
 fn chains() -> Vec<(&'static str, Vec<CertificateDer<'static>>)> {
     let good = &KeyType::EcdsaP256.identities().server.chain;
     let cut = good[0][..good[0].len() - 1].to_vec();
@@ -31,7 +31,7 @@ fn chains() -> Vec<(&'static str, Vec<CertificateDer<'static>>)> {
     ]
 }
 
-/// Private keys with all kinds of mistakes, and valid ones of each kind.
+/// Returns private keys with all kinds of mistakes, and valid ones of each kind.
 fn keys() -> Vec<(String, PrivateKeyDer<'static>)> {
     let good = KeyType::EcdsaP256.identities().server.key();
     let PrivateKeyDer::Pkcs8(pkcs8) = &good else {
@@ -82,7 +82,7 @@ macro_rules! builders {
 
             use super::*;
 
-            /// Providers that lack a part, with every choice of versions.
+            /// Tries providers that lack a part, with every choice of versions.
             pub(super) fn versions(provider: Provider) -> Vec<String> {
                 fn chosen<S: $tls::ConfigSide>(
                     builder: ConfigBuilder<S, WantsVersions>,
@@ -129,7 +129,7 @@ macro_rules! builders {
                 ];
                 let mut log = Vec::new();
                 for ((what, change), choice) in product(changes, choices) {
-                    // this crate refuses it because no handshake could succeed
+                    // this crate rejects the provider because no handshake could succeed
                     let is_hybrid = provider == Provider::AwsLc && what == "hybrid only";
                     if is_hybrid && choice == [&TLS12] {
                         continue;
@@ -163,7 +163,7 @@ macro_rules! builders {
                     .with_no_client_auth()
             }
 
-            /// Every constructor that takes a chain and a key.
+            /// Tries every constructor that takes a chain and a key.
             pub(super) fn chains_and_keys(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
                 for (chain_is, chain) in chains() {
@@ -217,7 +217,7 @@ macro_rules! builders {
                 log
             }
 
-            /// Resolvers by name.
+            /// Tries resolvers by name.
             pub(super) fn names(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
                 for (chain_is, chain) in chains() {
@@ -245,7 +245,7 @@ macro_rules! builders {
                 log
             }
 
-            /// Roots and verifiers.
+            /// Tries roots and verifiers.
             pub(super) fn verifiers(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
                 let mut roots = RootCertStore::empty();
@@ -300,7 +300,7 @@ macro_rules! builders {
                 log
             }
 
-            /// Configurations that connections reject, and some valid ones.
+            /// Tries configurations that connections reject, and some valid ones.
             pub(super) fn connections(provider: Provider) -> Vec<String> {
                 let mut log = Vec::new();
                 let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
@@ -331,7 +331,7 @@ macro_rules! builders {
                 log
             }
 
-            /// Values of limited length.
+            /// Tries values of limited length.
             pub(super) fn values() -> Vec<String> {
                 let mut log = Vec::new();
                 for len in [0, 1, 12, 31, 32, 33, 48, 64, 65, 1000] {

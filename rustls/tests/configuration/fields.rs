@@ -6,7 +6,7 @@ use harness::peers::configs::{PROVIDERS, Provider, product};
 use harness::providers::leak;
 use rustls_upstream::pki_types::PrivateKeyDer;
 
-/// Implements a trait for `Part`: the methods of its inner object, and its own answer to `fips`.
+/// Implements a trait for `Part`: it uses the methods of the inner object, except `fips`.
 macro_rules! part {
     ($trait:path: $(fn $name:ident($($arg:ident: $typ:ty),*) -> $out:ty;)*) => {
         impl $trait for Part<dyn $trait> {
@@ -72,7 +72,7 @@ macro_rules! configurations {
                     .with_cert_resolver(Arc::new($lib::server::ResolvesServerCertUsingSni::new()))
             }
 
-            /// All fields whose values can be printed.
+            /// Returns all fields whose values can be printed.
             pub(super) fn defaults(provider: Provider) -> Vec<String> {
                 let client = client(provider.$module(), &[&TLS13, &TLS12]);
                 let server = server(provider.$module(), &[&TLS13, &TLS12]);
@@ -94,7 +94,7 @@ macro_rules! configurations {
                     compressors(&client.cert_compressors),
                     decompressors(&client.cert_decompressors),
                     format!("fips {}", client.fips()),
-                    // the server's
+                    // the fields of the server
                     format!("session_storage {}", server.session_storage.can_cache()),
                     format!("ticketer {}", server.ticketer.enabled()),
                     compressors(&server.cert_compressors),
@@ -115,7 +115,7 @@ macro_rules! configurations {
                 log
             }
 
-            /// The FIPS status if every part of the provider except `missing` is approved.
+            /// Returns the FIPS status if every part of the provider except `missing` is approved.
             pub(super) fn fips(missing: &str, require_ems: bool, versions: &str) -> Vec<bool> {
                 let versions: &[&'static SupportedProtocolVersion] = match versions {
                     "1.3" => &[&TLS13],

@@ -43,7 +43,7 @@ macro_rules! providers {
                 }
             }
 
-            /// Every property of the parts of a provider.
+            /// Describes every property of the parts of a provider.
             pub(super) fn parts(provider: Provider) -> Vec<String> {
                 let CryptoProvider {
                     cipher_suites,
@@ -138,7 +138,7 @@ macro_rules! providers {
                 log
             }
 
-            /// Values that are the same for all providers.
+            /// Describes values that are the same for all providers.
             pub(super) fn constants() -> Vec<String> {
                 let versions = |of: &[&SupportedProtocolVersion]| {
                     let versions = of.iter().map(|it| (it.version, format!("{it:?}")));

@@ -22,7 +22,7 @@ macro_rules! layers {
 
             use super::IV;
 
-            /// Both directions, with two keys that are equal.
+            /// Seals and opens records in both directions, with two equal keys.
             pub(super) fn directions(
                 suite: SupportedCipherSuite,
                 [key, key2]: [AeadKey; 2],

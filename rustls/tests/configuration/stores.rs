@@ -142,7 +142,8 @@ fn sessions_that_a_server_remembers() {
     }
 }
 
-/// A store without room reports failure. Upstream's stores nothing either, but reports success.
+/// A store of size zero reports failure. Upstream's does not store anything either, but reports
+/// success.
 #[test]
 fn a_store_of_size_zero_reports_failure() {
     let denied =

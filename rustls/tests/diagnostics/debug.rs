@@ -46,8 +46,8 @@ fn check_as(name: &str, value: &dyn Debug) {
     check(value);
 }
 
-/// Checks the `Debug` output of the sessions that it stores, and of the ClientHello that it
-/// resolves a certificate for.
+/// A storage or resolver that checks the `Debug` output of the sessions that it stores, and of the
+/// ClientHello for which it chooses a certificate.
 #[derive(Debug)]
 struct Checking<T>(Arc<T>);
 
@@ -157,7 +157,7 @@ impl Ends {
         [client.into(), server.into()]
     }
 
-    /// Both ends after the handshake.
+    /// Returns both ends after the handshake.
     fn connected(&self) -> [Connection; 2] {
         let mut pair = self.connect();
         exchange_all(&mut pair);
@@ -339,7 +339,7 @@ fn quic_connections() {
             let mut turns = 0;
             while turns < 2 || pair.iter().any(|conn| conn.is_handshaking()) {
                 for from in 0..2 {
-                    // level by level; the keys in between have no `Debug`
+                    // one level at a time; the keys between levels have no `Debug`
                     let mut goes_on = true;
                     while goes_on {
                         let mut crypto = Vec::new();
@@ -377,7 +377,7 @@ fn split_connections() {
     });
 }
 
-/// Keys of every kind, and signers made from them.
+/// Checks keys of every kind, and signers created from them.
 #[test]
 fn keys() {
     let all = product(PROVIDERS, configs::KEY_TYPES);
@@ -409,7 +409,7 @@ fn keys() {
     }
 }
 
-/// Programs print a provider to show which library it is.
+/// Programs print a provider to show which library it uses.
 #[test]
 fn providers_name_their_library() {
     fn library(provider: &str) -> &str {

@@ -51,7 +51,7 @@ macro_rules! events {
 
             use super::*;
 
-            /// The lines of a client and of a server, both of this crate.
+            /// Returns the lines of a client and of a server, both of this crate.
             pub(super) fn lines(
                 provider: Provider,
                 versions: Versions,
@@ -259,10 +259,10 @@ const FACTS: [Fact; 14] = [
     ),
 ];
 
-/// The longest line in bytes. Peers must not be able to fill a disk.
+/// The length of the longest line in bytes. It is limited so that peers cannot fill a disk.
 const LONGEST: usize = 1100;
 
-/// The levels of the `lines` that begin with any of `beginnings`.
+/// Returns the levels of the `lines` that begin with any of `beginnings`.
 fn levels(lines: &[Line], beginnings: &[&str]) -> BTreeSet<Level> {
     let matches = |line: &&Line| beginnings.iter().any(|it| line.text.starts_with(it));
     lines
@@ -282,7 +282,7 @@ fn behaves_differently(versions: Versions, event: Event, of_client: bool) -> boo
         Event::UnknownIssuer => !of_client,
         // the client receives it before the ServerHello, where this crate drops it
         Event::ChangeCipherSpec => of_client,
-        // TLS 1.2 has none
+        // TLS 1.2 has no early data
         Event::EarlyData | Event::EarlyDataRejected | Event::KeyUpdate => {
             versions == Versions::Tls12
         }
@@ -320,7 +320,7 @@ fn facts_are_logged_at_the_same_level() {
                     assert_eq!(levels(ours, prefixes), expected, "{what}\n{ours:#?}");
                 }
             }
-            // lines that may alert an operator
+            // lines that may trigger an alarm
             let is_warning = |line: &&Line| line.level <= Level::Warn;
             let warned = |lines: &[Line]| lines.iter().filter(is_warning).count();
             let what = format!("{versions:?} {event:?} {side} {ours:#?} {theirs:#?}");
@@ -329,8 +329,8 @@ fn facts_are_logged_at_the_same_level() {
     }
 }
 
-/// The level of each line about a failure of the connection. An error out of order is a warning, as
-/// in upstream.
+/// Returns the level of each line about a failure of the connection. An error about the order of
+/// messages is a warning, as in upstream.
 fn failures(lines: &[Line]) -> Vec<Level> {
     let beginnings = ["connection failed: ", "received unexpected "];
     let is_failure = |line: &&Line| beginnings.iter().any(|it| line.text.starts_with(it));
@@ -376,13 +376,14 @@ fn each_failed_connection_has_one_line() {
     }
 }
 
-/// A server's error may quote the names in a client's certificate, or what a verifier says.
+/// A server's error may quote the names in a client's certificate, or the text of a verifier's
+/// error.
 #[test]
 fn a_failure_is_logged_on_one_short_line() {
     let (key_type, versions) = (KeyType::Ed25519, Versions::Tls13);
     let crypto = || Provider::Ring.this();
     let client = configs::this::client(crypto(), key_type, ClientAuth::Required);
-    // also characters that end a line for some readers, or change the direction of the rest
+    // includes characters that end a line for some readers, or change the direction of the rest
     let text = "first line\nsecond\u{1b}[0m \u{2028}\u{202e}".repeat(100);
     let verifier = Verifier::accepting(versions, &[rustls::SignatureScheme::ED25519])
         .with_certificates(move |_| Err(rustls::Error::General(text.clone())));
@@ -400,7 +401,7 @@ fn a_failure_is_logged_on_one_short_line() {
     assert!(line.len() < 700 && is_plain, "{line}");
 }
 
-/// Each message at trace level, negotiated values at debug level, and no data.
+/// Each message is logged at trace level, negotiated values at debug level, and data never.
 #[test]
 fn handshakes_are_logged() {
     for provider in PROVIDERS {

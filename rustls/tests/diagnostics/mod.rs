@@ -1,5 +1,5 @@
-//! Output of the library about itself, through the `log` crate and by `Debug`. It logs the same
-//! facts as upstream at the same levels, and reveals no secret.
+//! Tests of the output for developers: log lines and `Debug`. The library logs the same facts as
+//! upstream at the same levels, and reveals no secret.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 

@@ -16,8 +16,8 @@ const KEY_TYPE: KeyType = KeyType::Ed25519;
 /// A change of the server before the second connection.
 type Change = fn(&mut ServerConfig, Provider);
 
-/// The lines at debug level of a connection to a server after `change`, with early data if the
-/// server has allowed it before.
+/// Returns the lines at debug level of a connection to a server after `change`, with early data if
+/// the server has allowed it before.
 fn lines_after(
     provider: Provider,
     versions: Versions,
@@ -54,7 +54,7 @@ fn server_with(provider: Provider, versions: Versions, auth: ClientAuth) -> Serv
     configs::this::server_of(versions, provider.this(), KEY_TYPE, auth)
 }
 
-/// Asserts that a line with this text is there after the change, and not without it.
+/// Asserts that a line with this text is logged with the change, and not without it.
 #[track_caller]
 fn assert_reason(versions: Versions, prepare: Change, change: Change, text: &str) {
     for provider in PROVIDERS {

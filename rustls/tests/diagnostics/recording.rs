@@ -10,7 +10,7 @@ thread_local! {
     static SECRETS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Shorter secrets could be found by coincidence.
+/// The length of the shortest secret that is searched for. Shorter ones could occur by coincidence.
 const SHORTEST: usize = 12;
 
 /// The length in bytes of the pieces to search for. Any leak of twice that length contains a whole
@@ -30,7 +30,7 @@ pub fn forget() -> usize {
 }
 
 /// Fails if `text` contains a piece of any of this thread's secrets, in decimal, in hexadecimal or
-/// as it is.
+/// as raw bytes.
 #[track_caller]
 pub fn assert_no_secret(text: &str) {
     let plain = text.to_lowercase();
@@ -41,7 +41,7 @@ pub fn assert_no_secret(text: &str) {
     let digits = digits.replace("0x", "");
     SECRETS.with_borrow(|secrets| {
         for piece in secrets.iter().flat_map(|secret| secret.chunks_exact(PIECE)) {
-            // padding and the like
+            // padding and similar bytes
             if piece.iter().all(|byte| *byte == piece[0]) {
                 continue;
             }
@@ -70,7 +70,7 @@ macro_rules! recording {
 
             use super::*;
 
-            /// A provider that records the secrets of all key schedules.
+            /// Creates a provider that records the secrets of all key schedules.
             pub fn provider(provider: Provider) -> CryptoProvider {
                 static SUITES: [OnceLock<Vec<SupportedCipherSuite>>; 2] =
                     [const { OnceLock::new() }; 2];
@@ -175,7 +175,7 @@ macro_rules! recording {
 
                 fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
                     self.0.for_secret(output, secret, label, seed);
-                    // verify_data is no secret, and upstream prints it
+                    // verify_data is not secret, and upstream prints it
                     if !label.ends_with(b"finished") {
                         keep(output);
                     }

@@ -1,5 +1,5 @@
 //! Every byte of every flight is flipped, zeroed, removed and doubled, and the flight is truncated
-//! there.
+//! at that byte.
 
 use harness::comparison::Judge;
 use harness::scripted::recorded::scenes;

@@ -1,5 +1,5 @@
-//! Extension blocks of every message. Each extension is omitted, repeated, moved and changed. Known
-//! and unknown types are inserted with several bodies where they do not belong.
+//! Changes to the extension blocks of every message. Each extension is omitted, repeated, moved and
+//! changed. Known and unknown types are inserted with several bodies where they are not allowed.
 
 use harness::comparison::Judge;
 use harness::scripted::recorded::extensions::{self, Extensions};
@@ -13,7 +13,8 @@ const UNUSUAL_TYPES: [u16; 8] = [
 
 const BODIES: [&[u8]; 6] = [&[], &[0], &[0, 0], &[3, 4], &[0, 2, 3, 4], &[0xff; 5]];
 
-/// Valid extensions that the recorded flights lack: cookie, supported_groups, status_request.
+/// Valid extensions that the recorded flights do not contain: cookie, supported_groups,
+/// status_request.
 const OTHERS: [(u16, &[u8]); 3] = [
     (44, &[0, 2, 9, 9]),
     (10, &[0, 4, 0, 29, 0, 23]),
@@ -113,7 +114,7 @@ impl Block<'_> {
         }
     }
 
-    /// RFC 5746 §3.4: the extension is empty in a first handshake.
+    /// RFC 5746 §3.4: renegotiation_info is empty in a first handshake.
     fn renegotiated(&self, judge: &Judge) {
         self.change(judge, "renegotiation_info is not empty", |extensions| {
             for (_, body) in extensions.iter_mut().filter(|(typ, _)| *typ == 0xff01) {

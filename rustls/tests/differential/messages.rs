@@ -1,5 +1,5 @@
-//! Handshake messages omitted, repeated, reordered, misplaced, of wrong lengths, and split across
-//! key changes.
+//! Handshake messages that are omitted, repeated, reordered, misplaced, of wrong lengths, or split
+//! across key changes.
 
 use harness::comparison::Judge;
 use harness::scripted::recorded::flights::{HANDSHAKE, Record, message};
@@ -23,7 +23,8 @@ pub(crate) fn compare(judge: &Judge) {
     }
 }
 
-/// One message of each type in any scene, and messages of other types with several bodies.
+/// Returns one message of each type from some scene, and messages of other types with several
+/// bodies.
 fn samples(scenes: &[Scene]) -> Vec<Vec<u8>> {
     let mut samples: Vec<Vec<u8>> = Vec::new();
     for scene in scenes {
@@ -79,7 +80,7 @@ fn inserted(scene: &Scene, judge: &Judge, at: usize, samples: &[Vec<u8>]) {
     }
 }
 
-/// Gives message `at` other declared lengths, with and without matching bytes.
+/// Changes the declared length of message `at`, with and without a matching change of its bytes.
 fn resized(scene: &Scene, judge: &Judge, at: usize) {
     let change = |what: &str, change: &dyn Fn(&mut Vec<u8>)| {
         judge.messages(scene, &format!("message {at} {what}"), |messages| {

@@ -1,12 +1,12 @@
 //! Feeds the same invalid bytes to both APIs of this crate and to upstream. Error and alert must be
-//! the same unless there is a reason.
+//! the same, except for documented deviations.
 //!
 //! Both crates use a provider that encrypts nothing ([`harness::providers::transparent`]), so every
 //! byte of every handshake message can be changed and still arrives. The peer's output is recorded
 //! once ([`harness::scripted::recorded`]). It is changed in every way that [`bytes`], [`messages`],
-//! [`extensions`], [`records`] and [`quic`] know, and replayed to fresh connections. Hellos of
-//! [`old_clients`] come on top. [`harness::comparison`] judges the outcomes, and the accessors
-//! after a failure.
+//! [`extensions`], [`records`] and [`quic`] implement, and replayed to fresh connections.
+//! [`old_clients`] adds hellos of old clients. [`harness::comparison`] compares the outcomes, and
+//! the accessors after a failure.
 
 mod bytes;
 mod extensions;

@@ -1,5 +1,5 @@
-//! Clients without TLS 1.2 and 1.3, at servers of each version: each hello as it is, with any of
-//! its extensions missing, and with signature_algorithms.
+//! Hellos of clients without TLS 1.2 and 1.3, sent to servers of each version: unchanged, without
+//! any one extension, and with signature_algorithms.
 
 use harness::comparison::Judge;
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product3};

@@ -1,4 +1,4 @@
-//! Random bytes cause no panic, and the same outcome on both APIs.
+//! Random bytes cause no panic, and the same outcome in both APIs.
 
 use harness::comparison::Outcome;
 use harness::scripted::recorded::flights::{Framing, Record, encode, frame};
@@ -39,7 +39,7 @@ fn random_bytes_have_the_same_outcome_on_both_apis() {
     }
 }
 
-/// Records with valid headers.
+/// Returns records with valid headers.
 fn records(framing: Framing) -> impl Strategy<Value = Vec<u8>> {
     let typ = || prop_oneof![20..=24_u8, any::<u8>()];
     let content = || vec(any::<u8>(), 0..100);

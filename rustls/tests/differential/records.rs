@@ -31,7 +31,7 @@ pub(crate) fn compare(judge: &Judge) {
     }
 }
 
-/// Records in the clear and protected, each with a name for its anomaly.
+/// Returns unencrypted and encrypted records, each with a name for its anomaly.
 fn strange_records(framing: Framing) -> Vec<(String, Vec<u8>)> {
     let mut strange = Vec::new();
     let mut add = |what: String, bytes: Vec<u8>| strange.push((what, bytes));
@@ -126,7 +126,7 @@ fn strange_records(framing: Framing) -> Vec<(String, Vec<u8>)> {
     strange
 }
 
-/// Valid and invalid contents for each type.
+/// Returns valid and invalid contents for each type.
 fn contents() -> Vec<(u8, Vec<u8>)> {
     let mut contents: Vec<(u8, Vec<u8>)> = Vec::new();
     for typ in [0, 19, 20, 21, 22, 23, 24, 25, 255] {

@@ -1,4 +1,4 @@
-//! Early data sent by our client.
+//! Tests of early data sent by our client.
 
 mod clients;
 mod corruption;

@@ -1,5 +1,5 @@
-//! Early data over pipes that hold little and block, so that bytes move only as fast as the peer
-//! reads.
+//! Early data over pipes with a small capacity, which block when they are full, so that bytes move
+//! only as fast as the peer reads.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -50,7 +50,7 @@ impl Write for Pipe {
     }
 }
 
-/// Returns the bytes moved, 0 if the call blocked.
+/// Returns the number of bytes moved, 0 if the call would block.
 fn unless_blocked(io: io::Result<usize>) -> usize {
     match io {
         Ok(len) => len,
@@ -63,7 +63,7 @@ const LIMIT: usize = 50_000;
 
 /// Connects and sends early data until the handshake completes, then other data in both directions.
 /// With `reads_early`, the server reads early data as it arrives, otherwise at the end. Returns the
-/// early bytes sent, and those received.
+/// early data sent and the early data received.
 fn connect(
     client: &Arc<ClientConfig>,
     server: &Arc<ServerConfig>,

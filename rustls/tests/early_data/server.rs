@@ -1,4 +1,4 @@
-//! Early data received by our server.
+//! Tests of early data received by our server.
 
 mod accepted;
 mod end;
@@ -18,12 +18,12 @@ use rustls::ContentType;
 
 const MAX: u32 = 1000;
 
-/// Settings that allow early data.
+/// Returns settings that allow early data.
 fn settings(provider: Provider) -> Settings {
     Settings::new(provider).edit(|it| it.max_early_data_size = MAX)
 }
 
-/// This crate's client, which sends early data if it can.
+/// Creates a client of this crate, which sends early data if it can.
 fn this_client(settings: &Settings) -> Arc<rustls::ClientConfig> {
     let provider = settings.provider.this();
     let mut config = configs::this::client(provider, KEY_TYPE, settings.auth);
@@ -31,7 +31,7 @@ fn this_client(settings: &Settings) -> Arc<rustls::ClientConfig> {
     Arc::new(config)
 }
 
-/// Upstream's.
+/// Creates a client of upstream, which sends early data if it can.
 fn upstream_client(settings: &Settings) -> Arc<rustls_upstream::ClientConfig> {
     let provider = settings.provider.upstream();
     let mut config = configs::upstream::client(provider, KEY_TYPE, settings.auth);
@@ -39,7 +39,7 @@ fn upstream_client(settings: &Settings) -> Arc<rustls_upstream::ClientConfig> {
     Arc::new(config)
 }
 
-/// An offer of early data with a session of `server`.
+/// Creates an offer of early data with a session of `server`.
 fn offer(settings: &Settings, server: &Server) -> OfferedPsk {
     server.tickets(settings).remove(0).offer_early(0)
 }
@@ -51,7 +51,7 @@ fn send(client: &mut ScriptedClient, data: &[u8]) {
     sent.unwrap_or_else(|refused| panic!("{refused:?}"));
 }
 
-/// A client whose early data is accepted.
+/// Creates a client whose early data is accepted.
 fn accepted(settings: &Settings, server: &Server) -> ScriptedClient {
     let offer = offer(settings, server);
     let client = server.connect(settings, hello(), Some(&offer)).unwrap();
@@ -59,7 +59,7 @@ fn accepted(settings: &Settings, server: &Server) -> ScriptedClient {
     client
 }
 
-/// A client that offers early data but must not send any, under the handshake key.
+/// Creates a client that offers early data but must not send any, under the handshake key.
 fn rejected(settings: &Settings, server: &Server) -> ScriptedClient {
     let mut offer = offer(settings, server);
     // RFC 9846 §4.3.10: only the first session counts
@@ -75,7 +75,7 @@ fn early_data(server: &mut dyn Endpoint) -> Vec<u8> {
     plaintext
 }
 
-/// Ends early data by a message if it was accepted.
+/// Sends an EndOfEarlyData if early data was accepted.
 fn end_or_start(client: &mut ScriptedClient, is_accepted: bool) {
     match is_accepted {
         true => client.end_early_data().unwrap(),

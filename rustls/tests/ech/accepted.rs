@@ -1,4 +1,4 @@
-//! Accepted ECH: the handshake uses ClientHelloInner.
+//! Tests of accepted ECH: the handshake uses ClientHelloInner.
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::scripted::ech::{EchKey, SUITES};
@@ -100,7 +100,7 @@ fn retry_configs_are_refused_after_acceptance() {
             for list in &lists {
                 let script = answering(peers.to_accept(script.clone()), ECH, list);
                 if list.len() < 4 {
-                    // malformed as well, so either reason is correct
+                    // the extension is also malformed, so either reason is correct
                     for stack in stacks() {
                         let run = peers.run(stack, &peers.setup(), &script);
                         assert!(run.conversation.outcome.error.is_some());
@@ -114,9 +114,9 @@ fn retry_configs_are_refused_after_acceptance() {
     }
 }
 
-/// A single wrong bit invalidates the confirmation. The client continues with ClientHelloOuter and
-/// cannot decrypt the server's messages. The server chooses the bytes before the last eight, and
-/// the confirmation covers them.
+/// A single changed bit invalidates the confirmation. The client continues with ClientHelloOuter
+/// and cannot decrypt the server's messages. The server chooses the bytes before the last eight,
+/// and the confirmation covers them.
 #[test]
 fn every_bit_of_the_confirmation_counts() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -184,7 +184,7 @@ fn the_extension_is_in_no_other_message() {
 
         let mut script = peers.to_accept(Script::with_request());
         script.request_extensions.push(extension);
-        // upstream ignores it
+        // upstream ignores the extension
         let unexpected = PeerMisbehaved::DisallowedEncryptedExtension;
         let ours = refused(unexpected, Alert::IllegalParameter);
         peers.expect(&peers.setup(), &script, &ours, &ACCEPTED);

@@ -20,7 +20,7 @@ pub(crate) enum Stack {
 pub(crate) const OURS: &[Stack] = &[Stack::This, Stack::ThisUnbuffered];
 pub(crate) const THEIRS: &[Stack] = &[Stack::Upstream];
 
-/// All clients.
+/// Returns all clients.
 pub(crate) fn stacks() -> impl Iterator<Item = Stack> {
     OURS.iter().chain(THEIRS).copied()
 }
@@ -32,7 +32,7 @@ pub(crate) enum Mode {
     Real(Vec<u8>),
     /// Retries with the configurations of another connection's error.
     Retry(Vec<EchConfigPayload>),
-    /// Greases with a KEM, KDF and AEAD, and a public key.
+    /// Sends GREASE with a KEM, KDF and AEAD, and a public key.
     Grease((u16, u16, u16), Vec<u8>),
     Off,
 }
@@ -65,18 +65,18 @@ macro_rules! reporting {
     };
 }
 
-/// A client that reports the outcome of ECH.
+/// A client whose outcome of ECH tests can inspect.
 pub(crate) trait Client: Endpoint {
-    /// The `Debug` text of `ech_status`.
+    /// Returns the `Debug` text of `ech_status`.
     fn ech_status(&self) -> String;
 
-    /// The retry configurations in the connection's error, if the test can use them.
+    /// Returns the retry configurations in the connection's error, if the test can use them.
     fn retry_configs(&mut self) -> Option<Vec<EchConfigPayload>>;
 
-    /// The number of tickets received.
+    /// Returns the number of tickets received.
     fn tickets_received(&self) -> u32;
 
-    /// The names of the accessors that report an encrypted answer of the server.
+    /// Returns the names of the accessors that report an encrypted answer of the server.
     fn reporting(&self) -> Vec<&'static str>;
 }
 

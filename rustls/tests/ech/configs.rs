@@ -1,4 +1,4 @@
-//! Choice of an ECHConfig from a list, and of its suite (RFC 9849 §4, §6.1).
+//! Tests of the choice of an ECHConfig from a list, and of its suite (RFC 9849 §4, §6.1).
 
 use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{Config, EchKey, SUITES, config_list};
@@ -79,7 +79,7 @@ fn no_compatible_config_is_an_error() {
     }
 }
 
-/// Unknown optional extensions are ignored one by one.
+/// Unknown optional extensions are ignored. The config is still used.
 #[test]
 fn optional_extensions_are_no_obstacle() {
     let key = EchKey::new(7, PUBLIC, SUITE).with(|config| {
@@ -105,7 +105,8 @@ fn names_keep_their_case() {
     }
 }
 
-/// The client chooses a suite from the config, and not always the first with its KEM.
+/// The client chooses a suite that the config lists, which need not be the first one with the
+/// config's KEM.
 #[test]
 fn a_suite_of_the_config_is_used() {
     for suite in SUITES {
@@ -138,7 +139,7 @@ fn malformed_lists_are_refused() {
         ("a cut", list[..list.len() - 1].to_vec(), true),
         ("no key", no_key, true),
         ("no suites", no_suites, true),
-        // RFC 9849 §4: nothing follows the fields; upstream accepts more
+        // RFC 9849 §4: nothing may follow the fields; upstream accepts further bytes
         ("bytes behind the list", [&list[..], &[0]].concat(), false),
         ("bytes behind the fields", trailing, false),
     ] {
@@ -153,8 +154,8 @@ fn malformed_lists_are_refused() {
     }
 }
 
-/// RFC 9849 §6.1.7: a config is ignored if its public name is no host name or may be read as an
-/// address. Upstream rejects the whole list or accepts the name.
+/// RFC 9849 §6.1.7: a config is ignored if its public name is not a host name or could be parsed as
+/// an address. Upstream rejects the whole list or accepts the name.
 #[test]
 fn a_config_with_a_bad_public_name_is_skipped() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -191,7 +192,7 @@ fn a_config_with_a_bad_public_name_is_skipped() {
     }
 }
 
-/// RFC 9849 §4.2: each type of extension occurs once. A config that repeats one is not used.
+/// RFC 9849 §4.2: a type of extension may only occur once. A config that repeats one is not used.
 #[test]
 fn repeated_extensions_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -206,7 +207,7 @@ fn repeated_extensions_are_refused() {
     }
 }
 
-/// An invalid public key is an error when the connection is created, at the latest.
+/// An invalid public key causes an error when the connection is created, or earlier.
 #[test]
 fn invalid_keys_are_refused() {
     for suite in SUITES {

@@ -1,5 +1,5 @@
-//! Go's crypto/tls as an independent ECH server. Without Go 1.26 or later, the tests print a
-//! message and do nothing.
+//! Tests with Go's crypto/tls as an independent ECH server. Without Go 1.26 or later, the tests
+//! print a message and do nothing.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -25,10 +25,10 @@ use crate::ech::kit::{PUBLIC, Peers, SECRET, SUITE};
 
 const P256: u16 = 23;
 
-/// The longest wait for a peer.
+/// The longest time to wait for a peer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The server program, compiled once; `None`, with a message, if that is impossible.
+/// Returns the server program, compiled once; `None`, with a message, if that is impossible.
 fn program() -> Option<&'static PathBuf> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
     PROGRAM.get_or_init(build).as_ref()
@@ -125,7 +125,7 @@ impl Server<'_> {
 }
 
 impl Running {
-    /// The next line of the server's output.
+    /// Returns the next line of the server's output.
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
@@ -173,7 +173,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Settings whose key share a server with the other curve does not support.
+/// Returns settings whose key share is not supported by a server with the other curve.
 fn setup(peers: &Peers) -> Setup {
     Setup {
         groups: vec![X25519, P256],
@@ -181,8 +181,8 @@ fn setup(peers: &Peers) -> Setup {
     }
 }
 
-/// Calls `test` with a running server of the usual key, without and with a HelloRetryRequest.
-/// `change` adds to its settings.
+/// Calls `test` with running servers of the usual key, without and with a HelloRetryRequest.
+/// `change` modifies their settings.
 fn for_each_server(change: fn(&mut Server<'_>), test: impl Fn(&Peers, &Server<'_>, Running)) {
     for (provider, curves) in product(PROVIDERS, [&[][..], &[P256]]) {
         let peers = Peers::new(provider);

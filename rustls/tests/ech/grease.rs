@@ -1,5 +1,5 @@
-//! GREASE clients (RFC 9849 §6.2.1). The server ignores the extension or answers it, and the client
-//! checks the answer and discards it.
+//! Tests of GREASE clients (RFC 9849 §6.2.1). The server ignores the extension or answers it, and
+//! the client checks the answer and discards it.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::ech::kit::{
     ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, answering, lasting, refused,
 };
 
-/// A GREASE client differs from one without ECH in the extension only.
+/// The hello of a GREASE client differs from one without ECH only in the extension.
 #[test]
 fn every_suite() {
     for (provider, suite) in product(PROVIDERS, SUITES) {
@@ -86,7 +86,7 @@ fn retry_configs_are_checked_and_ignored() {
     }
 }
 
-/// RFC 9849 §6.2.1: the client ignores eight bytes in a HelloRetryRequest as well.
+/// RFC 9849 §6.2.1: the client also ignores eight bytes in a HelloRetryRequest.
 #[test]
 fn the_extension_of_a_retry_is_checked_and_ignored() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -109,7 +109,7 @@ fn the_extension_of_a_retry_is_checked_and_ignored() {
     }
 }
 
-/// A client that sent no extension accepts no answer to it.
+/// A client that has not sent the extension rejects an answer to it.
 #[test]
 fn without_an_offer_answers_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);

@@ -1,4 +1,4 @@
-//! An observer's view: ClientHelloOuter and its length (RFC 9849 §6.1.3, §10.9.4).
+//! Tests of what observers can see: ClientHelloOuter and its length (RFC 9849 §6.1.3, §10.9.4).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use rustls::NamedGroup;
 use crate::ech::clients::{Setup, Stack, stacks};
 use crate::ech::kit::{ECH, PUBLIC, Peers, SUITE, contains, split_messages};
 
-/// The length of the ClientHello for each name.
+/// Returns the length of the ClientHello for each name.
 fn lengths(
     peers: &Peers,
     stack: Stack,
@@ -26,8 +26,8 @@ fn lengths(
     names.map(length).collect()
 }
 
-/// The decrypted ClientHello for `name`. The rest of the handshake fails without a certificate for
-/// that name.
+/// Returns the decrypted ClientHello for `name`. The rest of the handshake fails without a
+/// certificate for that name.
 fn opened_for(peers: &Peers, stack: Stack, name: &str) -> Opened {
     let setup = Setup {
         server: name.to_owned(),
@@ -37,7 +37,7 @@ fn opened_for(peers: &Peers, stack: Stack, name: &str) -> Opened {
     run.conversation.opened[0].clone()
 }
 
-/// A name of `len` bytes that appears nowhere else.
+/// Creates a name of `len` bytes that appears nowhere else.
 fn name_of(len: usize) -> String {
     let is_dot = |at: usize| at % 50 == 49 && at + 1 < len;
     (0..len)
@@ -75,7 +75,7 @@ fn other_names_are_padded_to_32_bytes() {
     }
 }
 
-/// A name longer than the config's maximum.
+/// Uses a name longer than the config's maximum.
 #[test]
 fn names_longer_than_the_announced_maximum_get_little_padding() {
     let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = 10);
@@ -149,7 +149,7 @@ fn first_hello(stack: Stack, setup: &Setup) -> ClientHello {
     split_messages(&plain_messages(&output)).remove(0)
 }
 
-/// Erases the random parts and those in which the two must differ.
+/// Erases the random parts, and those in which a GREASE hello must differ from a real one.
 fn shape(hello: &ClientHello) -> ClientHello {
     hello.clone().edit(|hello| {
         hello.random = [0; 32];

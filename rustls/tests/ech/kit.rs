@@ -36,7 +36,7 @@ pub(crate) struct Peers {
     pub(crate) client: (CertificateDer<'static>, Vec<u8>),
 }
 
-/// Peers with each provider, and all clients.
+/// Returns peers with each provider, and all clients.
 pub(crate) fn peers_and_stacks() -> impl Iterator<Item = (Rc<Peers>, Stack)> {
     PROVIDERS.into_iter().flat_map(|provider| {
         let peers = Rc::new(Peers::new(provider));
@@ -69,7 +69,7 @@ impl Peers {
         }
     }
 
-    /// Client settings that offer ECH to this server.
+    /// Returns client settings that offer ECH to this server.
     pub(crate) fn setup(&self) -> Setup {
         Setup {
             provider: self.provider,
@@ -84,7 +84,7 @@ impl Peers {
         }
     }
 
-    /// The same with another mode.
+    /// Returns client settings with another mode.
     pub(crate) fn setup_with(&self, mode: Mode) -> Setup {
         Setup {
             mode,
@@ -92,7 +92,7 @@ impl Peers {
         }
     }
 
-    /// The settings of a GREASE client whose suite is the key's.
+    /// Returns the settings of a GREASE client whose suite is the key's.
     pub(crate) fn greasing(&self) -> Setup {
         let config = &self.key.config;
         let (kdf, aead) = config.suites[0];
@@ -102,7 +102,7 @@ impl Peers {
         ))
     }
 
-    /// A script that accepts ECH.
+    /// Creates a script that accepts ECH.
     pub(crate) fn accepting(&self) -> Script {
         self.to_accept(Script::new())
     }
@@ -114,7 +114,7 @@ impl Peers {
         }
     }
 
-    /// A script that rejects ECH and presents the certificate of the public name.
+    /// Creates a script that rejects ECH and presents the certificate of the public name.
     pub(crate) fn rejecting(&self) -> Script {
         self.to_reject(Script::new())
     }
@@ -127,7 +127,7 @@ impl Peers {
         }
     }
 
-    /// Runs `script` with a new client of `setup`.
+    /// Runs `script` with a new client.
     pub(crate) fn run(&self, stack: Stack, setup: &Setup, script: &Script) -> Run {
         self.run_with(&stack.config(setup).unwrap(), script)
     }
@@ -138,7 +138,7 @@ impl Peers {
         self.run_client(client, script)
     }
 
-    /// Runs `script`, which accepts, with each client of `setup`.
+    /// Runs `script`, which accepts ECH, with each client.
     #[track_caller]
     pub(crate) fn accepted(&self, setup: &Setup, script: &Script) -> [Run; 3] {
         [Stack::This, Stack::ThisUnbuffered, Stack::Upstream].map(|stack| {
@@ -172,7 +172,7 @@ impl Peers {
         self.both_refuse(&self.setup(), script, error, alert);
     }
 
-    /// Asserts our outcome, which RFC 9849 demands, and upstream's.
+    /// Asserts our outcome, which RFC 9849 requires, and upstream's.
     #[track_caller]
     pub(crate) fn expect(&self, setup: &Setup, script: &Script, ours: &Outcome, theirs: &Outcome) {
         for stack in OURS {
@@ -230,7 +230,7 @@ impl Run {
         assert_eq!(self.client.ech_status(), expected);
     }
 
-    /// The ClientHellos on the wire.
+    /// Returns the ClientHellos on the wire.
     pub(crate) fn outer(&self) -> Vec<ClientHello> {
         let messages = harness::wire::plain_messages(&self.conversation.sent);
         split_messages(&messages)
@@ -261,13 +261,13 @@ pub(crate) fn refused(error: impl Into<rustls::Error>, alert: AlertDescription) 
     }
 }
 
-/// The outcome of a rejection without retry configurations.
+/// Returns the outcome of a rejection without retry configurations.
 pub(crate) fn rejected() -> Outcome {
     let error = rustls::PeerIncompatible::ServerRejectedEncryptedClientHello(None);
     refused(error, AlertDescription::EncryptedClientHelloRequired)
 }
 
-/// A NewSessionTicket with this ticket and these extensions.
+/// Creates a NewSessionTicket with this ticket and these extensions.
 pub(crate) fn new_session_ticket(ticket: &[u8], extensions: &[u8]) -> Vec<u8> {
     let body = [
         &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
@@ -281,13 +281,13 @@ pub(crate) fn new_session_ticket(ticket: &[u8], extensions: &[u8]) -> Vec<u8> {
 /// The extension that allows early data.
 pub(crate) const ALLOWS_EARLY_DATA: [u8; 8] = [0, 42, 0, 4, 0, 0, 0x40, 0];
 
-/// A script with an additional encrypted extension.
+/// Creates a script with an additional encrypted extension.
 pub(crate) fn answering(mut script: Script, typ: u16, body: &[u8]) -> Script {
     script.encrypted_extensions.push(bytes(typ, body));
     script
 }
 
-/// A script with a change to the message at `position`.
+/// Creates a script with a change to the message at `position`.
 pub(crate) fn changing(
     mut script: Script,
     position: usize,
@@ -310,20 +310,20 @@ pub(crate) fn contains(haystack: &[u8], needle: &[u8]) -> bool {
 /// The type of the encrypted_client_hello extension.
 pub(crate) use harness::scripted::ech::ENCRYPTED_CLIENT_HELLO as ECH;
 
-/// A script with a HelloRetryRequest that has room for a confirmation.
+/// Creates a script with a HelloRetryRequest that has a placeholder for a confirmation.
 pub(crate) fn accepting_retry() -> Script {
     let mut script = Script::with_retry();
     script.retries[0].extensions.push(bytes(ECH, &[0; 8]));
     script
 }
 
-/// The parts of a ClientHello without a session that a HelloRetryRequest without a cookie must not
-/// change (RFC 9846 §4.2.2).
+/// Returns the parts of a ClientHello without a session that a HelloRetryRequest without a cookie
+/// must not change (RFC 9846 §4.2.2).
 pub(crate) fn lasting(hello: &ClientHello) -> ClientHello {
     hello.clone().without(KEY_SHARE)
 }
 
-/// The error for a certificate of `presented` if `expected` was requested.
+/// Returns the error for a certificate of `presented` if `expected` was requested.
 pub(crate) fn not_valid_for(expected: &str, presented: &str) -> rustls::Error {
     rustls::Error::InvalidCertificate(rustls::CertificateError::NotValidForNameContext {
         expected: ServerName::try_from(expected.to_owned()).unwrap(),
@@ -331,8 +331,8 @@ pub(crate) fn not_valid_for(expected: &str, presented: &str) -> rustls::Error {
     })
 }
 
-/// The outcome if the client's keys differ from the server's. The alert is under the client's keys,
-/// too.
+/// Returns the outcome if the client's keys differ from the server's. The alert is also encrypted
+/// with the client's keys.
 pub(crate) fn cannot_read() -> Outcome {
     Outcome {
         error: Some(format!("{:?}", rustls::Error::DecryptError)),

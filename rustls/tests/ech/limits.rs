@@ -1,4 +1,4 @@
-//! Oversized ClientHellos, and their split into records.
+//! Tests of oversized ClientHellos, and of their split into records.
 
 use harness::peers::configs::PROVIDERS;
 use harness::scripted::Script;
@@ -9,8 +9,8 @@ use harness::wire::records;
 use crate::ech::clients::{OURS, stacks};
 use crate::ech::kit::{ALLOWS_EARLY_DATA, PUBLIC, Peers, SUITE, new_session_ticket};
 
-/// The inner ClientHello, which holds a ticket, is inside an extension of the outer one, which
-/// holds as many random bytes. A ticket that does not fit is omitted, and the connection succeeds.
+/// The inner ClientHello contains a ticket, and the outer one as many random bytes and the
+/// encrypted inner one. A ticket that does not fit is omitted, and the connection succeeds.
 #[test]
 fn tickets_of_every_length() {
     for peers in PROVIDERS.map(Peers::new) {
@@ -42,8 +42,8 @@ fn tickets_of_every_length() {
     }
 }
 
-/// A GREASE client has a ticket and a fake encrypted ClientHello with room for that ticket. The
-/// connection succeeds, without the session if necessary.
+/// A GREASE client sends a ticket and a fake encrypted ClientHello that is long enough for that
+/// ticket. The connection succeeds, without the session if necessary.
 #[test]
 fn tickets_of_grease_clients() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -73,7 +73,7 @@ fn tickets_of_grease_clients() {
                 let run = peers.run_client(client, &Script::new());
                 assert_eq!(run.conversation.outcome.error, None, "{len} {stack:?}");
                 let offers_session = run.outer()[0].extension(PRE_SHARED_KEY).is_some();
-                // besides the protocols
+                // the bytes in addition to the protocols
                 let room = 65_000 - protocols * 256 - 2000;
                 assert!(offers_session || len > room, "{protocols} {len}");
             }
@@ -81,7 +81,7 @@ fn tickets_of_grease_clients() {
     }
 }
 
-/// A ClientHelloInner that barely fits, although ClientHelloOuter does not.
+/// Tries ClientHelloInners that barely fit, although ClientHelloOuter does not.
 #[test]
 fn inner_hellos_that_barely_fit() {
     for max in [0, 255] {
@@ -103,8 +103,8 @@ fn inner_hellos_that_barely_fit() {
     }
 }
 
-/// Only ClientHelloOuter holds the list of protocols. A list that is too long is an error before
-/// anything is sent.
+/// Only ClientHelloOuter contains the list of protocols. A list that is too long causes an error
+/// before anything is sent.
 #[test]
 fn protocols_of_every_length() {
     let peers = Peers::new(PROVIDERS[0]);
@@ -130,7 +130,7 @@ fn protocols_of_every_length() {
     }
 }
 
-/// Configuration lists of maximum length.
+/// Tries configuration lists of maximum length.
 #[test]
 fn configs_of_every_length() {
     for (suites, data) in [(16_000, 0), (1, 65_000), (8_000, 33_000)] {

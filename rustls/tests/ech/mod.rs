@@ -1,5 +1,5 @@
-//! Encrypted Client Hello (RFC 9849) in the clients of this crate and of upstream. Their peer is a
-//! strict scripted server, which makes mistakes where a test wants them.
+//! Tests of Encrypted Client Hello (RFC 9849) in the clients of this crate and of upstream. Their
+//! peer is a strict scripted server, which makes mistakes only where a test specifies them.
 
 mod accepted;
 mod clients;

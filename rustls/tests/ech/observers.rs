@@ -1,4 +1,5 @@
-//! Arguments of a client's key log and verifier, which show the hello that the handshake uses.
+//! Tests of the arguments of a client's key log and verifier, which show the hello that the
+//! handshake uses.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +12,7 @@ use rustls::{ClientConfig, KeyLog, SignatureScheme};
 use crate::ech::clients::{Setup, this};
 use crate::ech::kit::{self, ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry};
 
-/// Records its arguments.
+/// A key log and verifier that records its arguments.
 #[derive(Debug, Default)]
 struct Observer {
     logged: Mutex<Vec<(String, Vec<u8>)>>,

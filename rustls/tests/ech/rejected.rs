@@ -1,5 +1,5 @@
-//! Rejected ECH (RFC 9849 §6.1.6, §6.1.7): the handshake uses the public name, and its only purpose
-//! is to authenticate the rejection.
+//! Tests of rejected ECH (RFC 9849 §6.1.6, §6.1.7): the handshake uses the public name, only to
+//! authenticate the rejection.
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::scripted::ech::{Config, EchKey, config_list};
@@ -17,8 +17,8 @@ use crate::ech::kit::{
     new_session_ticket, not_valid_for, rejected,
 };
 
-/// Scripts that reject ECH: at once, or after a HelloRetryRequest with a wrong confirmation or
-/// none.
+/// Returns scripts that reject ECH: in the ServerHello, or after a HelloRetryRequest with a wrong
+/// confirmation or none.
 fn scripts(peers: &Peers) -> [Script; 3] {
     let wrong = changing(accepting_retry(), 0, |message| {
         *message.last_mut().unwrap() ^= 1
@@ -35,7 +35,7 @@ fn for_each_script(test: impl Fn(&Peers, Script)) {
     }
 }
 
-/// The connection is over: nothing can be read, written or retried, and the error repeats.
+/// The connection has failed: nothing can be read, written or retried, and the error repeats.
 #[test]
 fn without_retry_configs() {
     for_each_script(|peers, script| {
@@ -55,7 +55,7 @@ fn without_retry_configs() {
     });
 }
 
-/// The error carries the server's list, and a connection with that list succeeds.
+/// The error contains the server's list, and a connection with that list succeeds.
 #[test]
 fn a_retry_with_the_retry_configs_succeeds() {
     for peers in PROVIDERS.map(Peers::new) {
@@ -164,7 +164,7 @@ fn malformed_retry_configs() {
                 .conversation
                 .outcome;
             let error = outcome.error.unwrap();
-            // RFC 9849 §4: a list is not empty, and nothing follows the fields
+            // RFC 9849 §4: a list must not be empty, and nothing may follow the fields
             let taken_by_upstream = ["an empty list", "bytes behind a config"];
             if taken_by_upstream.contains(&name) && !stack.is_ours() {
                 let rejected = "PeerIncompatible(ServerRejectedEncryptedClientHello(Some(";
@@ -237,7 +237,8 @@ fn encrypted_extensions_answer_the_outer_hello() {
 }
 
 /// RFC 9849 §6.1.7: the public server's answers are not those of the server that the application
-/// connects to. Neither the end of the handshake nor its wait for the Finished reveals them.
+/// connects to. They are not reported at the end of the handshake, nor while it waits for the
+/// Finished.
 #[test]
 fn no_answer_is_reported() {
     for_each_script(|peers, script| {
@@ -305,7 +306,7 @@ fn no_group_is_remembered() {
 }
 
 /// RFC 9849 §6.1.6: the client fails before it sends application data. Data written earlier is
-/// dropped, even with a close_notify behind it.
+/// dropped, even if a close_notify follows it.
 #[test]
 fn buffered_data_is_dropped() {
     for_each_script(|peers, script| {

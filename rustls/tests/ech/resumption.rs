@@ -1,4 +1,4 @@
-//! Sessions and early data of the inner server (RFC 9849 §6.1, §6.1.2).
+//! Tests of sessions and early data with the inner server (RFC 9849 §6.1, §6.1.2).
 
 use harness::peers::configs::{self, PROVIDERS};
 use harness::peers::endpoints::{Endpoint, ThisBuffered};
@@ -17,7 +17,7 @@ use crate::ech::kit::{
 const TICKET: &[u8] = b"a ticket that only the inner server knows";
 const EARLY: &[u8] = b"early data that only the inner server may have";
 
-/// A client with a session, and that session's key.
+/// Creates a client with a session, and that session's key.
 fn with_session(peers: &Peers, stack: Stack, early_data: bool) -> (Config, Vec<u8>) {
     let setup = Setup {
         early_data,
@@ -32,7 +32,7 @@ fn with_session(peers: &Peers, stack: Stack, early_data: bool) -> (Config, Vec<u
     (config, run.conversation.ticket_psk(b"nonce"))
 }
 
-/// A script that resumes, after a HelloRetryRequest if requested.
+/// Creates a script that resumes, after a HelloRetryRequest if requested.
 fn resuming(psk: &[u8], retry: bool) -> Script {
     let script = Script::resuming(psk.to_vec());
     match retry {
@@ -78,7 +78,7 @@ fn a_session_is_resumed() {
 fn the_psk_of_the_outer_hello_is_random() {
     let age_at = 2 + 2 + TICKET.len();
     let binder_at = age_at + 4 + 2 + 1;
-    // upstream draws another identity for the second hello
+    // upstream generates another identity for the second hello
     for (peers, stack) in peers_and_stacks().filter(|(_, stack)| stack.is_ours()) {
         let psks = || {
             let (config, psk) = with_session(&peers, stack, false);
@@ -124,7 +124,7 @@ fn early_data_is_accepted() {
     }
 }
 
-/// A server accepts ECH but rejects early data: with or without the session, and after a
+/// A server that accepts ECH rejects early data, with or without resuming the session, and after a
 /// HelloRetryRequest.
 #[test]
 fn early_data_is_rejected() {
@@ -157,10 +157,10 @@ fn the_psk_of_the_outer_hello_cannot_be_selected() {
             script.early_psk = None;
             let run = peers.run_with(&config, &script);
             let outcome = run.conversation.outcome;
-            // upstream misses it and fails later
+            // upstream does not notice this and fails later
             assert!(outcome.error.is_some(), "{stack:?}");
             if stack.is_ours() {
-                // the second ClientHello offers it, too
+                // the second ClientHello also offers it
                 let error = PeerMisbehaved::SelectedInvalidPsk;
                 assert_eq!(outcome, refused(error, Alert::IllegalParameter));
             }
@@ -213,8 +213,8 @@ fn the_psk_of_the_outer_hello_is_offered_again_after_a_rejection() {
     }
 }
 
-/// A server of the public name without ECH keys, which requests a group whose share no client
-/// sends.
+/// Creates a server of the public name without ECH keys, which requests a group for which clients
+/// send no share.
 fn public_server(peers: &Peers, suite: CipherSuite) -> ThisBuffered {
     let mut provider = configs::this::provider_of(peers.provider, suite);
     let group = NamedGroup::secp384r1;
@@ -230,7 +230,7 @@ fn public_server(peers: &Peers, suite: CipherSuite) -> ThisBuffered {
     ThisBuffered::server(config)
 }
 
-/// Early data requires a PSK, and there is none.
+/// Early data requires a PSK, and the server cannot accept the one in the outer hello.
 #[test]
 fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
     for (peers, stack) in peers_and_stacks() {
@@ -246,7 +246,7 @@ fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
     }
 }
 
-/// No early data reaches the public server, and no session is stored from it.
+/// No early data reaches the public server, and the client stores no session from it.
 #[test]
 fn a_rejection_with_a_session() {
     for (peers, stack) in peers_and_stacks() {
@@ -271,7 +271,7 @@ fn a_rejection_with_a_session() {
     }
 }
 
-/// RFC 9849 §6.2.1: a GREASE client may resume a session made without GREASE.
+/// RFC 9849 §6.2.1: a GREASE client may resume a session that was created without GREASE.
 #[test]
 fn a_grease_client_resumes() {
     for (peers, stack) in peers_and_stacks() {

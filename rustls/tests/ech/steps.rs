@@ -1,4 +1,5 @@
-//! ECH status and negotiated values as the handshake proceeds, also with a rejecting server.
+//! Tests of the ECH status and negotiated values as the handshake proceeds, also with a server that
+//! rejects ECH.
 
 use std::ops::{Deref, DerefMut};
 
@@ -24,7 +25,7 @@ impl Steps {
         Self { client, seen }
     }
 
-    /// The distinct statuses in order.
+    /// Returns the distinct statuses in order.
     fn changes(mut self) -> Vec<String> {
         self.seen.dedup();
         self.seen
@@ -68,7 +69,7 @@ fn the_status_is_known_after_the_server_hello() {
                 let mut steps = Steps::new(client);
                 let outcome = peers.identity.run(&mut steps, &script);
                 assert_eq!(outcome.error.is_none(), expected == "Accepted");
-                // the first record holds the ServerHello or HelloRetryRequest; later ones change
+                // the first record contains the ServerHello or HelloRetryRequest; later ones change
                 // nothing
                 assert!(steps.seen.len() > 4);
                 assert_ne!(steps.seen[1 + script.retries.len()], "Offered");

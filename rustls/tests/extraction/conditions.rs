@@ -1,4 +1,4 @@
-//! Conditions under which secrets are extracted, and the errors otherwise.
+//! Tests of the conditions under which secrets can be extracted, and of the errors otherwise.
 
 use std::io::{Read, Write};
 
@@ -21,7 +21,7 @@ macro_rules! conditions {
 
             use super::*;
 
-            /// Configurations that allow the extraction of secrets, or do not.
+            /// Returns configurations that allow or forbid the extraction of secrets.
             fn configs(provider: Provider, enabled: bool) -> [Config; 2] {
                 ROLES.map(|role| {
                     let (version, key_type) = (Versions::Tls13, KeyType::EcdsaP256);
@@ -202,7 +202,7 @@ fn not_with_unread_input() {
     }
 }
 
-/// The same with data in the caller's buffer, because its record is already counted.
+/// The same is true of data in the caller's buffer, because its record is already counted.
 #[test]
 fn not_with_data_that_was_only_peeked() {
     for (provider, peeks, takes) in product3(PROVIDERS, [false, true], [false, true]) {
@@ -229,7 +229,7 @@ fn not_with_data_that_was_only_peeked() {
     }
 }
 
-/// A partial message would be lost with the connection.
+/// A partial message would be lost together with the connection.
 #[test]
 fn not_in_the_middle_of_a_message() {
     for (provider, role) in product(PROVIDERS, ROLES) {
@@ -245,7 +245,7 @@ fn not_in_the_middle_of_a_message() {
 }
 
 /// RFC 9846 §4.7.3: the peer's request must be answered before the next application data. The new
-/// owner of the secrets would not know of it.
+/// owner of the secrets would not know of the request.
 #[test]
 fn not_while_a_key_update_is_owed() {
     for provider in PROVIDERS {

@@ -1,4 +1,5 @@
-//! The kernel connection that remains when others make the records, here with the bare AEAD.
+//! Tests of the kernel connection that remains when something else encrypts the records, here the
+//! bare AEAD.
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::{
@@ -42,7 +43,7 @@ impl Kernel {
     }
 }
 
-/// A [`KernelConnection`] with its record keys, as an application holds them.
+/// A [`KernelConnection`] with the record keys that an application gets.
 struct End {
     kernel: Kernel,
     sending: Records,
@@ -96,7 +97,7 @@ impl End {
         assert_eq!(self.sending.sequence(), 0);
     }
 
-    /// Processes everything that the peer has to send.
+    /// Processes all output of the peer.
     fn receive(&mut self, peer: &mut dyn Endpoint) {
         for record in wire::records(&peer.take_output()) {
             let (typ, content) = self.receiving.open(&record).expect("the right keys");

@@ -1,4 +1,4 @@
-//! Data through Linux kernel TLS, if the module `tls` is available.
+//! Exchanges data through Linux kernel TLS, if the module `tls` is available.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ const AES_GCM_128: u16 = 51;
 const AES_GCM_256: u16 = 52;
 const CHACHA20_POLY1305: u16 = 54;
 
-/// A connected pair of sockets.
+/// Creates a connected pair of sockets.
 fn sockets() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

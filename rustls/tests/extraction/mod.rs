@@ -1,5 +1,5 @@
-//! Extracted secrets: when they are available, records made with them, and the `KernelConnection`
-//! that remains.
+//! Tests of extracted secrets: when they are available, records protected with them, and the
+//! `KernelConnection` that remains.
 
 mod conditions;
 mod kernel;
@@ -25,7 +25,7 @@ struct Case {
     role: Role,
 }
 
-/// All cases.
+/// Returns all cases.
 fn cases() -> impl Iterator<Item = Case> {
     let suites = PROVIDERS.into_iter().flat_map(|provider| {
         let suites = provider.this().cipher_suites.into_iter();
@@ -65,18 +65,18 @@ impl Case {
         Config::new(self.role, self.versions(), provider, self.key_type()).extractable()
     }
 
-    /// Upstream's configuration of the other side.
+    /// Returns upstream's configuration for the other side.
     fn peer_config(&self) -> upstream::Config {
         let (role, provider) = (self.role.other(), self.provider.upstream());
         upstream::Config::new(role, self.versions(), provider, self.key_type()).extractable()
     }
 
-    /// Upstream's connection on the other side.
+    /// Creates upstream's connection for the other side.
     fn peer(&self) -> UpstreamBuffered {
         self.peer_config().buffered()
     }
 
-    /// Our connection on the other side.
+    /// Creates our connection for the other side.
     fn our_peer(&self) -> ThisBuffered {
         let role = self.role.other();
         Self { role, ..*self }.buffered()
@@ -94,7 +94,8 @@ impl Case {
         self.config().buffered()
     }
 
-    /// Completes the handshake and sends a few records each way, so that sequence numbers differ.
+    /// Completes the handshake and sends a few records in each direction, so that sequence numbers
+    /// differ.
     fn connect(&self, ours: &mut dyn Endpoint, peer: &mut dyn Endpoint) {
         self.role.handshake(ours, peer);
         for len in [1, 100, 20_000] {
@@ -104,7 +105,7 @@ impl Case {
     }
 }
 
-/// A case with the provider's first TLS 1.3 suite.
+/// Creates a case with the provider's first TLS 1.3 suite.
 fn tls13(provider: Provider, role: Role) -> Case {
     let suites = provider.this().cipher_suites;
     let suite: Option<&'static Tls13CipherSuite> =

@@ -1,11 +1,11 @@
-//! Mixtures of both libraries: each decides on the AEADs or on the hash functions.
+//! Mixtures of both libraries: one determines the AEADs, the other one the hash functions.
 
 use harness::providers::leak;
 use rustls::crypto::blocks::Choice;
 use rustls::crypto::{CryptoProvider, aws_lc_rs, ring};
 use rustls::{CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
-/// True for ring: as the library of the AEADs, and as that of the hash functions.
+/// The libraries of the AEADs and of the hash functions: true means ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Composition {
     ring_aead: bool,
@@ -57,7 +57,7 @@ impl Composition {
     }
 }
 
-/// The provider of `composition`; everything else is of aws-lc-rs.
+/// Returns the provider of `composition`. All its other parts are from aws-lc-rs.
 pub(super) fn composition(composition: Composition) -> CryptoProvider {
     let ring = ring::default_provider().cipher_suites;
     let mut provider = aws_lc_rs::default_provider();

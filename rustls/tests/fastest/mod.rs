@@ -1,5 +1,6 @@
-//! The provider made of the fastest parts of both libraries, and every other mixture of them: bytes
-//! are those of each library, connections work, and sessions and tickets cross.
+//! Tests of the provider with the fastest parts of both libraries, and of every other mixture:
+//! bytes are the same as those of each library, connections work, and sessions and tickets work
+//! with other mixtures.
 
 mod compositions;
 mod sessions;
@@ -20,7 +21,7 @@ use rustls::crypto::cipher::{
 use rustls::crypto::{CryptoProvider, aws_lc_rs, fastest, ring};
 use rustls::{CipherSuite, ContentType, ProtocolVersion, SupportedCipherSuite};
 
-/// The type of key with which a server can use `suite`.
+/// Returns the type of key with which a server can use `suite`.
 fn key_type(suite: SupportedCipherSuite) -> KeyType {
     match format!("{suite:?}").contains("RSA") {
         true => KeyType::Rsa2048,
@@ -35,14 +36,14 @@ fn versions(suite: SupportedCipherSuite) -> Versions {
     }
 }
 
-/// `provider` with only the suite that has the code point of `suite`.
+/// Returns `provider` with only the suite that has the code point of `suite`.
 fn only(mut provider: CryptoProvider, suite: SupportedCipherSuite) -> CryptoProvider {
     let suites = &mut provider.cipher_suites;
     suites.retain(|it| it.suite() == suite.suite());
     provider
 }
 
-/// The suites of all mixtures and of both libraries, one list for each code point.
+/// Returns the suites of all mixtures and of both libraries, one list for each code point.
 fn variants() -> impl Iterator<Item = Vec<SupportedCipherSuite>> {
     let all = COMPOSITIONS.map(composition).into_iter();
     let all = all.chain([
@@ -237,7 +238,7 @@ fn hashes_and_derived_keys_are_the_same_in_every_mixture() {
     }
 }
 
-/// Every suite in every mixture, at both ends and with upstream at the other.
+/// Tries every suite in every mixture, at both ends and with upstream at the other end.
 #[test]
 fn every_mixture_connects() {
     let mixtures = COMPOSITIONS.map(composition).into_iter();

@@ -44,7 +44,7 @@ impl Kind {
         ticketer.unwrap()
     }
 
-    /// A client with the sessions of others that have the same `shared`.
+    /// Creates a client that shares its sessions with all others that have the same `shared`.
     fn client(self, versions: Versions, shared: &Shared) -> Arc<ClientConfig> {
         let mut config = ClientConfig::builder_with_provider(self.provider().into())
             .with_protocol_versions(&versions.choose(&TLS12, &TLS13))
@@ -66,7 +66,7 @@ impl Kind {
     }
 }
 
-/// The parts that clients share if they resume each other's sessions.
+/// The parts that clients must share to resume each other's sessions.
 struct Shared {
     verifier: Arc<dyn ServerCertVerifier>,
     resolver: Arc<dyn ResolvesClientCert>,
@@ -99,7 +99,7 @@ impl ResolvesClientCert for NoCertificate {
     }
 }
 
-/// Pairs of the kinds of two consecutive connections: of their clients or of their servers.
+/// Returns pairs of kinds for the clients, or the servers, of two consecutive connections.
 fn pairs() -> impl Iterator<Item = ([Kind; 2], [Kind; 2])> {
     let same = |kind| [kind, kind];
     product(KINDS, KINDS).flat_map(move |(first, second)| {

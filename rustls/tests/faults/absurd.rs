@@ -1,6 +1,6 @@
-//! Callbacks that return nonsense cause an error, or count as having returned nothing. They never
-//! cause a panic or a connection that the other side should have rejected. Lengths that no message
-//! can carry are tested in `behaviour/too_long.rs`.
+//! Callbacks that return nonsense cause an error, or are treated as if they had returned nothing.
+//! They never cause a panic or a connection that the other side should have rejected. Lengths that
+//! no message can carry are tested in `behaviour/too_long.rs`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use pki_types::UnixTime;
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// The nonsensical answer.
+/// The nonsensical value that a callback returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Absurd {
     Lifetime(u32),
-    /// The ticketer returns this many bytes as a session.
+    /// The ticketer returns so many bytes as a session.
     Decrypted(usize),
     EmptyTicket,
     /// The storage returns this many bytes as a session.
@@ -31,7 +31,7 @@ enum Absurd {
     EmptyShare,
     EmptySecret,
     UnknownHint,
-    /// A clock at this many seconds.
+    /// A clock that always shows the same number of seconds.
     Clock(Option<u64>),
     /// A clock that goes back by a day on each call.
     BackwardClock,
@@ -83,7 +83,7 @@ macro_rules! absurd {
             }
 
             /// Returns the outcomes of two connections, the second of which may resume the first.
-            /// Each is as seen from both sides.
+            /// Each has the values of both sides.
             pub(super) fn outcomes(versions: Versions, absurd: Absurd) -> Vec<String> {
                 let mut provider = Provider::Ring.$module();
                 let mut group = Group::new(NamedGroup::X25519, &[9; 32]);
@@ -140,7 +140,7 @@ macro_rules! absurd {
                     }
                     Absurd::EmptyShare | Absurd::EmptySecret => {}
                     Absurd::UnknownHint => {
-                        // open for the first call, and then for this one alone
+                        // true for the first call, and later only for this call
                         let is_first = Mutex::new(true);
                         let store = Sessions::when(move |call| {
                             call == "kx_hint" || std::mem::take(&mut *is_first.lock().unwrap())
@@ -199,14 +199,14 @@ fn deviation(versions: Versions, absurd: Absurd) -> Option<&'static str> {
         Absurd::Lifetime(0) if versions == Versions::Tls13 => "Some(Full)",
         // RFC 9846 §4.7.1: empty tickets do not exist, so none is sent. Upstream panics
         Absurd::EmptyTicket if versions == Versions::Tls13 => "Some(Full)",
-        // the side without a chain fails. Upstream leaves it to the client to notice
+        // the side without a chain fails. In upstream, only the client notices the mistake
         Absurd::EmptyChain => "server: General(\"no server certificate chain resolved\")",
         // upstream panics
         Absurd::EmptyShare if versions == Versions::Tls12 => {
             "client: InvalidMessage(IllegalEmptyValue)"
         }
         Absurd::EmptyShare => "server: InvalidMessage(IllegalEmptyValue)",
-        // without a clock, a connection succeeds but makes no session
+        // without a clock, a connection succeeds but creates no session
         Absurd::Clock(None) => "Some(Full)",
         // a session's age is unknown if the clock goes back by its whole lifetime
         Absurd::BackwardClock => "Some(Full)",

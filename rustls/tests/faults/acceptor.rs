@@ -1,5 +1,5 @@
-//! An `Acceptor` over a transport that fails at each of its calls in turn, and the alert for a
-//! client it rejects.
+//! Tests of an `Acceptor` over a transport that fails at one of its calls, for each call, and of
+//! the alert for a client that it rejects.
 
 use std::io::{self, Write};
 use std::panic::resume_unwind;
@@ -14,7 +14,7 @@ use rustls::server::{AcceptedAlert, Acceptor};
 use crate::scripts::{Scene, Tried, plans, this, tried};
 use crate::transport::{Counts, Fault, KINDS, Plan, PlannedPanic, Transport};
 
-/// Completes a handshake with a server that chooses its configuration by the ClientHello.
+/// Completes a handshake with a server that chooses its configuration after the ClientHello.
 fn accept(configs: &this::Configs, plan: Option<Plan>) -> Counts {
     configs.prepare(Role::Server);
     let (_, peer) = configs.fresh(Role::Server);
@@ -80,7 +80,7 @@ impl Write for Narrow {
     }
 }
 
-/// The alert for a client that has nothing in common with the server.
+/// Returns the alert for a client that has nothing in common with the server.
 fn refusal() -> AcceptedAlert {
     let (auth, key_type) = (ClientAuth::None, KeyType::EcdsaP256);
     let provider = Provider::Ring.upstream();

@@ -30,10 +30,10 @@ thread_local! {
     static BOMB: RefCell<Bomb> = RefCell::default();
 }
 
-/// The payload of the callbacks' panics.
+/// The payload of panics in callbacks.
 struct OrderedPanic;
 
-/// Called by each callback; true if it must fail.
+/// Records a call of the callback `name`; true if it must fail.
 pub(crate) fn called(name: &'static str) -> bool {
     let (wrong, nested) = BOMB.with_borrow_mut(|bomb| {
         let count = bomb.calls.entry(name).or_default();
@@ -81,7 +81,7 @@ pub(crate) fn disarm() -> bool {
     BOMB.with_borrow_mut(|bomb| bomb.armed.take().is_none())
 }
 
-/// Sets the action of callbacks that reenter.
+/// Sets the connections that callbacks of kind [`Wrong::Reenters`] run.
 pub(crate) fn set_nested(nested: Rc<dyn Fn()>) {
     BOMB.with_borrow_mut(|bomb| bomb.nested = Some(nested));
 }
@@ -91,12 +91,12 @@ pub(crate) fn forget_calls() {
     BOMB.with_borrow_mut(|bomb| bomb.calls.clear());
 }
 
-/// The number of calls of each callback.
+/// Returns the number of calls of each callback.
 pub(crate) fn calls() -> BTreeMap<&'static str, usize> {
     BOMB.with_borrow(|bomb| bomb.calls.clone())
 }
 
-/// Runs a call that may panic as ordered; `None` if it did. Other panics propagate.
+/// Runs a call that may panic as requested; `None` if it did. Other panics propagate.
 pub(crate) fn survives<T>(call: impl FnOnce() -> T) -> Option<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(value) => Some(value),

@@ -1,5 +1,5 @@
 //! Callbacks of the application and the crypto provider that panic, fail, or open other connections
-//! with the same configurations. Each does so at several of its calls, from the first byte to the
+//! with the same configurations. Each fails at several of its calls, from the first byte to the
 //! close_notify.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::other_calls::TLS13;
 use crate::rigged::{Rig, Setup};
 use crate::talk::{CLIENT, SERVER, Stop, Talk, good};
 
-/// The error of every call after a callback has panicked.
+/// The error that every call returns after a callback has panicked.
 pub(crate) const OVER: &str =
     "unexpected error: the connection is over: a call of the application's code has panicked";
 
@@ -39,7 +39,7 @@ impl Scene {
         }
     }
 
-    /// A scene of this API: a full handshake, or a resumed one with early data if possible.
+    /// Creates a scene of this API: a full handshake, or a resumed one with early data if possible.
     fn of(api: Api, versions: Versions, resumes: bool) -> Self {
         let setup = Setup {
             versions,
@@ -59,7 +59,7 @@ impl Scene {
         }
     }
 
-    /// The number of calls of each callback.
+    /// Returns the number of calls of each callback.
     fn calls(&mut self) -> BTreeMap<&'static str, usize> {
         self.prepare();
         bomb::forget_calls();
@@ -142,7 +142,7 @@ fn check_unverified(name: &str, end: &dyn End) {
     }
 }
 
-/// Asserts that the connection is over and uses no more keys or callbacks.
+/// Asserts that the connection has failed and uses no more keys or callbacks.
 fn check_over(end: &mut dyn End) -> String {
     bomb::forget_calls();
     let error = end.check_over();
@@ -155,10 +155,10 @@ fn check_over(end: &mut dyn End) -> String {
     error
 }
 
-/// A full handshake of TLS 1.2, and a resumed one of TLS 1.3.
+/// The setups of a full handshake of TLS 1.2 and a resumed one of TLS 1.3.
 const FULL_AND_RESUMED: [(Versions, bool); 2] = [(Versions::Tls12, false), (Versions::Tls13, true)];
 
-/// All scenes of the buffered API.
+/// Returns all scenes of the buffered API.
 fn buffered_scenes() -> Vec<Scene> {
     let other = |versions, resumes, tickets, retry| {
         let setup = Setup {
@@ -188,7 +188,7 @@ fn callbacks_panic() {
     }
 }
 
-/// Both halves report a failure that one of them met.
+/// Both halves report a failure that occurred in one of them.
 #[test]
 fn callbacks_of_halves_panic() {
     for (versions, resumes) in FULL_AND_RESUMED {
@@ -222,8 +222,8 @@ fn callbacks_connect_with_the_same_configurations() {
     }
 }
 
-/// A failing connection also calls the application: it logs, seals an alert and removes its
-/// session. A panic there must not keep it alive or change the reason.
+/// A connection that fails calls callbacks: it logs, seals an alert and removes its session. A
+/// panic in them must not keep the connection alive or change its error.
 #[test]
 fn callbacks_panic_while_a_connection_fails() {
     // a record under an unknown key

@@ -43,7 +43,7 @@ pub(crate) trait End {
     /// Takes the plaintext received since the last call.
     fn received(&mut self) -> Vec<u8>;
 
-    /// The state of a connection that is not split.
+    /// Returns the state of a connection that is not split.
     fn common(&self) -> Option<&CommonState>;
 
     fn is_handshaking(&self) -> bool {
@@ -56,8 +56,8 @@ pub(crate) trait End {
         certificates.is_some()
     }
 
-    /// Asserts that the connection is over: nothing can be sent, and every call returns the same
-    /// error. Returns that error. Output must be taken first.
+    /// Asserts that the connection has failed: nothing can be sent, and every call returns the same
+    /// error. Returns that error. Take the output before this call.
     fn check_over(&mut self) -> String;
 }
 

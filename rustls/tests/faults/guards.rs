@@ -1,5 +1,5 @@
-//! Each public call that may reach a callback, with one that panics or fails. Afterwards the
-//! connection has failed: later calls return errors, send nothing and use no keys.
+//! Tests of each public call that may run a callback, with a callback that panics or fails.
+//! Afterwards the connection has failed: later calls return errors, send nothing and use no keys.
 
 use std::io::{IoSlice, Write};
 use std::ops::Range;
@@ -32,8 +32,8 @@ const EARLY: Setup = Setup {
     ..TLS13
 };
 
-/// A call of a connection `C`, the callback in it, and the setups in which the call itself ends a
-/// connection whose cipher fails.
+/// A call of a connection `C`: its name, the callback that it runs, and the setups in which the
+/// call itself ends a connection whose cipher fails.
 type Case<C> = (&'static str, &'static str, &'static [Setup], fn(&mut C));
 
 const BOTH: &[Setup] = &[TLS12, TLS13];
@@ -53,8 +53,8 @@ macro_rules! cases {
 
 /// Runs each call on a new connection, with a callback that panics, and checks that connection.
 ///
-/// Then the cipher fails. RFC 9846 §6, RFC 5246 §7.2.2: the call itself drops all secrets, which
-/// leaves no user of the configuration, and forgets the session.
+/// Then the cipher fails. RFC 9846 §6, RFC 5246 §7.2.2: the call itself drops all secrets, and with
+/// them the configuration, and forgets the session.
 fn each<C>(cases: &[Case<C>], setup: Setup, new: impl Fn(&Rig) -> C, check: impl Fn(C)) {
     for &(what, callback, ends, call) in cases {
         println!("{what}: {callback} panics");
@@ -82,7 +82,7 @@ fn is_over(error: Error) -> bool {
     error.to_string() == OVER
 }
 
-/// A buffered client that has received a record.
+/// Creates a buffered client that has received a record.
 fn buffered(rig: &Rig) -> ClientConnection {
     let (mut client, mut server) = connected(rig);
     server.writer().write_all(b"data").unwrap();
@@ -119,7 +119,8 @@ fn buffered_connections() {
     each(cases, TLS13, buffered, buffered_is_over);
 }
 
-/// The enum of both sides does not close by the method of the `CommonState` that it derefs to.
+/// `Connection` has its own method to close, and does not use that of the `CommonState` to which it
+/// derefs.
 #[test]
 fn connections_of_either_side() {
     let closing = cases! { conn: Connection;
@@ -132,7 +133,7 @@ fn connections_of_either_side() {
     });
 }
 
-/// A buffer with a payload of ten bytes and `room` around it.
+/// Creates a buffer with a payload of ten bytes and `room` around it.
 fn in_place(room: InPlaceRoom) -> (Vec<u8>, Range<usize>) {
     let payload = room.headroom..room.headroom + 10;
     (vec![7; payload.end + room.tailroom], payload)
@@ -186,7 +187,7 @@ struct OwnBuffers {
     outgoing: Vec<u8>,
 }
 
-/// An unbuffered client that has received a record.
+/// Creates an unbuffered client that has received a record.
 fn unbuffered(rig: &Rig) -> OwnBuffers {
     let mut client = ThisUnbuffered::client(rig.client.clone());
     let mut server = ThisUnbuffered::server(rig.server.clone());
@@ -212,7 +213,7 @@ fn unbuffered_is_over(mut own: OwnBuffers) {
 }
 
 impl OwnBuffers {
-    /// Encodes the output, and calls `act_on` with the state in which it is to be sent.
+    /// Encodes the output, and calls `act_on` with the state in which the output must be sent.
     fn transmit(&mut self, act_on: impl FnOnce(TransmitTlsData<'_, ClientConnectionData>)) {
         loop {
             let UnbufferedStatus { state, .. } = self.conn.process_tls_records(&mut []);
@@ -226,7 +227,7 @@ impl OwnBuffers {
         }
     }
 
-    /// Processes what was received and drops the state.
+    /// Processes the received bytes and drops the state.
     fn process(&mut self) {
         let _ = self.conn.process_tls_records(&mut self.incoming);
     }
@@ -268,7 +269,7 @@ fn unbuffered_connections() {
     each(cases, TLS13, unbuffered, unbuffered_is_over);
 }
 
-/// A close_notify that the cipher did not seal is an error, not an empty output.
+/// If the cipher cannot seal a close_notify, the result is an error and not an empty output.
 #[test]
 fn a_close_notify_that_cannot_be_sealed() {
     for setup in [TLS12, TLS13] {
@@ -282,8 +283,8 @@ fn a_close_notify_that_cannot_be_sealed() {
     }
 }
 
-/// An application that drops a state without reading its data ends the connection, and the alert is
-/// sealed.
+/// An application that drops a state without reading its data ends the connection, which still
+/// encrypts the alert.
 #[test]
 fn unbuffered_connections_after_a_loss_of_data() {
     let cases = cases! { own: OwnBuffers;
@@ -299,8 +300,8 @@ fn unbuffered_connections_after_a_loss_of_data() {
     });
 }
 
-/// A split client. Its server has requested a KeyUpdate, which was received, and sent a record,
-/// which was not.
+/// A split client. It has received its server's request for a KeyUpdate, but not the record that
+/// the server sent after it.
 struct Halves {
     sender: Sender,
     receiver: Receiver<ClientConnectionData>,

@@ -1,4 +1,5 @@
-//! The halves of a split connection over a transport that fails at each of its calls in turn.
+//! Tests of the halves of a split connection over a transport that fails at one of its calls, for
+//! each call.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -38,7 +39,7 @@ fn pump<D>(
     assert!(!sender.wants_write());
 }
 
-/// Sends data each way, KeyUpdates from both sides, more data, and the end.
+/// Sends data in both directions, KeyUpdates from both sides, more data, and a close_notify.
 fn talk<D>((mut sender, mut receiver): (Sender, Receiver<D>), transport: &mut Transport) {
     let mut pieces = Pieces::default();
     let (mut sent_by_peer, mut received) = (Vec::new(), Vec::new());

@@ -1,5 +1,6 @@
-//! Crypto providers from outside that return impossible lengths. Nothing aborts or panics, unless
-//! upstream panics as well; the configuration or the connection fails with an error.
+//! Tests of other crates' crypto providers that return impossible lengths. Nothing aborts, and
+//! nothing panics unless upstream also does; the configuration or the connection fails with an
+//! error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,13 +14,13 @@ use rustls::{ContentType, ProtocolVersion};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// The function that lies, and its answer.
+/// The function that lies, and the value it returns.
 #[derive(Clone, Copy, Debug)]
 enum Lie {
     HashLen(usize),
     /// `HkdfExpander::hash_len`.
     ExpanderLen(usize),
-    /// `hmac::Key::tag_len` and `Hmac::hash_output_len`, below HKDF and PRF.
+    /// `hmac::Key::tag_len` and `Hmac::hash_output_len`, used by HKDF and PRF.
     TagLen(usize),
     /// The length of all tags of an HMAC.
     ShortTags(usize),
@@ -27,7 +28,7 @@ enum Lie {
     /// The lengths of `KeyBlockShape`.
     Shape(usize, usize, usize),
     QuicKeyLen(usize),
-    /// `MessageEncrypter::payload_offset`, of this crate alone, as for all encrypters here.
+    /// `MessageEncrypter::payload_offset`. Like all encrypters here, it is only of this crate.
     Offset(usize),
     /// The bytes that `MessageEncrypter::encrypted_payload_len` adds.
     Expansion(usize),
@@ -78,7 +79,7 @@ fn lies_of_encrypters() -> Vec<Lie> {
     lies
 }
 
-/// The end of a conversation with a liar.
+/// The outcome of a connection with a liar.
 #[derive(Debug, PartialEq)]
 enum End {
     Refused(String),
@@ -88,8 +89,8 @@ enum End {
 }
 
 /// Implements a trait for a liar by calls of the part that it wraps. A method returns the value
-/// behind `but` if that is the lie. With `#[lying]`, the result is a liar, too. With
-/// `#[encrypter]`, it goes through a function of this name.
+/// after `but` if that is the lie. With `#[lying]`, the result is a liar, too. With `#[encrypter]`,
+/// the result is passed to a function of this name.
 macro_rules! liar {
     ($trait:path, $inner:ty: $(
         $(#[$kind:ident])? fn $name:ident($($arg:ident: $typ:ty),*) -> $out:ty
@@ -229,7 +230,7 @@ macro_rules! liars {
                 fn aead_key_len() -> usize, but Lie::QuicKeyLen(len) => len;
             }
 
-            /// ring's provider with one suite per version, which tells `lie`.
+            /// Returns ring's provider with one suite per version, and with `lie`.
             pub(super) fn provider(lie: Lie) -> CryptoProvider {
                 let mut provider = Provider::Ring.$module();
                 let mac: Option<&'static ConstantMac> = match lie {
@@ -278,7 +279,7 @@ macro_rules! liars {
                 provider
             }
 
-            /// Makes a connection between two liars, uses it, and exports keying material.
+            /// Connects two liars, exchanges data, and exports keying material.
             pub(super) fn end(versions: Versions, lie: Lie) -> End {
                 let talk = || {
                     let builder = $tls::ClientConfig::builder_with_provider(provider(lie).into());

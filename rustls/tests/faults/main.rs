@@ -1,6 +1,6 @@
-//! Failures of everything a connection calls. Transports block, fail, lie and panic, and so do
-//! callbacks of the application and its crypto provider. Data is neither lost nor sent twice,
-//! nothing wrong is accepted, and a failed connection uses no more keys.
+//! Failures of everything that a connection calls. Transports, and callbacks of the application and
+//! its crypto provider, block, fail, lie and panic. Data is neither lost nor sent twice, nothing
+//! invalid is accepted, and a failed connection uses no more keys.
 
 mod absurd;
 mod acceptor;

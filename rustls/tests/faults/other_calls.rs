@@ -1,4 +1,4 @@
-//! Callbacks that panic or fail in calls outside the talks of `callbacks`: exporters and kernel
+//! Callbacks that panic or fail in calls that `callbacks` does not make: exporters and kernel
 //! connections.
 
 use std::io::{Read, Write};
@@ -34,12 +34,12 @@ pub(crate) fn connected(rig: &Rig) -> (ClientConnection, ServerConnection) {
     }
 }
 
-/// Makes the first call of `name` panic inside `call`.
+/// Asserts that `call` panics when the first call of `name` does.
 pub(crate) fn panics<T>(name: &'static str, call: impl FnOnce() -> T) {
     panics_at(name, 0, call);
 }
 
-/// Makes a callback panic at its call number `at` in `call`.
+/// Asserts that `call` panics when call number `at` of `name` does.
 #[track_caller]
 pub(crate) fn panics_at<T>(name: &'static str, at: usize, call: impl FnOnce() -> T) {
     bomb::arm(name, at, Wrong::Panics);
@@ -54,7 +54,7 @@ fn assert_over<T: std::fmt::Debug>(result: Result<T, Error>) {
     assert!(bomb::calls().is_empty(), "{:?}", bomb::calls());
 }
 
-/// Plaintext opened before a panic stays readable.
+/// Plaintext that was decrypted before a panic can still be read.
 #[test]
 fn buffered_plaintext_can_be_read() {
     let (mut client, mut server) = connected(&Rig::new(TLS13));
@@ -74,7 +74,7 @@ fn buffered_plaintext_can_be_read() {
     assert_over(client.process_new_packets());
 }
 
-/// An exporter changes no state, so the connection survives a panic in it.
+/// An exporter does not change the state, so the connection survives a panic in it.
 #[test]
 fn exporters() {
     let (client, server) = connected(&Rig::new(TLS13));

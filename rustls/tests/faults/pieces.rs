@@ -1,6 +1,6 @@
 //! Distinct pieces of plaintext, which reveal lost, repeated and reordered data.
 
-/// The pieces written so far, and the failures meanwhile.
+/// The pieces written so far.
 #[derive(Default)]
 pub(crate) struct Pieces {
     next: u8,
@@ -9,7 +9,7 @@ pub(crate) struct Pieces {
     pub(crate) log: Vec<String>,
 }
 
-/// A piece that differs from all others and is part of none.
+/// Creates a piece that differs from all others and is not contained in any.
 pub(crate) fn piece(number: u8) -> Vec<u8> {
     vec![number; 5 + usize::from(number % 7)]
 }
@@ -24,7 +24,7 @@ impl Pieces {
         self.written.push((piece.to_vec(), true));
     }
 
-    /// Records a piece whose write panicked, before or after it was accepted.
+    /// Records a piece whose write panicked, so that it may or may not have been accepted.
     pub(crate) fn perhaps_written(&mut self, piece: &[u8]) {
         self.written.push((piece.to_vec(), false));
     }

@@ -1,9 +1,9 @@
 //! Configurations whose callbacks all call the thread's bomb and otherwise work normally.
 
 /// Implements a trait for [`Rigged`]. Each method calls the bomb with `trait::method`, and then the
-/// inner object. If the call must fail, the method returns what stands behind `or`, or with
-/// `#[skip]` does nothing. With `#[rig]`, the result is rigged, too. With `#[quiet]`, the bomb is
-/// not called. Methods behind `with` are written out.
+/// inner object. If the call must fail, the method returns the value after `or`, or with `#[skip]`
+/// does nothing. With `#[rig]`, the result is rigged, too. With `#[quiet]`, the bomb is not called.
+/// The methods after `with` are used unchanged.
 macro_rules! rigged {
     (
         $trait:path, $inner:ty:
@@ -62,9 +62,9 @@ const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) versions: Versions,
-    /// Sessions are stored in tickets, not in the storage.
+    /// True if sessions are stored in tickets, not in the storage.
     pub(crate) tickets: bool,
-    /// The client's first key share is of a group that the server lacks.
+    /// True if the client's first key share is of a group that the server lacks.
     pub(crate) retry: bool,
     pub(crate) early_data: bool,
     pub(crate) quic: bool,
@@ -93,7 +93,7 @@ fn provider(setup: Setup, is_server: bool) -> CryptoProvider {
     provider
 }
 
-/// Rigs what the configurations of both sides have.
+/// Rigs the parts that the configurations of both sides have.
 macro_rules! rig_common {
     ($config:ident) => {
         $config.time_provider = Arc::new(Rigged(Arc::new(DefaultTimeProvider)));

@@ -1,6 +1,6 @@
-//! An application over a transport that fails at each of its calls in turn. The application
-//! retries, and in the end all data of both sides has arrived once and in order. Both crates run
-//! the same scripts, and the results of all calls are compared.
+//! Tests of an application over a transport that fails at one of its calls, for each call. The
+//! application retries, and in the end all data of both sides has arrived once and in order. Both
+//! crates run the same scripts, and the results of all calls are compared.
 
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 use std::ops::DerefMut;
@@ -20,7 +20,7 @@ const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 const TRIES: usize = 6;
 
 harness::listed! {
-    /// The special features of a connection, apart from data, a KeyUpdate and the end.
+    /// The special features of a connection, in addition to data, a KeyUpdate and a close_notify.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub(crate) enum Scene {
         Tls12,
@@ -97,7 +97,7 @@ impl<T> Tried<T> {
     }
 }
 
-/// Reads into `buf`, or copies a chunk that is read in place.
+/// Reads into a buffer, or copies a chunk from the connection's buffer.
 fn read(mut from: impl BufRead, copies: bool, buf: &mut [u8]) -> io::Result<usize> {
     if copies {
         return from.read(buf);
@@ -146,7 +146,7 @@ macro_rules! scripts {
             use super::*;
 
             /// The configurations of the connection under test and of its peer in each role. They
-            /// serve any number of connections.
+            /// can be used for any number of connections.
             pub(crate) struct Configs {
                 scene: Scene,
                 pub(crate) ours: [Config; 2],
@@ -183,7 +183,7 @@ macro_rules! scripts {
                     }
                 }
 
-                /// A connection and its peer before the handshake.
+                /// Creates a connection and its peer before the handshake.
                 pub(crate) fn fresh(&self, role: Role) -> ($tls::Connection, UpstreamBuffered) {
                     let (ours, peer) = (&self.ours[role as usize], &self.peers[role as usize]);
                     (ours.connection(), peer.buffered())
@@ -268,7 +268,8 @@ macro_rules! scripts {
                 C: DerefMut<Target = $tls::ConnectionCommon<D>>,
                 D: $tls::SideData,
             {
-                /// Sends data each way, a KeyUpdate, data each way, and the end.
+                /// Sends data in both directions, a KeyUpdate, data in both directions, and a
+                /// close_notify.
                 fn talk(&mut self) {
                     for _ in 0..2 {
                         for way in 0..3 {
@@ -423,7 +424,7 @@ macro_rules! scripts {
 scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
-/// Every fault at every call.
+/// Returns a plan for every fault at every call.
 pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
     let mut plans = Vec::new();
     for call in [Call::Read, Call::Write, Call::Flush] {
@@ -462,7 +463,7 @@ fn full_handshakes_survive() {
     }
 }
 
-/// Uses faults that interrupt a connection in the middle of an operation.
+/// Tries faults that interrupt a connection in the middle of an operation.
 #[test]
 fn other_handshakes_survive() {
     let breaks = [

@@ -1,4 +1,4 @@
-//! A connection that is split after its handshake, used as one end.
+//! A connection that is split after its handshake and still used as one end.
 
 use std::io::{ErrorKind, Read, Write};
 use std::mem;

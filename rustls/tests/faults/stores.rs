@@ -1,5 +1,5 @@
-//! Session stores of connections that fail: one that panics at each call, as one with a poisoned
-//! lock does, and one that must forget the session.
+//! Tests of the session stores of connections that fail: one that panics at each call, like one
+//! with a poisoned lock, and one that must forget the session.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +31,7 @@ pub(crate) const TLS12: Setup = Setup {
 /// The call by which a client forgets a session of TLS 1.2.
 pub(crate) const FORGETS: &str = "ClientSessionStore::remove_tls12_session";
 
-/// Records to a client that waits for the ServerHello, the error that they cause, and the output.
+/// Records for a client that waits for the ServerHello, the error that they cause, and the output.
 type Refused = (&'static [u8], fn(&Error) -> bool, &'static [u8]);
 
 const REFUSED: [Refused; 2] = [
@@ -40,7 +40,7 @@ const REFUSED: [Refused; 2] = [
         |error| *error == Error::AlertReceived(AlertDescription::HandshakeFailure),
         &[],
     ),
-    // a Finished, which a handler refuses
+    // a Finished, which a handler rejects
     (
         &[22, 3, 3, 0, 4, 20, 0, 0, 0],
         |error| matches!(error, Error::InappropriateHandshakeMessage { .. }),
@@ -83,13 +83,13 @@ fn a_handshake_is_over_although_its_store_panics_each_time() {
     }
 }
 
-/// The handler that panics cannot forget the session: the next call does.
+/// If the handler panics, it cannot forget the session. The next call does.
 #[test]
 fn a_session_is_forgotten_after_a_panic() {
     bomb::rig_logger();
     let rig = Rig::new(TLS12);
     for line in 0.. {
-        // creates a session, because the one before is forgotten
+        // creates a session, because the previous one was forgotten
         good(&rig, TLS12, Api::Buffered);
         let mut client = ClientConnection::new(rig.client.clone(), server_name()).unwrap();
         let mut server = ThisBuffered::server(rig.server.clone());
@@ -110,8 +110,8 @@ fn a_session_is_forgotten_after_a_panic() {
 }
 
 /// RFC 5246 §7.2.2: a session ended by a fatal alert must not be resumed. A write that fails
-/// forgets it, because it may be the last call. After a panic, `complete_io` forgets it, also if it
-/// has output to write: streams then process no records.
+/// forgets it, because it may be the last call. After a panic, `complete_io` forgets it even if
+/// there is output to write, because streams do not process records then.
 #[test]
 fn a_write_that_fails_forgets_the_session() {
     for (wrong, is_first) in product([Wrong::Fails, Wrong::Panics], [true, false]) {

@@ -12,7 +12,7 @@ const EARLY: &[u8] = b"early";
 pub(crate) const CLIENT: usize = 0;
 pub(crate) const SERVER: usize = 1;
 
-/// The end of a connection.
+/// The way in which a connection stopped.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Stop {
     Done,
@@ -32,7 +32,8 @@ pub(crate) struct Talk {
 }
 
 impl Talk {
-    /// Runs a handshake, data each way, a KeyUpdate and its answer, more data, and the end.
+    /// Runs a handshake and sends data in both directions, a KeyUpdate and its answer, more data,
+    /// and a close_notify.
     pub(crate) fn run(rig: &Rig, setup: Setup, api: Api) -> (Option<Self>, Stop) {
         match survives(|| Self::new(rig, api)) {
             Some(Ok(mut talk)) => {
@@ -72,7 +73,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Runs the handshake and sends data each way.
+    /// Runs the handshake and sends data in both directions.
     pub(crate) fn open(&mut self, setup: Setup) -> Result<(), Stop> {
         if setup.early_data {
             // fails without a session
@@ -138,7 +139,7 @@ impl Talk {
         self.read(peer);
     }
 
-    /// Asserts that the received data is a prefix of what was written.
+    /// Asserts that the received data is a prefix of the written data.
     pub(crate) fn check_received(&self) {
         for side in [CLIENT, SERVER] {
             assert!(self.written[1 - side].starts_with(&self.received[side]));

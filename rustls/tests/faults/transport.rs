@@ -1,4 +1,4 @@
-//! The faults of the transport: each occurs once, at each of its calls in turn.
+//! The faults of the transport. Each test run has one fault at one call.
 
 use std::io::ErrorKind;
 

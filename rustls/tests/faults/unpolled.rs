@@ -16,7 +16,7 @@ use crate::rigged::Rig;
 
 const LOG: &str = "Log::log";
 
-/// Never chooses a certificate.
+/// A resolver that never completes.
 #[derive(Debug)]
 struct Never;
 
@@ -30,7 +30,7 @@ impl ResolvesServerCert for Never {
     }
 }
 
-/// A server that waits for its resolver, and was driven once since.
+/// Creates a server that waits for its resolver, and processes input once while it waits.
 fn waiting() -> ServerConnection {
     bomb::rig_logger();
     let rig = Rig::new(TLS13);
@@ -50,7 +50,7 @@ fn waiting() -> ServerConnection {
     server
 }
 
-/// It would abort the process.
+/// A second panic would abort the process.
 #[test]
 fn a_connection_dropped_by_a_panic_does_not_call_the_logger() {
     let server = waiting();

@@ -204,7 +204,7 @@ fn a_finished_with_trailing_bytes_is_not_answered() {
     let conversation = peers.identity.converse(&mut client, &script);
     assert_eq!(conversation.outcome.alert, Some(Alert::UnexpectedMessage));
     assert!(client.is_handshaking());
-    // under the handshake keys: a single record with the alert
+    // a single record with the alert, encrypted with the handshake keys
     let protected = wire::records(&conversation.sent).into_iter();
     let protected = protected.filter(|record| record.typ == ContentType::ApplicationData.into());
     assert_eq!(protected.count(), 1);
@@ -274,11 +274,11 @@ fn a_lax_verifier_never_sees_invalid_schemes() {
     let refused = illegal(SignedHandshakeWithUnadvertisedSigScheme);
     for (scheme, accepted) in [
         (SignatureScheme::ECDSA_NISTP256_SHA256, true),
-        // for private use, but offered
+        // a scheme for private use that was offered
         (SignatureScheme::Unknown(0xfe00), true),
-        // offered for certificates only
+        // a scheme that was only offered for certificates
         (SignatureScheme::RSA_PKCS1_SHA256, false),
-        // not offered
+        // a scheme that was not offered
         (SignatureScheme::ECDSA_NISTP384_SHA384, false),
     ] {
         let (outcome, asked) = lax(&with(scheme));

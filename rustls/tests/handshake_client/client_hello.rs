@@ -95,7 +95,7 @@ fn random_session_id_and_order_differ_between_connections() {
     }
 }
 
-/// An answer to an extension is unsolicited exactly if the extension was not sent.
+/// An answer to an extension is rejected as unsolicited exactly if the extension was not sent.
 #[test]
 fn exactly_the_sent_extensions_count_as_offered() {
     let mut with_all = config_with(provider());
@@ -135,7 +135,7 @@ fn exactly_the_sent_extensions_count_as_offered() {
     }
 }
 
-/// A verifier that names an authority.
+/// Creates a verifier that names an authority.
 fn naming_an_authority() -> Arc<Verifier> {
     let hints = vec![DistinguishedName::in_sequence(b"name")];
     let verifier = Verifier::accepting(Versions::Tls13, &[SignatureScheme::ED25519]);
@@ -181,12 +181,12 @@ fn groups_without_tls13_and_duplicates_are_left_out() {
     assert_eq!(share_groups(&hello), [NamedGroup::X25519]);
 }
 
-/// A group that TLS 1.3 cannot use.
+/// Returns a group that TLS 1.3 cannot use.
 fn only_tls12() -> &'static dyn SupportedKxGroup {
     Group::only_tls12(NamedGroup::secp521r1).leak()
 }
 
-/// A hybrid with X25519 as its component.
+/// Returns a hybrid with X25519 as its component.
 fn hybrid() -> &'static dyn SupportedKxGroup {
     let mut hybrid = Group::new(NamedGroup::X25519MLKEM768, b"hybrid");
     hybrid.component = Some((NamedGroup::X25519, b"component".to_vec()));

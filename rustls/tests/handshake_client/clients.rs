@@ -10,7 +10,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::ServerName;
 
-/// The provider selected by the enabled features.
+/// Returns the provider selected by the enabled features.
 pub(crate) fn full_provider() -> CryptoProvider {
     if cfg!(feature = "aws_lc_rs") {
         Provider::AwsLc.this()
@@ -23,12 +23,12 @@ pub(crate) fn provider() -> CryptoProvider {
     configs::this::with_few_groups(full_provider())
 }
 
-/// A configuration for TLS 1.3 only that trusts `identity`.
+/// Creates a configuration for TLS 1.3 only that trusts `identity`.
 pub(crate) fn config(identity: &Identity, provider: CryptoProvider) -> ClientConfig {
     configs::this::client_trusting(&identity.certificate, Versions::Tls13, provider)
 }
 
-/// This crate's client.
+/// Creates a client of this crate.
 pub(crate) fn our_client(config: impl Into<Arc<ClientConfig>>) -> ThisBuffered {
     our_client_to("localhost", config)
 }
@@ -45,7 +45,7 @@ pub(crate) fn our_unbuffered_client(
     ThisUnbuffered::client_of(name, config)
 }
 
-/// Upstream's client for TLS 1.3 only.
+/// Creates a client of upstream for TLS 1.3 only.
 pub(crate) fn their_client(identity: &Identity, alpn_protocols: &[&[u8]]) -> UpstreamBuffered {
     let provider = configs::upstream::with_few_groups(Provider::Ring.upstream());
     let versions = Versions::Tls13;

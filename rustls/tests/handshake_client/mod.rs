@@ -1,7 +1,8 @@
-//! The client against a scripted server, and against upstream's.
+//! Tests of the client with a scripted server, and with upstream's server.
 //!
 //! Upstream's client receives the same mistakes of the scripted server. Error and alert must match,
-//! except where RFC 9846 demands more than upstream checks. `differential` changes every byte.
+//! except where RFC 9846 requires more checks than upstream makes. `differential` changes every
+//! byte.
 
 mod authentication;
 mod client_hello;
@@ -72,8 +73,8 @@ impl Peers {
         }
     }
 
-    /// Asserts that both refuse each script, but only ours with the alert that RFC 9846 names, and
-    /// that all accessors of both have the same values in the end.
+    /// Asserts that both clients reject each script, but only ours with the alert that RFC 9846
+    /// requires, and that all accessors of both return the same values in the end.
     #[track_caller]
     fn both_refuse_alerting<'a>(
         &self,
@@ -95,7 +96,7 @@ impl Peers {
         }
     }
 
-    /// Asserts that ours refuses what RFC 9846 forbids and upstream accepts.
+    /// Asserts that our client rejects each script, which RFC 9846 forbids and upstream accepts.
     #[track_caller]
     fn only_we_refuse<'a>(&self, cases: impl IntoIterator<Item = Case<'a>>) {
         for (what, script, expected) in cases {
@@ -139,7 +140,7 @@ fn wrong_version(error: impl Into<Error>) -> Outcome {
     refused(error, AlertDescription::ProtocolVersion)
 }
 
-/// A script with a change.
+/// Creates a script with a change.
 fn script(change: impl FnOnce(&mut Script)) -> Script {
     let mut script = Script::new();
     change(&mut script);

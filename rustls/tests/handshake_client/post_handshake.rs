@@ -62,7 +62,7 @@ fn tickets_are_checked() {
     });
 }
 
-/// A clock that works once: it serves to check the certificate, but cannot date a ticket.
+/// A clock that works once: for the check of the certificate, but not for the time of a ticket.
 #[derive(Debug)]
 struct OneMoment(AtomicBool);
 
@@ -147,7 +147,7 @@ fn key_updates_are_checked() {
     let pending = || unexpected(PeerMisbehaved::KeyEpochWithPendingFragment);
     peers.both_refuse(table! {
         "an unknown request": with(key_update(2)), illegal(InvalidMessage::InvalidKeyUpdate);
-        // RFC 9846 §5.1: nothing may follow under the old keys
+        // RFC 9846 §5.1: nothing may follow that is encrypted with the old keys
         "two of them": with(key_update(0).repeat(2)), pending();
         "the start of another": with([key_update(0), vec![24]].concat()), pending();
     });

@@ -25,12 +25,12 @@ fn with(change: impl FnOnce(&mut Script)) -> Script {
     script
 }
 
-/// A script with a change to its HelloRetryRequest.
+/// Returns a script with a change to its HelloRetryRequest.
 fn retry(change: impl FnOnce(&mut Hello)) -> Script {
     with(|script| change(&mut script.retries[0]))
 }
 
-/// A script whose retry only sends a cookie.
+/// Creates a script whose HelloRetryRequest only contains a cookie.
 fn for_cookie() -> Script {
     cookie(b"abc")
 }
@@ -66,14 +66,14 @@ fn converse(script: &Script) -> Conversation {
     conversation
 }
 
-/// The content types and versions of the records.
+/// Returns the content types and versions of the records.
 fn record_headers(sent: &[u8]) -> Vec<(ContentType, u16)> {
     let records = wire::records(sent).into_iter();
     let headers = records.map(|record| (record.typ.into(), record.legacy_version));
     headers.collect()
 }
 
-/// The ClientHello without the extensions that may change.
+/// Returns the ClientHello without the extensions that may change.
 fn unchanged(hello: &ClientHello) -> ClientHello {
     hello.clone().with(KEY_SHARE, vec![]).without(COOKIE)
 }
@@ -174,7 +174,7 @@ fn the_suite_must_be_one_offered_and_stay() {
         "with another hash": suite(0x1302), illegal(SelectedDifferentCipherSuiteAfterRetry);
         "with the same hash": suite(0x1303), illegal(SelectedDifferentCipherSuiteAfterRetry);
     });
-    // upstream notices one message later that a TLS 1.2 suite does not fit TLS 1.3
+    // upstream notices one message later that a TLS 1.2 suite cannot be used in TLS 1.3
     peers.we_refuse(table! { "of TLS 1.2": suite(0xc02f), unoffered(); });
 }
 

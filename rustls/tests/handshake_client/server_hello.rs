@@ -11,7 +11,7 @@ use crate::handshake_client::{
     Peers, illegal, refused, script, undecodable, unexpected, unsupported, wrong_version,
 };
 
-/// A script with a change to its ServerHello.
+/// Creates a script with a change to its ServerHello.
 fn hello(change: impl FnOnce(&mut Hello)) -> Script {
     script(|script| change(&mut script.server_hello))
 }

@@ -1,5 +1,5 @@
-//! The client against upstream's server: groups, and what is remembered of them. `matrix` and
-//! `behaviour` have what both sides share.
+//! Tests of the client with upstream's server: groups, and which of them the client remembers.
+//! `matrix` and `behaviour` test what both sides have in common.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,8 @@ use crate::handshake_client::clients::provider;
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// Upstream's server with those of its groups that `has` selects. It requires a certificate.
+/// Creates upstream's server with those of its groups that `has` selects. It requires a
+/// certificate.
 fn server_config(
     has: impl Fn(rustls_upstream::NamedGroup) -> bool,
 ) -> rustls_upstream::ServerConfig {
@@ -28,7 +29,7 @@ fn client_config(provider: CryptoProvider) -> ClientConfig {
     configs::this::client(provider, KEY_TYPE, ClientAuth::Required)
 }
 
-/// Completes a handshake and sends data both ways.
+/// Completes a handshake and sends data in both directions.
 fn connect(
     client: impl Into<Arc<ClientConfig>>,
     server: impl Into<Arc<rustls_upstream::ServerConfig>>,

@@ -1,5 +1,5 @@
-//! The acceptor, which reads a ClientHello before a configuration is chosen: its view of the hello,
-//! and handshakes equal to those without it.
+//! Tests of the acceptor, which reads a ClientHello before a configuration is chosen: its view of
+//! the hello, and handshakes that equal those without it.
 
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::handshake_server::servers::{
     PROVIDERS, Sent, Setup, describe_hello, ours_with, records,
 };
 
-/// A ClientHello with all extensions that the acceptor shows.
+/// Creates a ClientHello with all extensions that the acceptor shows.
 fn full_hello() -> ClientHello {
     let authorities = [u16_vec(b"\x30\x00"), u16_vec(b"\x30\x02\x31\x00")].concat();
     ClientHello::new()
@@ -31,7 +31,8 @@ fn full_hello() -> ClientHello {
         .with(CERTIFICATE_AUTHORITIES, u16_vec(&authorities))
 }
 
-/// Feeds `pieces` and asks after each. Returns the first answer other than "not yet".
+/// Passes `pieces` to an acceptor and calls `accept` after each. Returns the first result other
+/// than `None`.
 macro_rules! accepted {
     ($lib:ident, $pieces:expr) => {{
         let mut acceptor = $lib::server::Acceptor::default();
@@ -54,13 +55,13 @@ fn accept(pieces: &[&[u8]]) -> Accepted {
         .expect("the ClientHello is complete")
 }
 
-/// The connection of an accepted hello.
+/// Returns the connection of an accepted hello.
 fn connection(accepted: Accepted, config: Arc<ServerConfig>) -> ServerConnection {
     let connection = accepted.into_connection(config);
     connection.map_err(|(error, _)| error).unwrap()
 }
 
-/// Both crates' answers, with their views as text.
+/// Returns both crates' answers, with their views as text.
 fn both_described(pieces: &[&[u8]]) -> [Result<Option<String>, String>; 2] {
     let ours = accepted!(rustls, pieces);
     let upstream = accepted!(theirs, pieces);
@@ -215,7 +216,7 @@ fn same_outcome(setup: &Setup, pieces: &[&[u8]], what: &str) -> Result<(), Strin
     let through = match through {
         Ok(mut connection) => connection.process_new_packets().map(drop),
         Err((error, alert)) => {
-            // as with upstream, input that is no handshake gets no alert
+            // as in upstream, input that is not a handshake causes no alert
             let is_handshake = !format!("{error:?}").starts_with("InappropriateMessage");
             let expected = if is_handshake { output } else { vec![] };
             assert_eq!(written(alert), expected, "{what}");
@@ -447,7 +448,7 @@ fn an_alert_survives_a_reluctant_writer() {
     );
 }
 
-/// A failure in the client's second flight has the same outcome as without an acceptor.
+/// Failures in the client's second flight have the same outcome as without an acceptor.
 #[test]
 fn a_connection_from_an_acceptor_fails_like_any_other() {
     let setup = Setup::new(PROVIDERS[0]);

@@ -132,7 +132,7 @@ fn certificates_that_do_not_verify_are_refused() {
     }
 }
 
-/// A client of a server with this verifier.
+/// Creates a client of a server with this verifier.
 fn verified_by(
     verifier: Arc<dyn ClientCertVerifier>,
     verified_chains: VerifiedChains,
@@ -149,7 +149,7 @@ fn verified_by(
     ScriptedClient::new(server, &setup.provider.this(), ClientHello::new())
 }
 
-/// A verifier that asks for certificates, and leaves everything else to its current verifier.
+/// A verifier that requests certificates and delegates everything else to its current verifier.
 #[derive(Debug)]
 struct Replaced(Arc<dyn ClientCertVerifier>);
 
@@ -194,7 +194,7 @@ impl ClientCertVerifier for Replaced {
     }
 }
 
-/// A server refuses a certificate as soon as it arrives, unless it may know the chain. It then
+/// A server rejects a certificate as soon as it arrives, unless it may know the chain. Then it
 /// waits for the signature.
 #[test]
 fn a_certificate_is_refused_at_once_by_verifiers_without_rules() {

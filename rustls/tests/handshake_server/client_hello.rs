@@ -135,7 +135,7 @@ fn versions() {
     }
 }
 
-/// RFC 9846 §4.2.3: the server draws a random for each handshake.
+/// RFC 9846 §4.2.3: the server generates a random for each handshake.
 #[test]
 fn no_two_server_hellos_have_the_same_random() {
     for provider in PROVIDERS {
@@ -307,7 +307,7 @@ fn first_message_must_be_a_client_hello() {
     }
 }
 
-/// The answer to a handshake message of the wrong type.
+/// Returns the answer to a handshake message of the wrong type.
 pub(crate) fn inappropriate_message(expected: &str, got: &str) -> Answer {
     let types = format!("expect_types: [{expected}], got_type: {got}");
     refused(
@@ -320,7 +320,7 @@ pub(crate) fn inappropriate_message(expected: &str, got: &str) -> Answer {
 fn second_client_hello_is_unexpected() {
     let mut server = Setup::new(PROVIDERS[0]).ours();
     server.receive(&ClientHello::new().record()).unwrap();
-    // a record in the clear no longer counts as one
+    // an unencrypted record no longer counts as early data
     let error = server.receive(&ClientHello::new().record()).unwrap_err();
     assert_eq!(error, "DecryptError");
 }

@@ -1,7 +1,7 @@
-//! The server against scripted clients and upstream's client.
+//! Tests of the server with scripted clients and upstream's client.
 //!
 //! Upstream's server receives the same bytes. Error and alert must match, except where RFC 9846
-//! demands more than upstream checks.
+//! requires more checks than upstream makes.
 
 mod acceptor;
 mod client_auth;

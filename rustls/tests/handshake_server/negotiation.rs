@@ -1,4 +1,4 @@
-//! Negotiation that succeeds or fails.
+//! Tests of negotiation that succeeds or fails.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,7 @@ fn key_shares_of_every_kind() {
     let wrong = misbehaved("InvalidKeyShare", IllegalParameter);
     let empty = invalid("IllegalEmptyValue", DecodeError);
     let (flight, retry) = (flight(), retry_request());
-    // enough shares that the server looks them up differently
+    // so many shares that the server looks them up differently
     let many = |more: &[(u16, &'static [u8])]| {
         let unknown = (0x9000..0x9010).map(|group| (group, &[1][..]));
         let all = unknown
@@ -218,7 +218,7 @@ fn extensions_answer_only_requests() {
             let has_response = certificate.windows(8).any(|at| at == b"response");
             answers.push(has_response);
         }
-        // upstream staples whichever type of status was requested
+        // upstream staples a response for any requested type of status
         assert_eq!(answers[0], is_stapled);
         assert_eq!(answers[1], is_asked);
     }

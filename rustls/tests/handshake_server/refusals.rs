@@ -1,4 +1,4 @@
-//! All accessors after a refused ClientHello, beside those of upstream.
+//! All accessors have the same values as upstream's after a ClientHello is rejected.
 
 use harness::comparison::{Judge, Section};
 use harness::peers::configs::{ClientAuth, PROVIDERS, Versions, product3};
@@ -11,7 +11,7 @@ use harness::{table, wire};
 
 const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];
 
-/// The descriptions of ClientHellos with one mistake, and the hellos.
+/// Returns the descriptions of ClientHellos with one mistake, and the hellos.
 fn refused_hellos() -> Vec<(&'static str, ClientHello)> {
     let mut hellos = Vec::new();
     for hello in [ClientHello::new(), ClientHello::tls12()] {
@@ -86,7 +86,7 @@ fn accessors_after_a_rejection_match_upstream() {
             // upstream may have sent its ServerHello, and then encrypts the alert
             let is_known = error == their_error && [&alert, "none"].contains(&&*their_alert)
                 // docs/differences.md: a server without client authentication ignores the client's
-                // types, and the alert is another one
+                // types, and the alert differs
                 || their_error.contains("IncorrectCertificateType")
                 || judge.explains(&ours, &theirs, &case);
             let agree = error != their_error || accessors == their_accessors;

@@ -17,13 +17,13 @@ use crate::handshake_server::client_hello::{
 };
 use crate::handshake_server::servers::{PROVIDERS, Sent, Setup};
 
-/// The body of an encrypted_client_hello extension that the server cannot decrypt.
+/// Returns the body of an encrypted_client_hello extension that the server cannot decrypt.
 fn outer_ech(payload: &[u8]) -> Vec<u8> {
     // outer; HKDF-SHA256, AES-128-GCM; config_id; enc is empty
     [&[0, 0, 1, 0, 1, 7, 0, 0][..], &u16_vec(payload)].concat()
 }
 
-/// A flight without a second change_cipher_spec.
+/// Creates a flight without a second change_cipher_spec.
 fn flight() -> Answer {
     Answer {
         error: None,
@@ -57,7 +57,7 @@ fn the_requested_group_is_the_client_s_first() {
     }
 }
 
-/// A ClientHello with these suites, groups or key shares.
+/// Returns a ClientHello with these suites, groups or key shares.
 fn suites(suites: &[u16]) -> ClientHello {
     ClientHello::new().edit(|hello| hello.cipher_suites = suites.to_vec())
 }
@@ -107,7 +107,7 @@ fn other_changes_are_refused_as_upstream_does() {
     }
 }
 
-/// Upstream refuses another name, too, but without an alert.
+/// Upstream also rejects another name, but without an alert.
 #[test]
 fn another_name_is_rejected() {
     let name = misbehaved("ServerNameDifferedOnRetry", IllegalParameter);
@@ -128,9 +128,9 @@ fn another_name_is_rejected() {
     }
 }
 
-/// The changes that do not lead to another version, suite, group or name, one at a time. Clients
-/// that make some of them are in use: Mbed TLS before 2024 and s2n-tls before May 2022 draw a new
-/// random, hs-tls and NanoSSL list the requested group alone.
+/// Returns the changes that do not lead to another version, suite, group or name, one at a time.
+/// Clients that make some of them are in use: Mbed TLS before 2024 and s2n-tls before May 2022 send
+/// a new random, and hs-tls and NanoSSL list only the requested group.
 fn harmless_changes() -> Vec<(&'static str, (ClientHello, ClientHello))> {
     let (first, second) = (ClientHello::without_share(), ClientHello::new());
     // a change of the second hello, of the first, and of both
@@ -200,7 +200,7 @@ fn harmless_changes_are_accepted_as_by_upstream() {
     }
 }
 
-/// The second ClientHello is judged by what it offers itself, even if the first one was better.
+/// Only the second ClientHello determines the outcome, even if the first one offered more.
 #[test]
 fn the_second_hello_determines_the_other_parameters() {
     let no_protocol = refused("NoApplicationProtocol", NoApplicationProtocol);
@@ -266,7 +266,7 @@ fn only_a_client_hello_may_follow_or_a_change_cipher_spec_that_is_dropped() {
     }
 }
 
-/// The answer to application data instead of a ClientHello.
+/// Returns the answer to application data instead of a ClientHello.
 fn application_data() -> Answer {
     let error = "InappropriateMessage { expect_types: [Handshake], got_type: ApplicationData }";
     refused(error, UnexpectedMessage)
@@ -282,8 +282,8 @@ fn early_data_is_skipped_until_the_second_client_hello() {
     setup.expect_answer("within the limit", &within, &flight());
     let too_much = [first(), early(16_000 + 17), early(385 + 17)];
     setup.expect_answer("too much", &too_much, &application_data());
-    // RFC 9846 §4.7.1: only content counts, without the 17 bytes of protection. Upstream counts
-    // those, too
+    // RFC 9846 §4.7.1: only content counts, without the 17 bytes of overhead. Upstream also counts
+    // those
     let the_limit = [first(), early(16_000 + 17), early(384 + 17), second()];
     let too_late = [first(), early(40), second(), early(40)];
     for mut server in setup.both_apis() {

@@ -9,7 +9,7 @@ use rustls::{AlertDescription, ContentType, HandshakeType};
 
 use crate::handshake_server::servers::{PROVIDERS, Setup};
 
-/// One client for each crate's server.
+/// Creates one client for each crate's server.
 pub(crate) fn clients(setup: &Setup) -> [ScriptedClient; 2] {
     setup
         .both()
@@ -64,7 +64,7 @@ fn a_wrong_finished_and_earlier_data_are_refused() {
     }
 }
 
-/// RFC 9846 §6.2: a message of incorrect length is a decode_error.
+/// RFC 9846 §6.2: a message of incorrect length causes decode_error.
 #[test]
 fn finished_of_another_length_is_a_decode_error() {
     for len in [0, 31, 47, 49, 64] {
@@ -131,15 +131,15 @@ fn early_data_is_skipped_until_the_client_finishes() {
             assert_eq!(client.server.receive(&record_of(100)), refused);
         }
     }
-    // RFC 9846 §4.3.10: up to a limit, in bytes of content. Upstream also counts the protection,
-    // and so disconnects a client that uses its full limit
+    // RFC 9846 §4.3.10: records are skipped up to a limit in bytes of content. Upstream also counts
+    // the overhead of encryption, and so disconnects a client that uses its full limit
     let setup = Setup::new(PROVIDERS[0]);
     for mut client in setup.both_apis().map(|server| client(&setup, server)) {
         let most = record_of((1 << 14) + 17);
         client.server.receive(&most).unwrap();
         assert_eq!(client.server.receive(&record_of(1)), refused);
     }
-    // and only if the client announced early data
+    // records are skipped only if the client announced early data
     for mut client in clients(&setup) {
         assert_eq!(client.server.receive(&record_of(100)), refused);
     }
@@ -150,7 +150,7 @@ fn change_cipher_spec_is_dropped_until_finished() {
     for mut client in clients(&Setup::new(PROVIDERS[0])) {
         client.server.receive(&record(0x14, &[1])).unwrap();
         client.finish().unwrap();
-        // RFC 9846 §5: after Finished it is an unexpected record type
+        // RFC 9846 §5: after Finished, this record type is unexpected
         assert!(client.server.receive(&record(0x14, &[1])).is_err());
     }
     for mut client in clients(&Setup::new(PROVIDERS[0])) {

@@ -12,7 +12,7 @@ use rustls::sign::SigningKey;
 use rustls::{AlertDescription, ContentType, HandshakeType};
 use rustls_upstream as theirs;
 
-/// Both providers. The one of the enabled features is first, and most tests use that.
+/// Both providers. The first one is that of the enabled features, and most tests use it.
 pub(crate) const PROVIDERS: [Provider; 2] = if cfg!(feature = "aws_lc_rs") {
     [Provider::AwsLc, Provider::Ring]
 } else {
@@ -42,7 +42,7 @@ macro_rules! describe_hello {
 }
 pub(crate) use describe_hello;
 
-// One text for both crates, whose types have equal names but differ.
+// The same code for both crates, whose types have equal names but differ.
 
 macro_rules! config {
     ($lib:ident, $module:ident, $provider:expr, $setup:expr) => {{
@@ -142,7 +142,7 @@ pub(crate) struct Setup {
     /// Client certificates to accept.
     pub(crate) client_certs: Vec<CertificateDer<'static>>,
     pub(crate) client_auth_optional: bool,
-    /// The resolver has no certificate.
+    /// True if the resolver has no certificate.
     pub(crate) resolves_nothing: bool,
     /// The hello that the resolver without a certificate received.
     pub(crate) seen: Arc<Mutex<Option<String>>>,
@@ -182,30 +182,30 @@ impl Setup {
         UpstreamBuffered::server(config)
     }
 
-    /// A server of this crate in each API.
+    /// Creates a server of this crate in each API.
     pub(crate) fn both_apis(&self) -> [Box<dyn Endpoint>; 2] {
         let unbuffered = ThisUnbuffered::server(self.our_config());
         [Box::new(self.ours()), Box::new(unbuffered)]
     }
 
-    /// A server of this crate in each API, and one of upstream.
+    /// Creates a server of this crate in each API, and one of upstream.
     pub(crate) fn all(&self) -> [Box<dyn Endpoint>; 3] {
         let [buffered, unbuffered] = self.both_apis();
         [buffered, unbuffered, Box::new(self.theirs())]
     }
 
-    /// A server of this crate and one of upstream.
+    /// Creates a server of this crate and one of upstream.
     pub(crate) fn both(&self) -> [Box<dyn Endpoint>; 2] {
         [Box::new(self.ours()), Box::new(self.theirs())]
     }
 }
 
-/// A server of this crate with this configuration.
+/// Creates a server of this crate with this configuration.
 pub(crate) fn ours_with(config: ours::ServerConfig) -> ThisBuffered {
     ThisBuffered::server(config)
 }
 
-/// A record that a server sent, as seen from outside.
+/// A record that a server sent, as observers see it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Sent {
     Handshake(HandshakeType),

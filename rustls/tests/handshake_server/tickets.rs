@@ -1,4 +1,4 @@
-//! NewSessionTicket: the conditions for it, the number and the content.
+//! Tests of NewSessionTicket: when it is sent, how often, and with which content.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use rustls::{HandshakeType, ServerConfig};
 use crate::handshake_server::client_auth::authenticate;
 use crate::handshake_server::servers::{Identity, PROVIDERS, Setup, ours_with};
 
-/// A ticketer that does not encrypt, and refuses sessions of more than `max_len` bytes.
+/// Creates a ticketer that does not encrypt, and fails for sessions of more than `max_len` bytes.
 fn plain(lifetime: u32, max_len: usize) -> Arc<Tickets> {
     let encrypt = move |plain: &[u8]| (plain.len() <= max_len).then(|| plain.to_vec());
     Arc::new(Tickets::new(lifetime, encrypt, |_| None))
@@ -95,7 +95,7 @@ fn resumable() -> ClientHello {
     ClientHello::new().and(PSK_KEY_EXCHANGE_MODES, u8_vec(&[1]))
 }
 
-/// The tickets that a client receives after sending `hello`.
+/// Returns the tickets that a client receives after sending `hello`.
 fn tickets_for(hello: ClientHello, config: ServerConfig) -> (ScriptedClient, Vec<Ticket>) {
     let server = Box::new(ours_with(config));
     let mut client = ScriptedClient::new(server, &PROVIDERS[0].this(), hello);

@@ -1,8 +1,8 @@
-//! No payload is copied by a single long `memcpy`, which is slow at some offsets of some
-//! processors (`core/src/copy.rs`).
+//! Checks that no payload is copied by a single long `memcpy`, which is slow at some offsets on
+//! some processors (`core/src/copy.rs`).
 //!
 //! A preloaded library counts the long copies of a thread. It needs Linux, glibc and a C compiler.
-//! Only the calls of this crate are counted; transports copy in short pieces.
+//! Only this crate makes long copies here: transports copy in short pieces.
 
 use std::collections::VecDeque;
 use std::env;
@@ -20,7 +20,7 @@ use rustls::server::ServerSessionMemoryCache;
 use rustls::unbuffered::ConnectionState;
 use rustls::{ClientConnection, ConnectionCommon, ServerConnection};
 
-/// The number of long copies of this thread so far; `None` if nothing counts them.
+/// Returns the number of long copies of this thread so far; `None` if nothing counts them.
 fn copies() -> Option<u64> {
     env::var("LARGE_COPIES").ok()?.parse().ok()
 }
@@ -238,7 +238,7 @@ impl Case {
         });
     }
 
-    /// A ClientHello of 40 kB, over each API.
+    /// Exchanges a ClientHello of 40 kB, in each API.
     fn long_handshake_messages(&self) {
         let mut configs = self.configs();
         let client = Arc::make_mut(&mut configs.client);
@@ -287,7 +287,7 @@ impl Case {
             while received < data.len() {
                 let _ = server.read_tls(&mut wire);
                 server.process_new_packets().unwrap();
-                // a part stays and later data comes behind it
+                // a part remains and later data follows it
                 let room = &mut memory[..if wire.bytes.is_empty() { 20_000 } else { 5000 }];
                 if let Some(mut reader) = server.early_data() {
                     received += reader.read(room).unwrap();

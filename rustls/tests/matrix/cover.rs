@@ -17,7 +17,7 @@ const TRIES: usize = 12;
 
 type Partial = [Option<usize>; DIMENSIONS.len()];
 
-/// The cases, which are the same in all runs.
+/// Returns the cases, which are the same in all runs.
 pub(crate) fn cases() -> Vec<Case> {
     let rules = Rules::new();
     let mut random = Random(0x2545_f491_4f6c_dd1d);
@@ -48,7 +48,7 @@ pub(crate) fn cases() -> Vec<Case> {
     cases
 }
 
-/// All sets of dimensions that are combined.
+/// Returns all sets of dimensions that are combined.
 fn places() -> Vec<[usize; STRENGTH]> {
     let all = || 0..DIMENSIONS.len();
     product3(all(), all(), all())
@@ -57,7 +57,7 @@ fn places() -> Vec<[usize; STRENGTH]> {
         .collect()
 }
 
-/// All combinations of these dimensions' values.
+/// Returns all combinations of these dimensions' values.
 fn values(places: &[usize; STRENGTH]) -> Vec<[usize; STRENGTH]> {
     let [first, second, third] = places.map(|place| 0..DIMENSIONS[place].values.len());
     product3(first, second, third)
@@ -65,7 +65,7 @@ fn values(places: &[usize; STRENGTH]) -> Vec<[usize; STRENGTH]> {
         .collect()
 }
 
-/// A number that identifies these values of these dimensions.
+/// Creates a number that identifies these values of these dimensions.
 fn key(places: &[usize; STRENGTH], values: &[usize; STRENGTH]) -> u64 {
     let both = places.iter().zip(values);
     both.fold(0, |key, (place, value)| {

@@ -33,8 +33,8 @@ impl Side {
         }
     }
 
-    /// A server with the same sessions but without the client's protocol. It resumes but rejects
-    /// early data (RFC 9846 §4.3.10).
+    /// Creates a server with the same sessions but without the client's protocol. It resumes
+    /// sessions but rejects early data (RFC 9846 §4.3.10).
     pub(crate) fn without_alpn(self) -> Self {
         let Self {
             implementation,
@@ -156,9 +156,9 @@ macro_rules! configs {
                 }
             }
 
-            /// A provider with the group of the case. Another group precedes it if the server must
-            /// request a retry. If `restricts`, the suite of the case is the only one of its
-            /// version; those of the other version allow both versions to be negotiated.
+            /// Creates a provider with the group of the case. Another group precedes it if the
+            /// server must request a retry. If `restricts`, the suite of the case is the only one
+            /// of its version; those of the other version allow both versions to be negotiated.
             fn provider(case: &Case, with_other_group: bool, restricts: bool) -> CryptoProvider {
                 let mut provider = case.provider().$module();
                 let is_named = |suite: &$tls::SupportedCipherSuite| {

@@ -1,5 +1,6 @@
-//! Every feature combined with every other, between this crate and upstream in either role, and
-//! with itself. The negotiated values are as expected, and data flows.
+//! Tests of every feature combined with every other, between this crate and upstream in either
+//! role, and between two ends of this crate. The negotiated values are as expected, and data
+//! arrives.
 //!
 //! `table.rs` lists the features and their rules, `cover.rs` chooses cases, and `ends.rs` creates
 //! their ends. This file runs the connections.

@@ -114,7 +114,7 @@ pub(crate) const RULES: [Rule; 13] = [
 pub(crate) struct Case(pub(crate) [usize; DIMENSIONS.len()]);
 
 impl Case {
-    /// The value of the dimension called `name`.
+    /// Returns the value of the dimension called `name`.
     pub(crate) fn value(&self, name: &str) -> &'static str {
         let position = position(name);
         DIMENSIONS[position].values[self.0[position]]

@@ -1,7 +1,8 @@
-//! Memory for a client's certificates: while they wait for the client's signature, and in sessions.
+//! Tests of the memory for a client's certificates: while they wait for the client's signature, and
+//! in sessions.
 //!
-//! A chain in memory takes 24 bytes for each certificate besides its content, so peers send many
-//! short ones.
+//! A chain in memory takes 24 bytes for each certificate in addition to its content, so the worst
+//! case is many short certificates.
 
 use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, this, upstream,
@@ -27,16 +28,16 @@ enum Form {
     Compressed,
 }
 
-/// The most memory that [`VerifiedChains`](rustls::certificates::VerifiedChains) has for a chain,
-/// and what it counts for a certificate besides its bytes.
+/// The most memory that [`VerifiedChains`](rustls::certificates::VerifiedChains) uses for a chain,
+/// and the number of bytes that it counts for a certificate in addition to its content.
 const KNOWN_LEN: usize = 16 * 1024;
 const OVERHEAD: usize = 64;
 
-/// Nearly the limit for a list of certificates, which its headers count towards.
+/// Nearly the limit for a list of certificates, including their headers.
 const LIST_LEN: usize = 0xff00;
 
-/// A chain that may be known waits in one piece. A longer one is verified when it arrives, as in
-/// 0.23, and refused with the same error and alert.
+/// A chain that may be known waits in its encoded form. A longer one is verified when it arrives,
+/// as in 0.23, and rejected with the same error and alert.
 pub(crate) fn waiting() {
     let forms = [Form::Tls12, Form::Tls13, Form::Compressed];
     for (provider, form) in product(PROVIDERS, forms) {
@@ -114,7 +115,8 @@ fn certificate(form: Form, chain: &[&[u8]]) -> Vec<u8> {
     message(HandshakeType::CompressedCertificate.into(), &compressed)
 }
 
-/// Returns the heap that `server` holds after its flight was answered by `sent`, and the result.
+/// Returns the heap bytes that `server` holds after it has received `sent` in response to its
+/// flight, and the result.
 fn after(
     server: Box<dyn Endpoint>,
     provider: Provider,
@@ -144,8 +146,8 @@ fn after(
     }
 }
 
-/// A session in memory holds the certificates in the shorter form: shared with others if they are
-/// real ones, encoded if they are thousands of short entries.
+/// A session in memory holds the certificates in the shorter form: shared with others for real
+/// chains, encoded for thousands of short entries.
 pub(crate) fn stored() {
     const ENTRIES: usize = 9_500;
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {

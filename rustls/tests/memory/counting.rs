@@ -1,5 +1,5 @@
 //! The allocator of tests that measure memory. The count is for the whole process, so each of them
-//! is a program of its own.
+//! is a separate program.
 
 #![allow(dead_code, reason = "each program uses a part")]
 
@@ -21,8 +21,8 @@ pub(crate) fn heap() -> usize {
     stats.bytes_allocated - stats.bytes_deallocated
 }
 
-/// The heap bytes that `value` holds. A separate thread drops it, and that thread's buffer pool
-/// ends with it.
+/// Returns the heap bytes that `value` holds. The value is dropped in a separate thread, whose
+/// buffer pool ends with the thread.
 pub(crate) fn held_by<T: Send>(value: T) -> usize {
     let before = heap();
     std::thread::scope(|scope| scope.spawn(|| drop(value)).join()).unwrap();

@@ -1,4 +1,4 @@
-//! OpenSSL as the peer over loopback, in either version and role.
+//! Tests with OpenSSL as the peer over loopback, in either version and role.
 //!
 //! Needs the `openssl` program, 1.1.1 or later, on the path.
 
@@ -52,7 +52,7 @@ const TLS12_SUITES: [&str; 6] = [
     "ECDHE-RSA-CHACHA20-POLY1305",
 ];
 
-/// The TLS 1.2 suites for a key of this type.
+/// Returns the TLS 1.2 suites for a key of this type.
 fn tls12_suites(key_type: KeyType) -> impl Iterator<Item = &'static str> {
     let kind = match key_type {
         KeyType::Rsa2048 => "ECDHE-RSA-",
@@ -148,7 +148,8 @@ fn for_all_cases(test: impl Fn(Case) + Sync) {
 }
 
 impl Case {
-    /// Our provider with a single suite, and the groups X25519, P-256 and P-384 in this order.
+    /// Returns our provider with a single suite, and the groups X25519, P-256 and P-384 in this
+    /// order.
     fn our_provider(&self) -> rustls::crypto::CryptoProvider {
         let mut provider = self.provider.this();
         let name = if self.is_tls12() {
@@ -171,7 +172,7 @@ impl Case {
         self.version == Versions::Tls12
     }
 
-    /// OpenSSL's options that restrict it to version, suite and groups.
+    /// Returns OpenSSL's options that restrict it to version, suite and groups.
     fn their_options(&self, groups: String) -> Vec<String> {
         let (version, suites) = if self.is_tls12() {
             ("-tls1_2", "-cipher")
@@ -182,7 +183,8 @@ impl Case {
         options.map(String::from).to_vec()
     }
 
-    /// The group and the certificate curves. In TLS 1.2, OpenSSL has a single list for both.
+    /// Returns the group and the certificate curves. In TLS 1.2, OpenSSL has a single list for
+    /// both.
     fn all_groups(&self) -> String {
         let mut groups = vec![self.group];
         let curves = ["P-256", "P-384", "P-521"].into_iter();
@@ -190,7 +192,7 @@ impl Case {
         groups.join(":")
     }
 
-    /// The kind of a full handshake.
+    /// Returns the kind of a full handshake.
     fn kind(&self) -> HandshakeKind {
         if self.is_tls12() || self.group == GROUPS[0] {
             HandshakeKind::Full
@@ -217,7 +219,7 @@ impl Case {
     }
 }
 
-/// The files of one key type for one test.
+/// Returns the files of one key type for one test.
 fn files(test: &str, key_type: KeyType) -> Files {
     Files::new(env!("CARGO_TARGET_TMPDIR"), test, key_type)
 }
@@ -227,7 +229,7 @@ fn openssl(args: &[&str], more: Vec<String>, stderr: Stdio) -> Program {
     Program::start_with("openssl", &args, stderr).expect("this test needs the openssl program")
 }
 
-/// Starts `openssl s_client` with `more` options for a server of ours at the returned socket.
+/// Starts `openssl s_client` with `more` options. Our server can serve it on the returned socket.
 fn s_client(
     args: &[&str],
     more: Vec<String>,
@@ -250,7 +252,7 @@ fn connect(config: Arc<ClientConfig>, port: u16) -> (ClientConnection, TcpStream
     (ClientConnection::new(config, server_name()).unwrap(), sock)
 }
 
-/// Sends a line, which the server returns reversed.
+/// Sends a line, which the server sends back reversed.
 fn send_a_line(conn: &mut ClientConnection, sock: &mut TcpStream) {
     let mut tls = Stream::new(conn, sock);
     tls.write_all(b"olleh\n").unwrap();
@@ -266,7 +268,7 @@ fn ask_to_close(conn: &mut ClientConnection, sock: &mut TcpStream) {
     tls.read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// The options with which OpenSSL's client presents its certificate, if it has one.
+/// Returns the options with which OpenSSL's client presents its certificate, if it has one.
 fn client_certificate(case: &Case, files: &Files) -> Vec<String> {
     if !case.auth.is_presented() {
         return vec![];
@@ -306,7 +308,7 @@ fn s_server(
     (server, port, output)
 }
 
-/// Reads lines until one `is_it`, and returns that one.
+/// Reads lines until `is_it` returns true for one, and returns that line.
 fn wait_for_line(output: &mut impl BufRead, is_it: impl Fn(&str) -> bool) -> String {
     let mut line = String::new();
     loop {
@@ -321,8 +323,8 @@ fn wait_for_line(output: &mut impl BufRead, is_it: impl Fn(&str) -> bool) -> Str
 #[test]
 fn our_client_with_their_server() {
     for_all_cases(|case| {
-        // OpenSSL refuses TLS 1.2 to clients that do not offer its certificate's curve, and we have
-        // no P-521
+        // OpenSSL rejects TLS 1.2 clients that do not offer its certificate's curve, and we have no
+        // P-521
         if case.is_tls12() && case.key_type == KeyType::EcdsaP521 {
             return;
         }
@@ -355,10 +357,10 @@ fn our_client_with_their_server() {
 #[test]
 fn their_client_with_our_server() {
     let mut noise = Noise::new(3);
-    // no ASCII: s_client takes a Q or a K at the start of a read for a command
+    // no ASCII, because s_client interprets a Q or a K at the start of a read as a command
     let much: Vec<u8> = (0..4 << 20).map(|_| 0x80 | noise.next() as u8).collect();
     for_all_cases(|case| {
-        // a lot of data once per suite and provider
+        // test with much data only once per suite and provider
         let data = if case.key_type == KeyType::EcdsaP256 && case.group == GROUPS[1] {
             &much[..]
         } else {
@@ -425,8 +427,8 @@ fn their_client_with_our_server() {
     });
 }
 
-/// The client sends KeyUpdates that request an answer, each in a record of its own, then a request.
-/// A server that reads through a stream must still answer.
+/// The client sends KeyUpdates that request an answer, each in a separate record, then a request. A
+/// server that reads through a stream must still answer.
 #[test]
 fn their_client_updates_keys_and_sends_a_request() {
     const REQUEST: &[u8] = b"a line to send back\n";
@@ -446,7 +448,8 @@ fn their_client_updates_keys_and_sends_a_request() {
             while conn.is_handshaking() {
                 conn.complete_io(&mut sock).unwrap();
             }
-            // later than the handshake, or the first KeyUpdate could arrive together with Finished
+            // after the handshake, because otherwise the first KeyUpdate could arrive together with
+            // Finished
             scope.spawn(move || ask_after_key_updates(stdin, stderr, stdout, REQUEST));
             let mut tls = Stream::new(&mut conn, &mut sock);
             // only the request is visible
@@ -470,8 +473,8 @@ fn ask_after_key_updates(
 ) {
     for _ in 0..3 {
         stdin.write_all(b"K\n").unwrap();
-        // s_client takes everything it reads at once for one command, so wait until this one is
-        // done
+        // s_client interprets everything that it reads at once as one command, so wait until this
+        // one is complete
         wait_for_line(&mut stderr, |line| line.starts_with("KEYUPDATE"));
     }
     stdin.write_all(request).unwrap();

@@ -1,4 +1,5 @@
-//! Features of TLS 1.2 only, with OpenSSL: sessions by ID and by ticket, and finite-field groups.
+//! Tests of features that only TLS 1.2 has, with OpenSSL: sessions by ID and by ticket, and
+//! finite-field groups.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,7 +16,8 @@ use crate::openssl::{
     s_server, send_a_line, tls12_cases,
 };
 
-/// One TLS 1.2 case for each provider, and whether its sessions use tickets.
+/// Returns one TLS 1.2 case for each provider with and without tickets; the second value is true
+/// with tickets.
 fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
     let cases = tls12_cases().into_iter().filter(|case| {
         case.suite == TLS12_SUITES[0]
@@ -26,7 +28,7 @@ fn resuming_cases() -> impl Iterator<Item = (Case, bool)> {
     cases.flat_map(|case| [false, true].map(|tickets| (case, tickets)))
 }
 
-/// Only the first connection has a full handshake.
+/// Asserts that only the first connection has a full handshake.
 fn assert_kind(conn: &CommonState, round: usize, case: &Case) {
     let kind = match round {
         0 => HandshakeKind::Full,
@@ -35,7 +37,7 @@ fn assert_kind(conn: &CommonState, round: usize, case: &Case) {
     assert_eq!(conn.handshake_kind(), Some(kind), "{round} {case:?}");
 }
 
-/// The option without which sessions use tickets.
+/// Returns the option without which sessions use tickets.
 fn no_ticket(tickets: bool) -> Option<String> {
     (!tickets).then(|| "-no_ticket".into())
 }
@@ -85,7 +87,7 @@ fn our_client_resumes_tls12_with_their_server() {
     }
 }
 
-/// Our provider with this group only.
+/// Returns our provider with this group only.
 fn finite(provider: Provider, name: NamedGroup) -> rustls::crypto::CryptoProvider {
     let params = match name {
         NamedGroup::FFDHE2048 => FFDHE2048,

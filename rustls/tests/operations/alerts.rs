@@ -1,5 +1,5 @@
-//! Alerts that arrive while a connection waits, between any two messages of the peer. Its messages
-//! come in a record each here; the flights of the other tests are one record.
+//! Tests of alerts that arrive while a connection waits, between any two messages of the peer. Here
+//! each message has its own record; the flights of the other tests are one record.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const CONTENT: [u8; 2] = [2, 40];
 
 const CHANGE_CIPHER_SPEC: u8 = 20;
 
-/// Only the peer's Finished comes after its change_cipher_spec.
+/// Only the peer's Finished follows its change_cipher_spec.
 #[test]
 fn an_alert_is_seen_until_the_finished_of_tls12() {
     let mut seen = 0;
@@ -51,7 +51,8 @@ fn an_alert_is_seen_until_the_finished_of_tls12() {
     assert!(seen > 15, "{seen}");
 }
 
-/// Connects until the end of `side` waits. Returns it, and true if it has the peer's Finished.
+/// Connects until the end of `side` waits. Returns that end, and true if it has received the peer's
+/// Finished.
 fn message_by_message(kind: &Kind, plan: &Arc<Plan>, side: Side) -> Option<(End, bool)> {
     let mut world = resumable(kind, Api::Buffered, plan);
     if side == Side::Client {
@@ -81,7 +82,7 @@ fn message_by_message(kind: &Kind, plan: &Arc<Plan>, side: Side) -> Option<(End,
     }
 }
 
-/// The records in `bytes`, split after each message until they are encrypted.
+/// Returns the records in `bytes`, split after each message until they are encrypted.
 fn messages(bytes: &[u8], is_encrypted: &mut bool) -> Vec<Record> {
     let mut records = Vec::new();
     for record in wire::records(bytes) {
@@ -138,7 +139,7 @@ impl Wrapper for Waiting {
     }
 }
 
-/// The client's messages wait for its certificate and for its signature.
+/// The client's messages wait until its certificate and its signature are available.
 #[test]
 fn an_alert_behind_a_message_of_a_client_is_seen() {
     let identity = KeyType::EcdsaP256.identities();
@@ -174,7 +175,7 @@ fn an_alert_behind_a_message_of_a_client_is_seen() {
     }
 }
 
-/// Behind the server's Finished, its next records have other keys.
+/// After the server's Finished, its next records have other keys.
 #[test]
 fn an_alert_behind_a_message_of_a_server_is_seen() {
     let script = Script::with_request();

@@ -24,12 +24,12 @@ use crate::operations::until_it_waits;
 
 const SEEN: Error = Error::AlertReceived(AlertDescription::HandshakeFailure);
 
-/// An alert of level warning. TLS 1.3 treats some of them as errors.
+/// Creates an alert of level warning. TLS 1.3 treats some of them as errors.
 fn warning(description: AlertDescription) -> Vec<u8> {
     record(21, &[1, description.into()])
 }
 
-/// The first message may have the maximum length, and there is room for another one behind it.
+/// The first message may have the maximum length, and there is space for another one after it.
 #[test]
 fn a_waiting_quic_connection_buffers_two_messages() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
@@ -43,7 +43,7 @@ fn a_waiting_quic_connection_buffers_two_messages() {
     assert_eq!(server.receive(&[1]), Err(error.into()));
 }
 
-/// It handles each message at once, so nothing accumulates.
+/// It handles each message immediately, so nothing accumulates.
 #[test]
 fn a_quic_connection_that_does_not_wait_takes_more() {
     const TICKETS: u32 = 2000;
@@ -85,7 +85,7 @@ fn other_records_stay_in_the_buffer() {
     }
 }
 
-/// Handshake bytes before an alert have to be handled first.
+/// Handshake bytes before an alert must be handled first.
 #[test]
 fn an_alert_waits_for_messages_before_it() {
     for api in [Api::Buffered, Api::Unbuffered] {
@@ -109,7 +109,7 @@ fn an_alert_behind_the_message_that_waits_is_seen() {
     }
 }
 
-/// A connection with half a record still waits for its operation, not for more bytes.
+/// A connection with a partial record still waits for its operation, not for more bytes.
 #[test]
 fn a_part_of_a_record_changes_no_state() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
@@ -157,7 +157,7 @@ fn queued_messages_are_sent_before_a_connection_waits() {
     assert_eq!(states, expected);
 }
 
-/// The version decides if a warning is an error: TLS 1.3 does not tolerate these.
+/// The version determines whether a warning is an error: TLS 1.3 does not tolerate these.
 #[test]
 fn a_warning_waits_for_the_version() {
     for kind in [&KINDS[0], &KINDS[10]] {
@@ -195,7 +195,7 @@ fn warnings_are_counted_while_a_connection_waits() {
     }
 }
 
-/// The early data waits for its key. It must not be taken for an alert.
+/// The early data waits for its key. It must not be mistaken for an alert.
 #[test]
 fn early_data_as_long_as_an_alert_is_received() {
     for kind in KINDS.iter().filter(|kind| kind.has_early_data()) {
@@ -213,7 +213,7 @@ fn early_data_as_long_as_an_alert_is_received() {
     }
 }
 
-/// Before the retry, the server looks the session up to learn how much early data it has to skip.
+/// Before the retry, the server looks up the session to learn how much early data it must skip.
 #[test]
 fn a_hello_with_early_data_is_retried() {
     for api in APIS {
@@ -244,7 +244,8 @@ fn an_accepted_connection_may_begin_to_wait() {
     }
 }
 
-/// A clock that is past all certificates once a signature is being verified.
+/// A clock that shows a time after all certificates have expired, once a signature is being
+/// verified.
 #[derive(Debug)]
 struct Slow {
     plan: Arc<Plan>,
@@ -261,7 +262,7 @@ impl TimeProvider for Slow {
     }
 }
 
-/// The chain is verified when the signature is, and it may have expired meanwhile.
+/// The chain is verified together with the signature. It may expire before that.
 #[test]
 fn a_chain_may_expire_during_its_signature() {
     for (kind, operation) in [
@@ -309,7 +310,7 @@ fn no_tickets_follow_a_close_notify() {
     client.receive(&closing).unwrap();
 }
 
-/// The storage may have sessions under keys of other lengths, but none of them is of TLS 1.3.
+/// The storage may have sessions under keys of other lengths, but they are not TLS 1.3 sessions.
 #[test]
 fn a_ticket_of_another_length_is_not_looked_up() {
     let provider = Provider::Ring.this();

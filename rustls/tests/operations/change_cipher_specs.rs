@@ -1,4 +1,4 @@
-//! A change_cipher_spec that arrives while a connection waits has the effect that it has on a
+//! A change_cipher_spec that arrives while a connection waits has the same effect as on a
 //! connection that does not wait: TLS 1.3 drops a few valid ones, and TLS 1.2 rejects them here.
 
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::operations::until_it_waits;
 
 const VALID: &[u8] = &[20, 3, 3, 0, 1, 1];
 
-/// The records that arrive. The peer may have sent a change_cipher_spec of its own, so the second
-/// one may be one too many.
+/// The records that arrive. The peer may already have sent a change_cipher_spec, so the second one
+/// may exceed the limit.
 const RECORDS: &[&[&[u8]]] = &[
     &[VALID],
     &[VALID, VALID],
@@ -33,7 +33,7 @@ struct Place {
     flights: usize,
 }
 
-/// Passes flights until `is_there` returns true for an end and its place. Returns the place.
+/// Delivers flights until `is_there` returns true for an end and its place. Returns the place.
 fn pass_until(ends: &mut [End; 2], mut is_there: impl FnMut(&End, Place) -> bool) -> Option<Place> {
     let mut flights = [0, 0];
     loop {
@@ -58,15 +58,15 @@ fn pass_until(ends: &mut [End; 2], mut is_there: impl FnMut(&End, Place) -> bool
     }
 }
 
-/// The results and the facts of both ends.
+/// The results of both ends, and their negotiated values.
 type Outcome = ([Result<(), Error>; 2], [String; 2]);
 
-/// Passes `records` to the end of `place`, which waits if it can, and finishes the connection.
+/// Passes `records` to the end of `place`, which waits if it can, and completes the connection.
 fn inject(ends: &mut [End; 2], place: Place, records: &[u8]) -> Outcome {
     let there = usize::from(place.is_server);
     let was_waiting = ends[there].is_waiting();
     let received = ends[there].receive(records);
-    // an error of what arrives later must not hide the result of the operation
+    // an error in later input must not hide the result of the operation
     if was_waiting {
         assert_eq!(received, Ok(()));
         assert!(ends[there].is_waiting());
@@ -80,8 +80,8 @@ fn inject(ends: &mut [End; 2], place: Place, records: &[u8]) -> Outcome {
     (results, [client.facts(), server.facts()])
 }
 
-/// Returns the outcome if `records` arrive at the first end that waits for `operation`, and the
-/// outcome if they arrive at the same place of a connection that does not wait.
+/// Returns two outcomes: that of `records` that arrive at the first end that waits for `operation`,
+/// and that of the same records at the same place of a connection that does not wait.
 fn outcomes(
     kind: &Kind,
     api: Api,
@@ -125,7 +125,7 @@ fn waiting_changes_no_outcome() {
     assert!(accepted > 0 && rejected > 0);
 }
 
-/// TLS 1.3 drops a change_cipher_spec at once, because an alert may follow.
+/// TLS 1.3 drops a change_cipher_spec immediately, because an alert may follow.
 #[test]
 fn an_alert_behind_a_change_cipher_spec_is_seen() {
     for kind in [0, 1] {

@@ -1,5 +1,5 @@
-//! The clock is read once for each ClientHello. If it moves while the server waits for a call,
-//! nothing changes.
+//! The clock is read once for each ClientHello. The time that passes while the server waits for a
+//! call has no effect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use rustls::time_provider::TimeProvider;
 /// A time after which every session has expired.
 const EXPIRY: Duration = Duration::from_secs(8 * 24 * 60 * 60);
 
-/// A clock that shows one time when it is read first, and another one later.
+/// A clock that shows one time when it is first read, and a different one later.
 #[derive(Debug)]
 struct Moving {
     times: [UnixTime; 2],
@@ -29,7 +29,7 @@ impl TimeProvider for Moving {
     }
 }
 
-/// Resumes a session while the server's clock moves. Returns the facts of both ends.
+/// Resumes a session while the server's clock moves. Returns the negotiated values of both ends.
 fn resume(kind: &Kind, api: Api, times: [UnixTime; 2], is_async: bool) -> [String; 2] {
     let plan = Arc::new(Plan::new(When::After(1)));
     let mut world = resumable(kind, api, &plan);

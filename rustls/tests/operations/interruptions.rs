@@ -1,5 +1,4 @@
-//! A connection that waits receives alerts, the end of the stream, and records that have to wait as
-//! well.
+//! A connection that waits receives alerts, the end of the stream, and records that must wait, too.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use rustls::{AlertDescription, Error};
 
 use crate::operations::until_it_waits;
 
-/// A fatal handshake_failure in the clear.
+/// An unencrypted fatal handshake_failure.
 pub(crate) const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
 
 #[test]
@@ -35,7 +34,7 @@ fn an_alert_is_seen() {
     }
 }
 
-/// The client has the server's ServerHello, and so the keys of the handshake.
+/// The client has the server's ServerHello, and therefore the keys of the handshake.
 #[test]
 fn an_encrypted_alert_is_seen() {
     for api in [Api::Buffered, Api::Unbuffered] {
@@ -60,8 +59,8 @@ fn an_encrypted_alert_is_seen() {
     }
 }
 
-/// Reading stops at the first record that has to wait, so that the buffer stays short, but not
-/// before: the end of the stream has to be seen.
+/// Reading stops at the first record that must wait, so that the buffer stays short, but not
+/// earlier, so that the end of the stream is noticed.
 #[test]
 fn a_waiting_connection_reads_up_to_one_record() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
@@ -76,7 +75,7 @@ fn a_waiting_connection_reads_up_to_one_record() {
         assert!(server.process_new_packets().unwrap().is_waiting());
     }
     assert!(!server.wants_read());
-    // a level-triggered loop may read nevertheless, within the usual limit
+    // a level-triggered loop may still read, within the usual limit
     let flood = vec![0; 1 << 20];
     let mut rest = &flood[..];
     let full = loop {
@@ -90,7 +89,7 @@ fn a_waiting_connection_reads_up_to_one_record() {
     assert_eq!(plan.dropped(), 0);
 }
 
-/// Its length is impossible, so it will never be complete.
+/// The record's length is impossible, so it can never be complete.
 #[test]
 fn an_impossible_header_fills_no_buffer() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
@@ -108,7 +107,7 @@ fn an_impossible_header_fills_no_buffer() {
     assert!(rest.len() > (1 << 20) - (64 << 10));
 }
 
-/// Bytes of QUIC have no records that could wait elsewhere.
+/// QUIC has no records, so the connection itself must hold the bytes.
 #[test]
 fn a_waiting_quic_connection_buffers_little() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
@@ -130,8 +129,8 @@ fn a_waiting_quic_connection_buffers_little() {
     assert_eq!(plan.dropped(), 1);
 }
 
-/// The client's close_notify behind its Finished ends its data, and nothing else, although the
-/// server still stores the session.
+/// The client's close_notify after its Finished only ends its data, even if the server is still
+/// storing the session.
 #[test]
 fn a_close_notify_behind_the_finished_waits() {
     for kind in KINDS.iter().filter(|kind| !kind.has_early_data()) {
@@ -165,7 +164,7 @@ fn a_close_notify_behind_the_finished_waits() {
     }
 }
 
-/// The outcome of the operation counts, and not an error in what follows.
+/// The result of the operation determines the outcome, and not an error in later records.
 #[test]
 fn records_that_are_no_alerts_wait() {
     for (kind, operation) in [(0, "sign"), (1, "verify_server_cert"), (11, "sign")] {
@@ -191,7 +190,7 @@ fn the_end_of_the_stream_is_seen() {
     assert_eq!(server.read_tls(&mut &[][..]).unwrap(), 0);
 }
 
-/// Nothing follows a close_notify, and the server's flight is still to be sent.
+/// Nothing can follow a close_notify, and the server's flight has not been sent yet.
 #[test]
 fn a_close_notify_waits_for_the_flight() {
     for operation in ["resolve", "sign"] {
@@ -214,7 +213,7 @@ fn a_close_notify_waits_for_the_flight() {
     }
 }
 
-/// Handshake bytes behind the message that is being answered are an error, as without waiting.
+/// Handshake bytes after the message that is being answered cause an error, as without waiting.
 #[test]
 fn misaligned_messages_are_rejected() {
     for api in [Api::Buffered, Api::Unbuffered] {
@@ -233,7 +232,7 @@ fn misaligned_messages_are_rejected() {
     }
 }
 
-/// QUIC may deliver them while the call about the message is pending.
+/// QUIC may deliver such bytes while the call for the message is pending.
 #[test]
 fn misaligned_messages_that_arrive_during_a_call_are_rejected() {
     let retried = KINDS

@@ -1,10 +1,10 @@
-//! Operations of the application that take time: signatures, verifications, resolvers, session
-//! storages and tickets that return futures.
+//! Tests of the application's operations that take time: signatures, verifications, resolvers,
+//! session storages and tickets that return futures.
 //!
 //! [`harness::operations`] has the handshakes, in which each operation occurs, the APIs, and the
-//! plans that say when the futures are ready.
+//! plans that determine when the futures are ready.
 //!
-//! The other tests run over such operations as well, with
+//! The other tests also run with such operations:
 //!
 //! ```text
 //! HARNESS_OPERATIONS=futures cargo test -p rustls-tests
@@ -69,15 +69,15 @@ fn all_operations_may_be_futures() {
     assert_eq!(asked, OPERATIONS.into());
 }
 
-/// Returns the questions of a connection that did not wait, as those of one that may: the same ones
-/// in the same order, and none of them blocks.
+/// Returns the calls of a connection that did not wait in the form expected from one that may wait:
+/// the same calls in the same order, none of which blocks.
 fn questions(sync: &Plan, is_future: bool) -> Vec<Question> {
     let questions = sync.questions().into_iter();
     let questions = questions.map(|asked| Question { is_future, ..asked });
     questions.collect()
 }
 
-/// A program of rustls 0.23 does not poll.
+/// A program written for rustls 0.23 does not poll.
 #[test]
 fn a_connection_that_is_not_polled_never_waits() {
     for_all(|kind, api| {
@@ -108,7 +108,8 @@ fn an_async_operation_fails_as_a_sync_one() {
     }
 }
 
-/// Each operation in turn is not over: the connection waits, and drops the operation.
+/// One operation at a time never ends: the connection waits until it is dropped, and then drops the
+/// operation.
 #[test]
 fn an_operation_may_never_end() {
     let mut dropped = BTreeSet::new();
@@ -131,7 +132,7 @@ fn an_operation_may_never_end() {
     assert_eq!(dropped, OPERATIONS.into());
 }
 
-/// The connection that panics in an operation must not go on: the operation may have been about to
+/// A connection must not continue after a panic in an operation, which may have been about to
 /// reject the peer.
 #[test]
 fn a_panic_in_an_operation_ends_the_connection() {
@@ -157,7 +158,7 @@ fn a_panic_in_an_operation_ends_the_connection() {
     }
 }
 
-/// Connects until one of the ends waits. Returns it, and the other one.
+/// Connects until one of the ends waits. Returns that end and the other one.
 pub(crate) fn until_it_waits(kind: &Kind, api: Api, plan: &Arc<Plan>) -> Option<(End, End)> {
     let world = resumable(kind, api, plan);
     let [mut client, mut server] = api.ends(&world, true);

@@ -1,4 +1,5 @@
-//! A pending call: its name in logs and Debug output, and the actions of the application meanwhile.
+//! Tests of pending calls: their names in logs and `Debug` output, and what the application can do
+//! while they are pending.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use rustls::{Connection, quic};
 
 use crate::operations::{for_all, until_it_waits};
 
-/// The name of the call that runs `operation`.
+/// Returns the name of the call that runs `operation`.
 fn name(operation: &str) -> &'static str {
     match operation {
         "decrypt" | "encrypt" => "Ticket",
@@ -47,7 +48,7 @@ fn debug_output_names_the_pending_call() {
     assert_eq!(pending, OPERATIONS.into());
 }
 
-/// A ClientHello needs several calls, one after the other.
+/// A ClientHello requires several calls, one after another.
 #[test]
 fn debug_output_names_the_current_call_of_several() {
     let mut all = BTreeSet::new();
@@ -80,7 +81,7 @@ fn debug_output_names_the_current_call_of_several() {
     }
 }
 
-/// The server decides on early data once its calls have returned.
+/// The server decides whether to accept early data when its calls have returned.
 #[test]
 fn early_data_may_be_rejected_while_a_call_is_pending() {
     let mut waited = 0;

@@ -1,4 +1,4 @@
-//! Blocking I/O parks its thread while an operation is under way.
+//! Blocking I/O parks its thread while an operation is pending.
 #![cfg(unix)]
 
 use std::io::{Read, Write};
@@ -43,7 +43,7 @@ fn streams_park_their_thread() {
     }
 }
 
-/// An operation that fails sends its alert.
+/// If an operation fails, its alert is sent.
 #[test]
 fn a_failing_operation_sends_its_alert() {
     let plan = Arc::new(Plan::new(When::FromThread).failing("resolve"));

@@ -1,5 +1,5 @@
-//! Tickets that take time: the order in which they are made, and a ticketer that is disabled while
-//! it decrypts one.
+//! Tests of tickets that take time: the order in which they are created, and a ticketer that is
+//! disabled while it decrypts one.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use rustls::{CipherSuiteCommon, ServerConfig, SupportedCipherSuite, Tls13CipherS
 /// The calls of a server, in order.
 type Calls = Arc<Mutex<Vec<String>>>;
 
-/// Randomness whose calls are logged.
+/// A source of randomness whose calls are logged.
 #[derive(Debug)]
 struct Logged {
     inner: &'static dyn SecureRandom,
@@ -70,8 +70,8 @@ fn world_of(
     }
 }
 
-/// Connects, and returns the calls of a server that sends nine tickets. The calls after `possible`
-/// tickets make none.
+/// Connects, and returns the calls of a server that sends nine tickets. Calls after `possible`
+/// tickets do not create any.
 fn calls(place: Place, api: Api, possible: usize, when: When, is_async: bool) -> Vec<String> {
     let calls = Calls::default();
     let plan = Arc::new(Plan::new(when));
@@ -99,8 +99,8 @@ fn calls(place: Place, api: Api, possible: usize, when: When, is_async: bool) ->
     calls.clone()
 }
 
-/// A ticket is only made when there is room for it. The application sees the calls of rustls 0.23,
-/// in its order.
+/// A ticket is only created when there is room for it. The application's callbacks are called as in
+/// rustls 0.23, in the same order.
 #[test]
 fn tickets_are_made_in_the_order_of_synchronous_ones() {
     for place in [Place::Tickets, Place::Storage] {
@@ -123,7 +123,7 @@ fn tickets_are_made_in_the_order_of_synchronous_ones() {
     }
 }
 
-/// An HKDF that counts the secrets of the key schedule that it holds.
+/// An HKDF that counts the secrets of the key schedule that exist.
 struct Counting {
     inner: &'static dyn Hkdf,
     held: Arc<AtomicUsize>,
@@ -151,7 +151,7 @@ impl Hkdf for Counting {
         self.count(self.inner.extract_from_secret(salt, secret))
     }
 
-    /// Not counted: these are derived from the secrets of the schedule.
+    /// These expanders are not counted, because they are derived from the secrets of the schedule.
     fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander> {
         self.inner.expander_for_okm(okm)
     }
@@ -181,7 +181,8 @@ impl Drop for Counted {
     }
 }
 
-/// All keys of the connection follow from the main secret. Tickets need the resumption secret only.
+/// All keys of the connection can be derived from the main secret. Tickets need only the resumption
+/// secret.
 #[test]
 fn the_main_secret_is_dropped_before_tickets_are_made() {
     for (place, api) in [Place::Tickets, Place::Storage]
@@ -256,7 +257,7 @@ impl ProducesTickets for Switched {
     }
 }
 
-/// As without waiting: the ticketer is only called again for new tickets.
+/// As without waiting, the ticketer is only called again for new tickets.
 #[test]
 fn a_ticketer_that_is_disabled_meanwhile_still_decrypts_its_ticket() {
     let mut waited = 0;

@@ -1,5 +1,5 @@
 //! Code that drives a connection with `set_async` but never polls it, such as tokio-rustls 0.26,
-//! hangs. The log says so once. Code that polls never causes that line.
+//! hangs. The library logs one warning about that, and none for code that polls.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -8,7 +8,7 @@ use log::Level;
 
 use super::*;
 
-/// The number of warnings about polling.
+/// Returns the number of warnings about polling.
 fn warnings(work: impl FnOnce()) -> usize {
     let ((), lines) = listen(work);
     let warnings = lines
@@ -28,7 +28,7 @@ impl Read for Blocks {
     }
 }
 
-/// Calls a waiting end `calls` times, as if it did not wait.
+/// Drives a waiting end `calls` times, as if it did not wait.
 fn drive(end: &mut End, calls: usize) {
     for _ in 0..calls {
         match end {
@@ -42,8 +42,8 @@ fn drive(end: &mut End, calls: usize) {
     }
 }
 
-/// Calls `then` with an end that waits for an operation which was never polled, over each API and
-/// on each side.
+/// Calls `then` with an end that waits for an operation that was never polled, in each API and on
+/// each side.
 fn for_waiting_ends(then: impl Fn(&mut End)) {
     for_all(|kind, api| {
         if kind.is_resumed() {
@@ -68,7 +68,7 @@ fn an_unpolled_connection_logs_one_warning() {
     });
 }
 
-/// tokio-rustls reads until its socket blocks, and is called again when the client gives up.
+/// tokio-rustls reads until its socket blocks, and is called again when the client disconnects.
 #[test]
 fn dropping_an_unpolled_connection_logs_a_warning() {
     for api in APIS {
@@ -81,7 +81,7 @@ fn dropping_an_unpolled_connection_logs_a_warning() {
                     server.receive(&bytes).unwrap();
                     continue;
                 };
-                // `receive` would process once more
+                // `receive` would process input once more
                 let mut rest = &bytes[..];
                 while !rest.is_empty() {
                     conn.read_tls(&mut rest).unwrap();

@@ -1,4 +1,4 @@
-//! `gnutls-serv` and `gnutls-cli`.
+//! Tests with `gnutls-serv` and `gnutls-cli`.
 
 use harness::peers::configs::{ClientAuth, KEY_TYPES, SERVER_NAME, Versions};
 use harness::peers::programs::{Files, Program, listen};
@@ -13,7 +13,7 @@ fn priority(case: &Case) -> String {
     format!("--priority=NORMAL:-VERS-ALL:+VERS-TLS{version}")
 }
 
-/// The options for this end's certificate and key and the other end's authority.
+/// Returns the options for this end's certificate and key, and for the other end's authority.
 fn identity(files: &Files, name: &str) -> Vec<String> {
     vec![
         format!("--x509certfile={}", files.path(&format!("{name}.pem"))),

@@ -1,5 +1,5 @@
-//! GnuTLS's and NSS's tools as peers in both roles, with TLS 1.2 and TLS 1.3, full and resumed
-//! handshakes. Tests without their tool print a message and do nothing.
+//! Tests with GnuTLS's and NSS's tools as peers in both roles, with TLS 1.2 and TLS 1.3, full and
+//! resumed handshakes. Tests without their tool print a message and do nothing.
 
 mod gnutls;
 mod nss;
@@ -28,7 +28,7 @@ struct Case {
 }
 
 impl Case {
-    /// All cases with these key types.
+    /// Returns all cases with these key types.
     fn all(key_types: &[KeyType]) -> Vec<Self> {
         let versions = [Versions::Tls12, Versions::Tls13];
         let auths = [ClientAuth::None, ClientAuth::Required];
@@ -69,7 +69,7 @@ impl Case {
     }
 }
 
-/// The files of one key type for one test.
+/// Returns the files of one key type for one test.
 fn files(test: &str, case: &Case) -> Files {
     let test = format!("other-stacks-{test}");
     Files::new(env!("CARGO_TARGET_TMPDIR"), &test, case.key_type)
@@ -78,10 +78,10 @@ fn files(test: &str, case: &Case) -> Files {
 /// The kinds of successive handshakes: the second resumes the first.
 const KINDS: [HandshakeKind; 2] = [HandshakeKind::Full, HandshakeKind::Resumed];
 
-/// The longest wait for a peer.
+/// The longest time to wait for a peer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends `request` on two connections in turn, `first` and another. Returns the response on the
+/// Sends `request` on two connections, `first` and then another. Returns the response on the
 /// second.
 fn ask_twice(
     case: &Case,
@@ -109,7 +109,7 @@ fn ask_twice(
     answer
 }
 
-/// Serves two connections in turn.
+/// Serves two connections, one after the other.
 fn answer_twice(case: &Case, listener: &TcpListener, serve: impl Fn(&mut dyn ReadWrite, bool)) {
     let config = case.server();
     for kind in KINDS {
@@ -131,7 +131,7 @@ fn answer_twice(case: &Case, listener: &TcpListener, serve: impl Fn(&mut dyn Rea
     }
 }
 
-/// Everything that a program prints until it ends.
+/// Returns everything that a program prints until it ends.
 fn output(program: &mut Program) -> String {
     let mut output = String::new();
     let stdout = program.child.stdout.as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! NSS's `selfserv` and `tstclnt`, and the databases that they need.
+//! Tests with NSS's `selfserv` and `tstclnt`, and the databases that they need.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Configurations that were not set up to share, and peers that are not authenticated, share no
-//! chains. Sharing never affects a verdict.
+//! Chains are not shared by configurations that were not set up for that, nor by peers that are not
+//! authenticated. Sharing never affects a verdict.
 
 use std::ptr;
 use std::sync::Arc;
@@ -60,7 +60,8 @@ fn a_clone_of_a_configuration_shares() {
     ));
 }
 
-/// Chains of other authorities, and ours without the key, never enter the map on either side.
+/// Chains of other authorities, and ours presented without the key, are never added to the map on
+/// either side.
 #[test]
 fn unauthenticated_peers_leave_nothing() {
     let (authority, other) = (Authority::get(), Authority::new("theirs"));
@@ -104,7 +105,7 @@ fn verifier_of(authority: &Authority, provider: Provider) -> Arc<WebPkiServerVer
     builder.build().unwrap()
 }
 
-/// A chain of `authority` with a key of `other`.
+/// Creates a chain of `authority` with a key of `other`.
 fn stolen(
     authority: &Authority,
     other: &Authority,
@@ -142,7 +143,8 @@ fn a_known_chain_is_still_verified() {
     });
 }
 
-/// More connected clients than the map has room for: each is still identified by its own chain.
+/// If more clients are connected than the map has room for, each is still identified by its own
+/// chain.
 #[test]
 fn an_overfull_map_confuses_no_clients() {
     let authority = Authority::get();

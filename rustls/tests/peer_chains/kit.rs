@@ -1,5 +1,5 @@
-//! Both sides authenticate with chains of three certificates. Clients can have any number of
-//! different ones.
+//! Configurations whose sides both authenticate with chains of three certificates. There can be any
+//! number of different clients.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ pub(crate) struct Authority {
     root: Issuer,
     middle: Issuer,
     issuer: Issuer,
-    /// The key of all certified ends.
+    /// The key in all certificates of clients and servers.
     key: KeyPair,
 }
 
@@ -43,7 +43,7 @@ impl Authority {
         }
     }
 
-    /// The authority that all tests share.
+    /// Returns the authority that all tests share.
     pub(crate) fn get() -> &'static Self {
         static MADE: OnceLock<Authority> = OnceLock::new();
         MADE.get_or_init(|| Self::new("ours"))
@@ -65,7 +65,7 @@ impl Authority {
         ]
     }
 
-    /// The chain of client number `number`.
+    /// Returns the chain of client number `number`.
     pub(crate) fn client_chain(&self, number: usize) -> Vec<CertificateDer<'static>> {
         let name = format!("client-{number}.example");
         self.chain(&name, ExtendedKeyUsagePurpose::ClientAuth)
@@ -79,7 +79,7 @@ impl Authority {
         trusted([self.root.der()])
     }
 
-    /// A client that authenticates with this chain.
+    /// Creates a client that authenticates with this chain.
     pub(crate) fn client(
         &self,
         provider: Provider,
@@ -89,7 +89,7 @@ impl Authority {
         self.client_with(provider.this(), versions, chain)
     }
 
-    /// The same with any provider.
+    /// Does the same with any provider.
     pub(crate) fn client_with(
         &self,
         provider: CryptoProvider,
@@ -104,7 +104,7 @@ impl Authority {
             .unwrap()
     }
 
-    /// A server that requires client certificates and stores up to 1000 sessions in memory.
+    /// Creates a server that requires client certificates and stores up to 1000 sessions in memory.
     pub(crate) fn server(&self, provider: Provider, versions: Versions) -> ServerConfig {
         self.server_with(provider.this(), versions)
     }
@@ -127,13 +127,13 @@ impl Authority {
     }
 }
 
-/// Makes a server seal its sessions in tickets.
+/// Configures a server to seal its sessions in tickets.
 pub(crate) fn with_tickets(mut config: ServerConfig, provider: Provider) -> ServerConfig {
     config.ticketer = provider.this_ticketer();
     config
 }
 
-/// Both ends of a complete connection, with all sessions exchanged.
+/// Both ends of a connection after its handshake, when all sessions have been exchanged.
 pub(crate) type Pair = (ClientConnection, ServerConnection);
 
 pub(crate) fn connect(
@@ -143,7 +143,7 @@ pub(crate) fn connect(
     let mut client = ClientConnection::new(client.clone(), server_name())?;
     let mut server = ServerConnection::new(server.clone())?;
     while client.wants_write() || server.wants_write() {
-        // the server's refusal precedes the client's error
+        // the server's error precedes that of the client
         pass(&mut client, &mut server)?;
         pass(&mut server, &mut client)?;
     }

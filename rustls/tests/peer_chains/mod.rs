@@ -1,4 +1,5 @@
-//! Certificate chains of peers, shared by connections and sessions, and verified once.
+//! Tests of certificate chains of peers, which connections and sessions share, and which are
+//! verified once.
 
 mod isolation;
 mod kit;

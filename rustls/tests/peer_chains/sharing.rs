@@ -161,7 +161,7 @@ fn raw_public_keys_share() {
     }
 }
 
-/// Both sides authenticate with raw public keys.
+/// Returns configurations of which both authenticate with raw public keys.
 fn raw_configs(provider: Provider) -> (ClientConfig, ServerConfig) {
     let setup = Setup::new(provider).with(Kind::Raw, Some(Kind::Raw));
     let mut client = this::client_config(setup);

@@ -1,4 +1,4 @@
-//! Server session storages that keep sessions structured or as bytes.
+//! Tests of server session storages that keep sessions as structures or as bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +9,8 @@ use rustls::server::{ServerSessionMemoryCache, ServerSessionValue, StoresServerS
 
 use crate::peer_chains::kit::{Authority, connect};
 
-/// Wraps a storage and only passes bytes, like storages written for 0.23. Records the longest
-/// value.
+/// A storage that only passes bytes to another one, like storages written for 0.23. It records the
+/// longest value.
 #[derive(Debug)]
 struct Bytes {
     inner: Arc<ServerSessionMemoryCache>,
@@ -50,7 +50,7 @@ impl StoresServerSessions for Bytes {
     bytes!();
 }
 
-/// Wraps a storage and passes sessions on, optionally as bytes.
+/// A storage that passes sessions to another one, optionally as bytes.
 #[derive(Debug)]
 struct Passing {
     inner: Arc<ServerSessionMemoryCache>,
@@ -123,7 +123,7 @@ fn sessions_survive_encoding() {
     }
 }
 
-/// The bytes shared with other processes contain the certificates.
+/// Bytes that are shared with other processes contain the certificates.
 #[test]
 fn bytes_contain_the_chain() {
     let authority = Authority::get();

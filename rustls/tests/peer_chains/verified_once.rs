@@ -1,5 +1,5 @@
-//! Chains that are verified in the first handshake only. The signatures that each side verifies are
-//! counted.
+//! Tests of chains that are verified in the first handshake only. The signatures that each side
+//! verifies are counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ use rustls::{
 
 use crate::peer_chains::kit::{Authority, connect, with_tickets};
 
-/// The signatures on a chain of three certificates.
+/// The number of signatures on a chain of three certificates.
 const CHAIN: usize = 3;
 
 /// The number of signatures verified.
@@ -84,7 +84,7 @@ fn counting(provider: Provider, count: &'static Count) -> CryptoProvider {
     provider
 }
 
-/// Both sides, and the signatures that each verifies.
+/// Both sides, and the number of signatures that each verifies.
 struct Sides {
     client: ClientConfig,
     server: ServerConfig,
@@ -116,13 +116,13 @@ impl Sides {
         }
     }
 
-    /// Sides without sessions.
+    /// Returns sides without sessions.
     fn all() -> impl Iterator<Item = Self> {
         product(PROVIDERS, Versions::EACH)
             .map(|(provider, versions)| Self::new(provider, versions).without_sessions())
     }
 
-    /// Sides with stored sessions, and with tickets.
+    /// Returns sides with stored sessions, and others with tickets.
     fn with_sessions() -> impl Iterator<Item = Self> {
         let all = product3(PROVIDERS, Versions::EACH, [false, true]);
         all.map(|(provider, versions, is_sealed)| {
@@ -139,7 +139,8 @@ impl Sides {
         self
     }
 
-    /// Makes one handshake. Returns its kind, and the signatures verified by client and server.
+    /// Runs one handshake. Returns its kind, and the numbers of signatures verified by client and
+    /// server.
     fn connect(&self) -> Result<(HandshakeKind, [usize; 2]), Error> {
         let (client, server) = (Arc::new(self.client.clone()), Arc::new(self.server.clone()));
         let _ = self.counts.map(Count::take);
@@ -148,19 +149,20 @@ impl Sides {
         Ok((kind, self.counts.map(Count::take)))
     }
 
-    /// Makes a handshake that fails. Returns the error, and the signatures verified by both sides.
+    /// Runs a handshake that fails. Returns the error, and the numbers of signatures verified by
+    /// client and server.
     fn fail(&self) -> (Error, [usize; 2]) {
         let error = self.connect().unwrap_err();
         (error, self.counts.map(Count::take))
     }
 }
 
-/// Requires the same of both sides.
+/// Returns the result of a full handshake in which each side verifies this number of signatures.
 fn full(verified: usize) -> (HandshakeKind, [usize; 2]) {
     (HandshakeKind::Full, [verified; 2])
 }
 
-/// Rules need a hash of the provider, but not SHA-256.
+/// A verifier's rules need some hash of the provider, but not SHA-256.
 #[test]
 fn a_chain_is_verified_once_without_sha256() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
@@ -175,7 +177,7 @@ fn a_chain_is_verified_once_without_sha256() {
         assert_eq!(by_sha384.connect().unwrap(), full(CHAIN + 1));
         assert_eq!(by_sha384.connect().unwrap(), full(1));
 
-        // rules by another hash are others, in the same map
+        // rules hashed with another function are different, even in the same map
         let by_sha256 = without(HashAlgorithm::SHA384);
         by_sha384.client.verified_chains = by_sha256.client.verified_chains.clone();
         by_sha384.server.verified_chains = by_sha256.server.verified_chains.clone();
@@ -229,7 +231,7 @@ fn a_resumed_session_verifies_no_chain() {
         for _ in 0..3 {
             assert_eq!(sides.connect().unwrap(), resumed);
         }
-        // the session carries the acceptance
+        // the session itself proves that the chain was accepted
         sides.server.verified_chains.clear();
         assert_eq!(sides.connect().unwrap(), resumed);
         sides.server.verified_chains = Arc::new(VerifiedChains::disabled());
@@ -264,7 +266,7 @@ fn sessions_of_a_client_known_for_long_verify_no_chain() {
     }
 }
 
-/// The chain of all certificates for [`SERVER_NAME`], or of client 0.
+/// Returns the chain of all certificates for [`SERVER_NAME`], or of client 0.
 fn chain(of: Role) -> Vec<CertificateDer<'static>> {
     let authority = Authority::get();
     match of {
@@ -273,7 +275,7 @@ fn chain(of: Role) -> Vec<CertificateDer<'static>> {
     }
 }
 
-/// This chain and key, whether they belong together or not.
+/// Returns a certified key with this chain and key, which need not match.
 fn certified(
     chain: &[CertificateDer<'static>],
     key: PrivateKeyDer<'static>,
@@ -283,7 +285,8 @@ fn certified(
     Arc::new(SingleCertAndKey::from(certified))
 }
 
-/// Somebody presents the chain of another. Error and work do not depend on whether it is known.
+/// A peer presents the chain of another one. The error and the work do not depend on whether the
+/// chain is known.
 #[test]
 fn a_peer_without_the_key_learns_nothing() {
     let authority = Authority::get();
@@ -316,7 +319,7 @@ fn a_peer_without_the_key_learns_nothing() {
     }
 }
 
-/// The order in which a client verifies a server of an unknown authority.
+/// Checks the order in which a client verifies the parts for a server of an unknown authority.
 #[test]
 fn a_map_puts_the_signature_before_the_chain() {
     let stranger = Authority::new("theirs");
@@ -335,7 +338,7 @@ fn a_map_puts_the_signature_before_the_chain() {
     }
 }
 
-/// An acceptance as a client's certificate is none as a server's.
+/// A chain that was accepted for a client is not accepted for a server without verification.
 #[test]
 fn both_sides_may_share_a_map() {
     for mut sides in Sides::all() {

@@ -1,4 +1,4 @@
-//! 0-RTT keys, and the values that sessions remember for early data.
+//! Tests of 0-RTT keys, and of the values that sessions remember for early data.
 
 use harness::peers::configs::product;
 use rustls::HandshakeKind;
@@ -6,7 +6,7 @@ use rustls::quic::PacketKey;
 
 use super::*;
 
-/// Configurations whose client has stored a session.
+/// Returns configurations whose client has stored a session.
 fn with_session(provider: Provider) -> Configs {
     let configs = Configs::new(provider);
     configs.connected();
@@ -126,7 +126,7 @@ fn keys_are_dropped_after_a_retry() {
     }
 }
 
-/// A ticket can be replayed, so early data uses up its session.
+/// A ticket could be replayed, so early data uses up its session.
 #[test]
 fn a_hello_brings_early_data_once() {
     for configs in PROVIDERS.map(with_session) {

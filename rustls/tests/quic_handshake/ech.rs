@@ -1,4 +1,4 @@
-//! Encrypted ClientHello (RFC 9849) over QUIC, with a server that does not support it.
+//! Tests of Encrypted ClientHello (RFC 9849) over QUIC, with a server that does not support it.
 
 use harness::peers::configs::SERVER_NAME;
 use harness::scripted::ech::EchKey;
@@ -51,8 +51,8 @@ fn ech() -> EchMode {
     EchConfig::new(list, ALL_SUPPORTED_SUITES).unwrap().into()
 }
 
-/// The handshake with the public name runs to its end, then fails with an alert and without 1-RTT
-/// keys.
+/// The handshake with the public name continues until its end and then fails with an alert and
+/// without 1-RTT keys.
 #[test]
 fn a_rejection_ends_the_connection() {
     for provider in PROVIDERS {

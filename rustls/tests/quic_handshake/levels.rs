@@ -1,4 +1,4 @@
-//! Messages and the keys that protect them.
+//! Tests of messages and the keys that protect them.
 
 use harness::peers::configs::product;
 use rustls::{AlertDescription, HandshakeKind, PeerMisbehaved};
@@ -20,7 +20,7 @@ fn apart(pair: (Connection, Connection)) -> (ClientConnection, ServerConnection)
     }
 }
 
-/// The connections of each side report for themselves what [`Connection`] reports for both.
+/// The client and server connections report the same values as [`Connection`].
 #[test]
 fn each_side_reports_for_itself() {
     for configs in PROVIDERS.map(Configs::new) {
@@ -37,7 +37,7 @@ fn each_side_reports_for_itself() {
         let name = server.server_name().map(str::to_owned);
         assert_eq!(name, Some(server_name().to_str().into_owned()));
 
-        // a client with the session, and a message that nobody expects
+        // a client with the session, and an unexpected message
         let (mut client, _) = apart((configs.client(), configs.server()));
         assert!(client.zero_rtt_keys().is_some());
         assert_eq!(client.alert(), None);
@@ -81,7 +81,7 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
     }
 }
 
-/// RFC 9001 §4.1.3: data never uses another level's keys, however late it is written.
+/// RFC 9001 §4.1.3: data never uses another level's keys, even if it is written late.
 #[test]
 fn levels_are_not_mixed_by_late_writing() {
     for (provider, len) in product(PROVIDERS, [1, usize::MAX]) {

@@ -1,5 +1,5 @@
-//! The handshake as a QUIC implementation sees it: messages and keys by packet number space, 0-RTT
-//! keys, alerts, and the rules of RFC 9001 for the messages.
+//! Tests of the handshake from the perspective of a QUIC implementation: messages and keys by
+//! packet number space, 0-RTT keys, alerts, and the rules of RFC 9001 for the messages.
 //!
 //! Both ends are this crate's. `quic_matrix` compares with upstream, including the keys.
 
@@ -21,7 +21,7 @@ use rustls::{ClientConfig, HandshakeType, NamedGroup, ServerConfig};
 const CLIENT_PARAMETERS: &[u8] = b"parameters of the client";
 const SERVER_PARAMETERS: &[u8] = b"parameters of the server";
 
-/// Configurations that allow early data, for any number of connections.
+/// Configurations that allow early data. They can be used for any number of connections.
 struct Configs {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
@@ -43,7 +43,7 @@ impl Configs {
         server(&self.server, Version::V1)
     }
 
-    /// Both ends after a complete handshake. The client has stored its tickets.
+    /// Returns both ends after a complete handshake. The client has stored its tickets.
     fn connected(&self) -> (Connection, Connection) {
         let (mut client, mut server) = (self.client(), self.server());
         exchange(&mut client, &mut server);
@@ -79,14 +79,14 @@ fn server(config: &Arc<ServerConfig>, version: Version) -> Connection {
         .into()
 }
 
-/// The flight of a server that has read a ClientHello, in two levels.
+/// Returns the flight of a server that has read a ClientHello, in two levels.
 fn two_levels(server: &mut Connection) -> [Vec<u8>; 2] {
     let levels = write_all(server).into_iter().map(|it| it.bytes);
     let levels = <[_; 2]>::try_from(levels.collect::<Vec<_>>());
     levels.expect("two levels")
 }
 
-/// A server's configuration with a single group, of which clients send no share.
+/// Creates a server's configuration with a single group, of which clients send no share.
 fn retrying(provider: Provider) -> ServerConfig {
     let mut only_p256 = provider.this();
     let groups = &mut only_p256.kx_groups;
@@ -107,7 +107,7 @@ fn split(bytes: &[u8]) -> Vec<&[u8]> {
     messages
 }
 
-/// EncryptedExtensions without the extension `typ`.
+/// Returns EncryptedExtensions without the extension `typ`.
 fn without_extension(encrypted_extensions: &[u8], typ: u16) -> Vec<u8> {
     let of = HandshakeType::EncryptedExtensions.into();
     let mut list = Reader::of_message(encrypted_extensions, of).extensions();
@@ -123,7 +123,7 @@ struct Written {
 }
 
 impl Written {
-    /// The types of the messages.
+    /// Returns the types of the messages.
     fn types(&self) -> Vec<u8> {
         let messages = split(&self.bytes).into_iter();
         messages.map(|message| message[0]).collect()
@@ -139,7 +139,7 @@ fn write(conn: &mut Connection) -> Written {
     Written { bytes, keys }
 }
 
-/// Everything that a connection has to write, one item per call.
+/// Returns everything that a connection has to write, one item per call.
 fn write_all(conn: &mut Connection) -> Vec<Written> {
     let mut all = Vec::new();
     loop {
@@ -151,7 +151,7 @@ fn write_all(conn: &mut Connection) -> Vec<Written> {
     }
 }
 
-/// Moves bytes until neither end has any.
+/// Moves bytes until neither end has any to send.
 fn exchange(client: &mut Connection, server: &mut Connection) {
     loop {
         let moved = relay(client, server) + relay(server, client);

@@ -1,4 +1,4 @@
-//! Rules of RFC 9001 for handshake messages.
+//! Tests of the rules of RFC 9001 for handshake messages.
 
 use harness::peers::configs::{Versions, product, product3};
 use harness::peers::endpoints::Transfer;
@@ -20,7 +20,7 @@ fn refuses(conn: &mut Connection, bytes: &[u8], error: impl Into<Error>, alert: 
     assert_eq!(conn.alert(), alert);
 }
 
-/// RFC 9001 §8.2, §8.4, §4.2: a ClientHello for QUIC.
+/// RFC 9001 §8.2, §8.4 and §4.2 have rules for a ClientHello.
 #[test]
 fn a_client_hello_follows_the_rules() {
     for (version, parameters) in [
@@ -89,7 +89,7 @@ fn a_client_needs_the_server_s_extensions() {
     }
 }
 
-/// RFC 9001 §8.4: a PROTOCOL_VIOLATION, which QUIC has to report.
+/// RFC 9001 §8.4: the session ID is a PROTOCOL_VIOLATION, which QUIC must report.
 #[test]
 fn a_server_refuses_a_session_id() {
     for configs in PROVIDERS.map(Configs::new) {
@@ -124,7 +124,7 @@ fn older_versions_are_refused() {
     }
 }
 
-/// Only changes that lead to another result are refused. `differential` compares with upstream.
+/// Only changes that lead to another result are rejected. `differential` compares with upstream.
 #[test]
 fn harmless_changes_of_a_second_hello_are_accepted() {
     type Change = fn(ClientHello) -> ClientHello;
@@ -194,7 +194,7 @@ fn only_tickets_may_follow_the_handshake() {
     }
 }
 
-/// RFC 9001 §4.6.1: also a PROTOCOL_VIOLATION.
+/// RFC 9001 §4.6.1: such a limit is also a PROTOCOL_VIOLATION.
 #[test]
 fn a_ticket_limits_no_early_data() {
     for configs in PROVIDERS.map(Configs::new) {
@@ -215,8 +215,8 @@ fn a_ticket_limits_no_early_data() {
     }
 }
 
-/// RFC 9001 §8.2: a fatal unsupported_extension if the transport is not QUIC. The code point of
-/// drafts belongs to no extension, so servers ignore it like any unknown one.
+/// RFC 9001 §8.2: transport parameters cause a fatal unsupported_extension if the transport is not
+/// QUIC. The code point of drafts is unassigned, so servers ignore it like any unknown extension.
 #[test]
 fn parameters_over_records_are_refused_except_a_draft_s() {
     let versions = [
@@ -309,7 +309,7 @@ fn unusable_suites_are_omitted() {
     assert_eq!(client_end.negotiated_cipher_suite().unwrap().suite(), only);
 }
 
-/// ring's provider, in which only the first `kept` TLS 1.3 suites support QUIC.
+/// Returns ring's provider, in which only the first `kept` TLS 1.3 suites support QUIC.
 fn without_quic(kept: usize) -> CryptoProvider {
     let mut provider = Provider::Ring.this();
     let mut tls13 = 0;

@@ -1,4 +1,4 @@
-//! 0-RTT data, accepted, and rejected for each possible reason (RFC 9001 §4.6).
+//! Tests of 0-RTT data that is accepted, or rejected for each possible reason (RFC 9001 §4.6).
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints;
@@ -10,7 +10,7 @@ use crate::quic_matrix::ends::{
     Case, Client, Crate, ENDS, SERVER_PARAMETERS, SUITES, Server, Sessions, changed, for_all_ends,
 };
 
-/// Makes a first connection for the session, without early data.
+/// Connects for the first time, to get a session, without early data.
 fn first(client: &Client, server: &Server) {
     let (mut client, mut server) = (client.connect(), server.accept());
     assert_eq!(client.has_keys(Level::EarlyData), [false; 2]);
@@ -21,8 +21,8 @@ fn first(client: &Client, server: &Server) {
     assert!(!client.is_early_data_accepted());
 }
 
-/// Connects for the second time, with early data, which the server rejects by hand if `by_hand`.
-/// Returns true if it is accepted, and the negotiated values.
+/// Connects for the second time, with early data, which the server's application rejects if
+/// `by_hand` is true. Returns true if it is accepted, and the negotiated values.
 fn second(client: &Client, server: &Server, by_hand: bool) -> (bool, String) {
     let (mut client, mut server) = (client.connect(), server.accept());
     let hello = client.take_crypto();
@@ -66,7 +66,7 @@ fn early_data_is_accepted_with_a_stored_session() {
             }
             .sides();
             first(&client, &server);
-            // its new sessions serve a third connection
+            // the new sessions are used for a third connection
             for _ in 0..2 {
                 let (is_accepted, negotiated) = second(&client, &server, false);
                 assert!(is_accepted && negotiated.ends_with("Some(Resumed)"));
@@ -101,7 +101,7 @@ fn early_data_is_rejected() {
             (&without_the_session, false, "Some(Full)"),
         ];
         for (change, by_hand, expected) in reasons {
-            // a client that also has the group of a retry
+            // a client that also has the group of a HelloRetryRequest
             let ((client, _), (_, server)) = (with_other_group.sides(), usual.sides());
             first(&client, &server);
             let (is_accepted, negotiated) = second(&client, &change(server), by_hand);
@@ -164,8 +164,8 @@ fn parameters_are_remembered_for_early_data_only() {
     }
 }
 
-/// A session made over the other transport resumes, but its early data is rejected. Over records,
-/// it remembers no transport parameters (RFC 9000 §7.4.1).
+/// A session from the other transport resumes, but its early data is rejected. Over records, a
+/// client remembers no transport parameters (RFC 9000 §7.4.1).
 #[test]
 fn early_data_stays_with_what_carried_the_session() {
     for_all_ends(|ends, provider| {

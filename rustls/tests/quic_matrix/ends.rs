@@ -36,7 +36,7 @@ pub(crate) struct Case {
     pub(crate) provider: Provider,
     pub(crate) version: Version,
     pub(crate) suite: &'static str,
-    /// The client's first key share is of a group that the server lacks.
+    /// True if the client's first key share is of a group that the server lacks.
     pub(crate) retry: bool,
     pub(crate) auth: ClientAuth,
     pub(crate) sessions: Sessions,
@@ -64,7 +64,7 @@ impl Case {
         }
     }
 
-    /// The usual case with stored sessions and early data.
+    /// Returns the usual case with stored sessions and early data.
     pub(crate) fn with_early_data(ends: [Crate; 2], provider: Provider) -> Self {
         Self {
             sessions: Sessions::Stored,
@@ -94,14 +94,14 @@ impl Case {
 /// The two ends of a connection.
 pub(crate) type Pair = (Box<dyn QuicEndpoint>, Box<dyn QuicEndpoint>);
 
-/// The ends of the first connection of a case.
+/// Returns the ends of the first connection of a case.
 pub(crate) fn pair(case: Case) -> Pair {
     let (client, server) = case.sides();
     (client.connect(), server.accept())
 }
 
 impl Server {
-    /// Replaces its session storage by that of `other`.
+    /// Replaces the session storage with that of `other`.
     pub(crate) fn with_sessions_of(self, other: &Self) -> Self {
         self.with(
             |config| config.session_storage = other.this.session_storage.clone(),
@@ -169,12 +169,12 @@ macro_rules! sides {
                     }
                 }
 
-                /// The same side with another version of QUIC.
+                /// Returns the same side with another version of QUIC.
                 pub(crate) fn over(self, version: Version) -> Self {
                     Self { version, ..self }
                 }
 
-                /// A side with a changed configuration and the same sessions.
+                /// Creates a side with a changed configuration and the same sessions.
                 pub(crate) fn with(
                     mut self,
                     this: impl FnOnce(&mut rustls::$config),

@@ -1,4 +1,4 @@
-//! Keys: updates, paths, and equal bytes from both crates for equal secrets.
+//! Tests of keys: updates, paths, and equal bytes from both crates for equal secrets.
 
 use harness::peers::configs::{ClientAuth, product};
 use harness::providers::transparent::{self, Resumes, Setup};
@@ -37,7 +37,7 @@ fn keys_are_updated_again_and_again() {
     });
 }
 
-/// Each path has its own nonces, and path 0 those of a connection without paths.
+/// Each path has its own nonces, and path 0 has those of a connection without paths.
 #[test]
 fn packets_belong_to_their_path() {
     for_all_ends(|ends, provider| {
@@ -61,8 +61,8 @@ fn packets_belong_to_their_path() {
     });
 }
 
-/// Without randomness and a transcript, secrets do not depend on the peer, nor do packets. Packets
-/// of a resumed connection depend on its ticket's nonce, and so on the server.
+/// With constant randomness and transcript hashes, neither secrets nor packets depend on the peer.
+/// Packets of a resumed connection depend on its ticket's nonce, and therefore on the server.
 #[test]
 fn packets_of_all_levels_are_the_same_in_both_crates() {
     let setup = Setup {
@@ -96,7 +96,7 @@ fn packets_of_all_levels_are_the_same_in_both_crates() {
             });
             assert!(ours == theirs, "{version:?}, {server:?}");
             let [first, resumed] = ours;
-            // one more, with early data
+            // one more packet, with early data
             assert_eq!(resumed.len(), first.len() + 1);
             all_first.push(first);
         }
@@ -104,7 +104,7 @@ fn packets_of_all_levels_are_the_same_in_both_crates() {
     }
 }
 
-/// Packets of both sides at all levels, with some key updates and some paths.
+/// Returns packets of both sides at all levels, with some key updates and some paths.
 fn all_packets([mut client, mut server]: [Box<dyn QuicEndpoint>; 2], kind: &str) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     if client.has_keys(Level::EarlyData)[0] {

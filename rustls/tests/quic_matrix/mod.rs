@@ -1,5 +1,5 @@
-//! QUIC between this crate and upstream in either role, and each with itself. Every combination is
-//! negotiated, and both ends have the same keys at every level.
+//! Tests of QUIC between this crate and upstream in either role, and between two ends of each.
+//! Every combination is negotiated, and both ends have the same keys at every level.
 //!
 //! `ends.rs` creates the ends of a case. This file runs the handshakes.
 
@@ -181,7 +181,7 @@ fn levels(crypto: &[harness::quic::Crypto]) -> Vec<Level> {
     crypto.iter().map(|crypto| crypto.level).collect()
 }
 
-/// Ends with different versions have different keys, and notice only when they use them.
+/// Ends with different versions have different keys, and only notice when they use them.
 #[test]
 fn versions_do_not_mix() {
     for ends in ENDS {

@@ -1,4 +1,4 @@
-//! Transport parameters of any size, which TLS passes on unchanged (RFC 9001 §8.2).
+//! Tests of transport parameters of any size, which TLS passes on unchanged (RFC 9001 §8.2).
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::quic::{Level, VERSIONS, deliver, exchange};
@@ -31,7 +31,7 @@ fn parameters_arrive_unchanged() {
     });
 }
 
-/// A server has the client's parameters with the ClientHello, a client the server's with
+/// A server has the client's parameters after the ClientHello, a client the server's after
 /// EncryptedExtensions.
 #[test]
 fn parameters_are_available_once_read() {

@@ -1,4 +1,4 @@
-//! Resumption by the client, against upstream's server.
+//! Tests of resumption by the client, with upstream's server.
 
 mod expiry;
 mod upstream;

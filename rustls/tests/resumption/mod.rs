@@ -1,5 +1,5 @@
-//! Resumption of TLS 1.3 sessions (RFC 9846 §2.2) by this crate's client and server, and of TLS 1.2
-//! sessions where both are alike.
+//! Tests of resumption of TLS 1.3 sessions (RFC 9846 §2.2) by this crate's client and server, and
+//! of TLS 1.2 sessions where both versions behave alike.
 
 mod client;
 mod server;
@@ -8,7 +8,7 @@ use harness::peers::clients::Client;
 use harness::peers::endpoints::{Endpoint, handshake, talk_and_close};
 use harness::peers::servers::{KEY_TYPE, Server};
 
-/// The kind of the handshake that `end` has completed.
+/// Returns the kind of the handshake that `end` has completed.
 fn kind_of(end: &dyn Endpoint) -> String {
     let negotiated = end.negotiated();
     let (_, kind) = negotiated.rsplit_once("Some(").unwrap();

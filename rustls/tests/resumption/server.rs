@@ -1,4 +1,5 @@
-//! Resumption by the server. It matches upstream's server except where a test says otherwise.
+//! Tests of resumption by the server. It matches upstream's server, except where a test states
+//! otherwise.
 
 mod authentication;
 mod chosen;

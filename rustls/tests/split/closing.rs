@@ -1,5 +1,5 @@
-//! The end of each direction: by a close_notify, by the end of the stream, or because its half is
-//! dropped.
+//! Tests of the end of each direction: by a close_notify, by the end of the stream, or because its
+//! half is dropped.
 
 use std::io::{ErrorKind, Read, Write};
 
@@ -37,7 +37,8 @@ fn our_close_notify_ends_the_sender() {
     }
 }
 
-/// TLS 1.2 cannot replace keys. A worn key ends the sender, which then answers no more requests.
+/// TLS 1.2 cannot replace keys. A key at its limit ends the sender, which then answers no more
+/// requests.
 #[test]
 fn a_worn_key_ends_the_sender() {
     for case in cases().filter(|case| !case.is_tls13()) {
@@ -94,7 +95,7 @@ fn the_peer_s_close_notify_ends_the_receiver() {
     }
 }
 
-/// This end is not authenticated and may be a truncation attack.
+/// The end of the stream is not authenticated and may be a truncation attack.
 #[test]
 fn the_end_of_the_stream_is_not_a_clean_end() {
     for case in cases() {
@@ -108,7 +109,7 @@ fn the_end_of_the_stream_is_not_a_clean_end() {
         let error = halves.receiver.reader().read(&mut plaintext).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
 
-        // after a close_notify it is
+        // after a close_notify, the end of the stream is clean
         let (mut halves, mut peer) = case.split();
         peer.close();
         halves.receive(&peer.take_output()).unwrap();
@@ -129,7 +130,7 @@ fn a_receiver_works_without_its_sender() {
         peer.send(b"data");
         receiver.read_tls(&mut &peer.take_output()[..]).unwrap();
         let state = receiver.process().unwrap();
-        // no sender has to be woken
+        // no sender needs to be woken
         assert!(!state.sender_wants_write());
         let mut plaintext = [0; 4];
         receiver.reader().read_exact(&mut plaintext).unwrap();

@@ -1,5 +1,5 @@
-//! A failure of either half ends both. The peer receives one alert, nothing follows, and all later
-//! calls return the error.
+//! Tests of failures: one in either half ends both. The peer receives one alert and nothing after
+//! it, and all later calls return the error.
 
 use std::io::Write;
 
@@ -50,7 +50,7 @@ fn receives_nothing(halves: &mut Halves, peer: &mut Bare, expected: &Error) {
     assert!(halves.read_buffered().is_empty());
 }
 
-/// A message of the peer that ends the connection, with the error and its alert.
+/// A message from the peer that ends the connection, with the error and its alert.
 type Mistake = (
     &'static str,
     fn(Case, &mut Bare) -> Vec<u8>,
@@ -156,7 +156,7 @@ fn the_sender_sends_the_receiver_s_alert() {
     }
 }
 
-/// RFC 9846 §6.1: nothing follows a close_notify, not even an alert.
+/// RFC 9846 §6.1: nothing may follow a close_notify, not even an alert.
 #[test]
 fn a_closed_sender_sends_no_alert() {
     for case in cases() {

@@ -1,5 +1,5 @@
-//! Work that one half finds for the other: answers to KeyUpdates, refusals of renegotiation, and
-//! updates that the sender requests and the receiver sees answered.
+//! Tests of the work that one half hands over to the other: answers to KeyUpdates, refusals of
+//! renegotiation, and the answers to the sender's own requests, which the receiver gets.
 
 use std::io::{IoSlice, Write};
 
@@ -16,10 +16,10 @@ use crate::split::kit::{
     split, tls_error, tls13_cases,
 };
 
-/// A close_notify including its protection.
+/// The length of a protected close_notify.
 const CLOSE_NOTIFY: usize = 2 + PROTECTION;
 
-/// A connection that has received this many KeyUpdate requests.
+/// Creates a connection that has received this many KeyUpdate requests.
 fn requested(case: Case, requests: usize) -> (Halves, UpstreamBuffered) {
     let (mut halves, mut peer) = case.split();
     assert!(!halves.receiver.sender_wants_write());
@@ -55,8 +55,8 @@ fn encrypt_in_place(sender: &mut Sender) -> Result<Vec<u8>, InPlaceError> {
 /// The name of a way to send, which returns the output.
 type Way = (&'static str, fn(&mut Halves) -> Vec<u8>);
 
-/// RFC 9846 §4.7.3: a single answer to all requests precedes the next application data, in the
-/// caller's buffers, too.
+/// RFC 9846 §4.7.3: a single answer to all requests precedes the next application data, also in the
+/// caller's buffers.
 #[test]
 fn a_write_carries_the_answer() {
     let ways: [Way; 4] = [
@@ -92,7 +92,7 @@ fn a_write_carries_the_answer() {
     }
 }
 
-/// In place, the answer must be sent first.
+/// The answer must be sent before a record that is encrypted in place.
 #[test]
 fn in_place_the_answer_goes_first() {
     for case in tls13_cases() {
@@ -108,7 +108,7 @@ fn in_place_the_answer_goes_first() {
     }
 }
 
-/// A writer that existed before the request answers it, too.
+/// A writer that existed before the request also sends the answer.
 #[test]
 fn each_write_checks_for_requests() {
     for (halves, mut peer) in tls13_cases().map(Case::split) {
@@ -181,8 +181,8 @@ fn close_notify_follows_the_answer_and_ends_answering() {
     }
 }
 
-/// A peer that requests new keys without reading makes us store a single answer, also if the
-/// application tries again and again to write in place.
+/// If a peer requests new keys without reading, only a single answer is stored, even if the
+/// application repeatedly tries to write in place.
 #[test]
 fn answers_do_not_accumulate() {
     for (case, in_place) in product(tls13_cases(), [false, true]) {
@@ -201,7 +201,7 @@ fn answers_do_not_accumulate() {
                 assert_eq!(halves.sender.write_tls(&mut &mut [][..]).unwrap(), 0);
             }
         }
-        // the requests that arrived since the first answer have one of their own
+        // there is one more answer for the requests that arrived after the first answer
         for _ in 0..2 {
             let mut answer = Vec::new();
             halves.sender.write_tls(&mut answer).unwrap();
@@ -230,8 +230,8 @@ fn in_place_data_and_the_answer_are_sent_together() {
     }
 }
 
-/// An answer behind buffered output is not lost if one `write_tls` sends the output only. The
-/// sending half wants to write until the answer is sent, although the receiving half does not
+/// An answer that waits after buffered output is not lost if one `write_tls` only sends the output.
+/// The sending half wants to write until the answer is sent, although the receiving half does not
 /// report it again.
 #[test]
 fn an_answer_behind_output_is_wanted_until_it_is_sent() {
@@ -310,7 +310,7 @@ fn answers_are_awaited_across_the_halves() {
     }
 }
 
-/// An answer goes first and uses up room.
+/// An answer is sent first and uses a part of the room.
 #[test]
 fn the_reported_room_is_available() {
     for case in cases() {
@@ -352,7 +352,7 @@ fn tls12_has_no_key_updates() {
     }
 }
 
-/// RFC 5246 §7.2.2: the sending half refuses once.
+/// RFC 5246 §7.2.2: the sending half sends one refusal.
 #[test]
 fn renegotiation_is_refused_by_the_sender() {
     const HELLO_REQUEST: u8 = 0;
@@ -392,7 +392,7 @@ fn renegotiation_is_refused_by_the_sender() {
             let error = halves.sender.writer().write(b"x").unwrap_err();
             assert_eq!(tls_error(error), expected);
         }
-        // after a close_notify there is no refusal
+        // after a close_notify, no refusal is sent
         let (mut halves, mut peer) = case.split_from_bare();
         halves.sender.send_close_notify();
         peer.open_all(&halves.output());
@@ -404,7 +404,7 @@ fn renegotiation_is_refused_by_the_sender() {
     }
 }
 
-/// Tickets that arrive after the split are stored and serve a later connection.
+/// Tickets that arrive after the split are stored and can be used for a later connection.
 #[test]
 fn tickets_are_taken_by_the_receiver() {
     for case in tls13_cases_of(Role::Client) {

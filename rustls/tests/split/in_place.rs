@@ -1,4 +1,4 @@
-//! Both halves with the caller's buffers, without any buffer of the connection.
+//! Tests of both halves with the caller's buffers, without any buffer of the connection.
 
 use harness::peers::endpoints::Endpoint;
 use rustls::Error;
@@ -91,7 +91,7 @@ fn records_are_made_in_the_callers_buffers() {
     }
 }
 
-/// A proxy between connections of the same kind: each record is built in the bytes of the received
+/// A proxy between connections of the same kind builds each record in the bytes of the received
 /// one.
 #[test]
 fn records_are_built_in_the_bytes_of_opened_ones() {

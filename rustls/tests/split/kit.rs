@@ -1,5 +1,5 @@
-//! A split connection in either role and version, and its peer: upstream's, or one that makes its
-//! own records.
+//! A split connection in either role and version, and its peer: upstream's, or one that builds
+//! arbitrary records.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -19,7 +19,7 @@ pub(crate) const PROTECTION: usize = 5 + 1 + 16;
 pub(crate) const KEY_UPDATE: usize = 5 + PROTECTION;
 
 impl Case {
-    /// Both ends after the handshake, with nothing in transit.
+    /// Returns both ends after the handshake, with nothing in transit.
     pub(crate) fn connected(self) -> (rustls::Connection, UpstreamBuffered) {
         self.connected_over(self.provider.this())
     }
@@ -33,13 +33,13 @@ impl Case {
         (conn.conn, peer)
     }
 
-    /// The halves of the connection, and its peer.
+    /// Returns the halves of the connection and its peer.
     pub(crate) fn split(self) -> (Halves, UpstreamBuffered) {
         let (conn, peer) = self.connected();
         (split(conn), peer)
     }
 
-    /// The halves of the connection, and a peer that can send any message.
+    /// Returns the halves of the connection, and a peer that can send any message.
     pub(crate) fn split_from_bare(self) -> (Halves, Bare) {
         let (conn, peer) = self.connected();
         (split(conn), self.bare(peer))
@@ -62,7 +62,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// The type and content of all records in `bytes`.
+    /// Returns the type and content of all records in `bytes`.
     pub(crate) fn open_all(&mut self, bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
         wire::records(bytes)
             .iter()
@@ -127,7 +127,7 @@ impl<Data: Send> Receiving for Receiver<Data> {
 pub(crate) struct Halves {
     pub(crate) sender: Sender,
     pub(crate) receiver: Box<dyn Receiving>,
-    /// Plaintext taken out of the receiver to make room for more.
+    /// Plaintext that was read from the receiver to make room for more.
     taken: Vec<u8>,
 }
 

@@ -1,5 +1,5 @@
-//! The two halves of a connection: what goes where when it is split, what each half hands over to
-//! the other, and both at work on threads of their own.
+//! Tests of the two halves of a connection: how its state is divided, what each half hands over to
+//! the other, and their use on separate threads.
 
 mod closing;
 mod failing;

@@ -1,4 +1,4 @@
-//! Conditions for splitting a connection, and the handling of its buffered data.
+//! Tests of the conditions for splitting a connection, and of the handling of its buffered data.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -37,7 +37,8 @@ fn both_directions_keep_working() {
 fn not_before_the_handshake_is_complete() {
     for case in cases() {
         let (mut conn, mut peer) = (case.config().connection(), case.peer());
-        // after each flight: refused, and returned so that the handshake goes on
+        // after each flight, the split is rejected, and the connection is returned so that the
+        // handshake continues
         loop {
             let out = conn.output();
             peer.receive(&out).unwrap();

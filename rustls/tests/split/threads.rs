@@ -1,5 +1,5 @@
-//! Each half on a thread of its own, with upstream as the peer: much data in both directions, and
-//! new keys at any time.
+//! Tests with each half on a separate thread and upstream as the peer: much data in both
+//! directions, and key updates at any time.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -13,15 +13,15 @@ use rustls::split::Sender;
 
 use crate::split::kit::{Case, Halves, Receiving, cases, output, split};
 
-/// The bytes sent each way.
+/// The number of bytes sent in each direction.
 const TOTAL: usize = 3 << 20;
 
-/// The byte at offset `at` of the data.
+/// Returns the byte at offset `at` of the data.
 fn byte_at(at: usize) -> u8 {
     (at / 7 % 251) as u8
 }
 
-/// Asserts that `bytes` are those of the data at `received`, which then counts them.
+/// Asserts that `bytes` are those of the data at offset `received`, and advances that offset.
 fn check(bytes: &[u8], received: &mut usize) {
     assert!(bytes == stretch(*received, bytes.len()), "at {received}");
     *received += bytes.len();
@@ -31,7 +31,7 @@ fn stretch(from: usize, len: usize) -> Vec<u8> {
     (from..from + len).map(byte_at).collect()
 }
 
-/// Sends everything in pieces of any length, by every method, with key updates now and then.
+/// Sends everything in pieces of any length, by every method, with occasional key updates.
 fn send_all(mut sender: Sender, updates: bool, mut out: impl FnMut(Vec<u8>), mut noise: Noise) {
     let mut sent = 0;
     let mut buf = vec![0; 80_000];
@@ -91,7 +91,7 @@ fn receive_all(mut receiver: Box<dyn Receiving>, incoming: impl IntoIterator<Ite
     panic!("the stream has ended before the data");
 }
 
-/// Receives everything in the buffer where it arrives.
+/// Receives everything in place, in the buffer in which it arrives.
 fn receive_all_in_place(mut receiver: Box<dyn Receiving>, incoming: Inbox<Vec<u8>>) {
     let mut received = 0;
     let mut waiting = Vec::new();
@@ -174,8 +174,8 @@ fn much_data_both_ways_with_new_keys_at_any_time() {
     }
 }
 
-/// Both ends are this crate's and split, on four threads. The sockets' buffers are shorter than the
-/// data, so each end must read and write at the same time.
+/// Both ends are this crate's and are split, with four threads. The sockets' buffers are shorter
+/// than the data, so each end must read and write at the same time.
 #[test]
 fn both_ends_split_over_sockets() {
     for case in cases() {
@@ -211,7 +211,7 @@ fn both_ends_split_over_sockets() {
     }
 }
 
-/// A client and a server of this crate after their handshake.
+/// Creates a client and a server of this crate after their handshake.
 fn our_ends(case: Case) -> (rustls::Connection, rustls::Connection) {
     let [mut client, mut server] = ROLES.map(|role| Case { role, ..case }.config().connection());
     while client.wants_write() || server.wants_write() {

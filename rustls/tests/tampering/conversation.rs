@@ -1,5 +1,5 @@
-//! A connection between two live ends with a man in the middle. It runs until both are done or
-//! nothing moves, and checks the properties that must hold whatever he does.
+//! A connection between two live ends with a man in the middle. It runs until both have ended or
+//! nothing moves, and checks the properties that must hold in any case.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -22,13 +22,13 @@ pub(crate) const EARLY: &[u8] = &[0xe0; 40];
 /// The messages of the client, then of the server, one record each.
 const MESSAGES: [&[&[u8]]; 2] = [&[&[0xc1; 100], &[0xc2; 50]], &[&[0x51; 150], &[0x52; 300]]];
 
-/// The rounds of the loop; an untouched connection takes about twenty.
+/// The most rounds of the loop. An untouched connection takes about twenty.
 const LIMIT: usize = 1000;
 
 /// The grouping of arriving bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Pace {
-    /// Each piece as the man in the middle delivers it, which is one record.
+    /// Each piece that the man in the middle delivers, which is one record.
     Pieces,
     /// Everything available.
     Heaps,
@@ -46,20 +46,20 @@ pub(crate) struct Conversation<'a> {
     has_agreed: bool,
 }
 
-/// One end, its application, and its results.
+/// One end with its application and its results.
 struct Side {
     end: Box<dyn Endpoint>,
     is_ours: bool,
     is_quic: bool,
     role: Role,
-    /// The number of its messages sent so far.
+    /// The number of messages sent so far.
     sent_count: usize,
     sent: Vec<u8>,
     received: Vec<u8>,
     early_received: Vec<u8>,
     has_closed: bool,
     error: Option<String>,
-    /// Its output when it failed.
+    /// The output when it failed.
     final_output: Vec<u8>,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Conversation<'a> {
             is_quic: pair.kind.quic,
             role: ROLES[which],
             sent_count: 0,
-            // QUIC has parameters in the place of data
+            // QUIC has parameters instead of data
             sent: match pair.kind.quic {
                 true => PARAMETERS[which].to_vec(),
                 false => Vec::new(),
@@ -348,7 +348,7 @@ impl Side {
         output
     }
 
-    /// Calls the end. A panic of upstream is reported as such.
+    /// Calls the end. Reports a panic of upstream as such.
     fn call<T>(&mut self, f: impl FnOnce(&mut dyn Endpoint) -> T) -> T {
         if self.is_ours {
             return f(&mut *self.end);
@@ -413,7 +413,7 @@ impl Side {
         self.end.negotiated().replace("CipherSuite(0x9e)", name)
     }
 
-    /// The alert that it sent when it failed.
+    /// Returns the alert that the end sent when it failed.
     fn alert(&self, peer: &Self) -> Alert {
         match &records(&self.final_output)[..] {
             [] if self.has_closed => Alert::Unknown,
@@ -430,7 +430,7 @@ impl Side {
     }
 }
 
-/// The alert that an error reports.
+/// Returns the alert that an error reports.
 fn alert_received(error: &str) -> Option<u8> {
     let name = error.strip_prefix("AlertReceived(")?.strip_suffix(')')?;
     (0..=255).find(|code| format!("{:?}", rustls::AlertDescription::from(*code)) == name)

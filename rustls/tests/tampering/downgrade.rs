@@ -1,4 +1,5 @@
-//! Hellos rewritten to downgrade ends that support both versions. The ends notice every change.
+//! Tests of hellos that are rewritten to downgrade ends that support both versions. The ends notice
+//! every change.
 
 use std::slice;
 

@@ -1,6 +1,6 @@
 //! Tries one plan on ends of this crate and of upstream. Forbidden results never occur, and an end
-//! of this crate answers as upstream's would in its place, unless [`harness::comparison`] has a
-//! reason for the difference.
+//! of this crate reacts in the same way as upstream's, unless [`harness::comparison`] has a reason
+//! for the difference.
 
 use std::any::Any;
 use std::iter;
@@ -17,7 +17,7 @@ use crate::tampering::conversation::{Conversation, Report, UPSTREAM_PANICKED};
 use crate::tampering::kinds::{Kind, Pair};
 use crate::tampering::plans::Plan;
 
-/// The number of tries if random values may cause the difference.
+/// The number of tries if random values may cause a difference.
 const TRIES: usize = 10;
 
 /// Pairs of ends for one kind of connection.

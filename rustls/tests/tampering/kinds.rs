@@ -19,14 +19,15 @@ pub(crate) struct Kind {
     name: &'static str,
     versions: Versions,
     suite: &'static str,
-    /// The client's first key share is of a group that the server lacks.
+    /// True if the client's first key share is of a group that the server lacks.
     pub(crate) retry: bool,
     pub(crate) auth: ClientAuth,
     pub(crate) resumes: Resumes,
     pub(crate) early_data: EarlyData,
-    /// Finite-field groups with RSA.
+    /// True for finite-field groups with RSA.
     dhe: bool,
-    /// QUIC, which protects the records of all levels; the man in the middle changes what TLS sees.
+    /// True for QUIC, which protects the records of all levels; the man in the middle changes the
+    /// bytes that TLS receives.
     pub(crate) quic: bool,
 }
 
@@ -111,7 +112,7 @@ pub(crate) const ONCE: Kind = Kind {
 };
 
 impl Kind {
-    /// The same kind over QUIC, if the tests can have it.
+    /// Returns the same kind over QUIC, or `None` if QUIC does not have it.
     pub(crate) fn over_quic(self) -> Option<Self> {
         let is_possible = self.is_tls13() && self.early_data == EarlyData::None;
         is_possible.then_some(Self { quic: true, ..self })
@@ -155,7 +156,7 @@ impl Kind {
 pub(crate) const PARAMETERS: [&[u8]; 2] =
     [b"parameters of the client", b"parameters of the server"];
 
-/// A client and a server of one kind, which connect any number of times in the same way.
+/// A client and a server of one kind, which can connect any number of times.
 pub(crate) struct Pair {
     pub(crate) kind: Kind,
     pub(crate) apis: [Implementation; 2],
@@ -168,7 +169,7 @@ pub(crate) struct Pair {
     untouched: OnceLock<Untouched>,
 }
 
-/// The tickets that a client keeps for a server; it uses each once.
+/// The number of tickets that a client keeps for a server. It uses each once.
 const TICKETS: usize = 8;
 
 /// A connection without tampering.
@@ -192,7 +193,7 @@ impl Pair {
         }
     }
 
-    /// A client, with a session if the kind requires one.
+    /// Creates a client, with a session if the kind requires one.
     pub(crate) fn client(&self) -> Box<dyn Endpoint> {
         if self.kind.resumes() && self.sessions.load(Relaxed) == 0 {
             self.keeps_sessions.store(true, Relaxed);
@@ -214,7 +215,7 @@ impl Pair {
         self.end(Role::Server, false)
     }
 
-    /// An end; `first` is true for the connection that makes the session.
+    /// Creates an end; `first` is true for the connection in which the session is created.
     fn end(&self, role: Role, first: bool) -> Box<dyn Endpoint> {
         let (this, upstream) = (&self.this, &self.upstream);
         match self.apis[role as usize] {
@@ -310,7 +311,7 @@ macro_rules! configs {
                     }
                 }
 
-                /// The configuration of an end.
+                /// Returns the configuration of an end.
                 pub(super) fn of(&self, role: Role, first: bool) -> Config {
                     match role {
                         Role::Client => Config::Client(self.client.clone()),
@@ -328,7 +329,7 @@ macro_rules! configs {
                 }
             }
 
-            /// A provider that prefers the suite of the kind.
+            /// Creates a provider that prefers the suite of the kind.
             fn crypto(kind: &Kind, provider: Provider, groups: &[NamedGroup]) -> CryptoProvider {
                 if kind.dhe {
                     let group =

@@ -1,4 +1,4 @@
-//! A man in the middle of two ends. It takes the records that either sends and forwards them,
+//! A man in the middle of two ends. He takes the records that either sends and forwards them,
 //! changed according to a plan.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!   client ◄── its line ◄── server    held-back records wait for others, or until nothing moves
 //! ```
 //!
-//! It has no keys. The tests drive the ends and check their behaviour.
+//! He has no keys. The tests drive the ends and check their behaviour.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -17,7 +17,7 @@ use harness::wire::{Record, records};
 
 use crate::tampering::kinds::Untouched;
 
-/// Type, version and length.
+/// The length of a record's header: type, version and length.
 pub(crate) const HEADER_LEN: usize = 5;
 
 /// A change to one record.
@@ -38,7 +38,7 @@ pub(crate) enum Change {
     Replay(usize),
     /// Moves it after this many other records of its sender, or sends it when nothing else moves.
     Later(usize),
-    /// Holds it until this many records came from the other side, or nothing else moves.
+    /// Holds it until this many records have come from the other side, or nothing else moves.
     Delay(usize),
     /// Keeps only this many bytes; the next record follows at once.
     Cut(usize),
@@ -60,13 +60,13 @@ pub(crate) enum Change {
     Length(u16),
     /// Inserts bytes before it.
     Insert(Vec<u8>),
-    /// Replaces it by these bytes.
+    /// Replaces it with these bytes.
     Replace(Vec<u8>),
     /// Inserts another connection's record of the same number before it.
     InsertOther,
-    /// Replaces it by another connection's record of the same number.
+    /// Replaces it with another connection's record of the same number.
     Splice,
-    /// Replaces all records from there on by another connection's.
+    /// Replaces it and all later records with those of another connection.
     SpliceRest,
     /// Sends it back to its sender instead.
     Reflect,
@@ -81,15 +81,15 @@ pub(crate) enum Change {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum At {
     Byte(usize),
-    /// From the end; 1 is the last byte.
+    /// This byte counted from the end; 1 is the last byte.
     Last(usize),
-    /// This byte of the extension of this type, from its type on, in a ClientHello that fits one
-    /// record.
+    /// This byte of the extension of this type, counted from the start of its type, in a
+    /// ClientHello that fits into one record.
     Extension(u16, usize),
 }
 
 impl At {
-    /// The offset in a record, if it exists.
+    /// Returns the offset in a record, if it exists.
     pub(crate) fn find(self, record: &[u8]) -> Option<usize> {
         let at = match self {
             Self::Byte(at) => at,
@@ -103,7 +103,7 @@ impl At {
     }
 }
 
-/// All positions of a record; those in the extensions of a ClientHello are relative to the
+/// Returns all positions of a record; those in the extensions of a ClientHello are relative to the
 /// extension.
 pub(crate) fn places(record: &[u8]) -> Vec<At> {
     let Some(hello) = client_hello(record) else {
@@ -132,7 +132,7 @@ fn client_hello(record: &[u8]) -> Option<ClientHello> {
     }
 }
 
-/// The offset of an extension of a ClientHello, and its length with its header.
+/// Returns the offset of an extension of a ClientHello, and its length with its header.
 fn extension(record: &[u8], typ: u16) -> Option<(usize, usize)> {
     let extensions = client_hello(record)?.extensions;
     let mut at = record.len();
@@ -170,7 +170,7 @@ struct Line {
 
 struct HeldRecord {
     bytes: Vec<u8>,
-    /// The numbers of records of client and server that must come before it is released.
+    /// The numbers of records from client and server after which it is released.
     until: [usize; 2],
 }
 
@@ -199,7 +199,7 @@ impl<'a> Middle<'a> {
         }
     }
 
-    /// The next piece for the receiver.
+    /// Returns the next piece for the receiver.
     pub(crate) fn next(&mut self, sender: Role) -> Option<Vec<u8>> {
         let line = &mut self.lines[sender as usize];
         let piece = line.ready.pop_front()?;
@@ -223,17 +223,17 @@ impl<'a> Middle<'a> {
         any
     }
 
-    /// The number of applied steps.
+    /// Returns the number of applied steps.
     pub(crate) fn applied(&self) -> usize {
         self.applied
     }
 
-    /// The records as they were sent.
+    /// Returns the records as they were sent.
     pub(crate) fn sent(&self, sender: Role) -> &[Vec<u8>] {
         &self.lines[sender as usize].sent
     }
 
-    /// All bytes that went to the receiver.
+    /// Returns all bytes that went to the receiver.
     pub(crate) fn delivered(&self, sender: Role) -> &[u8] {
         &self.lines[sender as usize].delivered
     }
@@ -396,7 +396,8 @@ impl Passing {
     }
 }
 
-/// Applies changes that need a complete record. Does nothing without one, as after other changes.
+/// Applies changes that need a complete record. Does nothing if there is none, for example after
+/// other changes.
 fn reshape(bytes: &mut Vec<u8>, change: &Change) {
     let [record] = &mut records(bytes)[..] else {
         return;

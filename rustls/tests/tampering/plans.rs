@@ -29,7 +29,7 @@ impl Change {
         moves || matches!(self, Rewrite(_) | Splice | SpliceRest | InsertOther)
     }
 
-    /// True if the changed part is found in any layout of the record.
+    /// True if the changed part can be found in any layout of the record.
     fn has_name(&self) -> bool {
         match self {
             Self::Insert(_) | Self::Replace(_) => true,
@@ -48,7 +48,7 @@ impl Plan {
         Self { name, steps, pace }
     }
 
-    /// A plan with a single change.
+    /// Creates a plan with a single change.
     fn change(kind: &Kind, sender: Role, record: usize, change: Change) -> Self {
         let flight = flight(kind, sender, record);
         let name = format!("{flight} {}: record {record} {change:?}", kind.name());
@@ -60,8 +60,8 @@ impl Plan {
         Self::new(name, vec![step])
     }
 
-    /// True if one crate's end can be compared with the other's. `a` and `b` are the untampered
-    /// conversations with either. Both ends must receive the same records up to the changed one.
+    /// True if one crate's end can be compared with the other's. `a` and `b` are the untouched
+    /// connections with either end. Both ends must receive the same records up to the changed one.
     pub(crate) fn compares(&self, side: Role, a: &Untouched, b: &Untouched) -> bool {
         let [step] = &self.steps[..] else {
             return false;
@@ -84,17 +84,17 @@ impl Plan {
             && !depends
     }
 
-    /// The man in the middle for connections of these ends.
+    /// Returns the man in the middle for connections of these ends.
     pub(crate) fn middle<'a>(&'a self, pair: &'a Pair) -> Middle<'a> {
         Middle::new(&self.steps, Some(pair.untouched()))
     }
 }
 
-/// The flight of a record, as [`harness::comparison`] names it.
+/// Returns the flight of a record, as [`harness::comparison`] names it.
 fn flight(kind: &Kind, sender: Role, number: usize) -> &'static str {
     match (sender, number) {
         (Role::Client, 0) => "ClientHello",
-        // change_cipher_spec and early data may stand between the two
+        // a change_cipher_spec and early data may come between the two
         (Role::Client, 1..=3) if kind.retry => "second ClientHello",
         (Role::Client, _) => "client's flight",
         (Role::Server, 0) if kind.retry => "HelloRetryRequest",
@@ -102,7 +102,7 @@ fn flight(kind: &Kind, sender: Role, number: usize) -> &'static str {
     }
 }
 
-/// Plans with one change to one record each, which `changes` lists for the record.
+/// Returns plans with one change to one record each, which `changes` lists for the record.
 fn singly(kind: &Kind, untouched: &Untouched, changes: impl Fn(&[u8]) -> Vec<Change>) -> Vec<Plan> {
     let mut plans = Vec::new();
     for sender in ROLES {
@@ -114,7 +114,7 @@ fn singly(kind: &Kind, untouched: &Untouched, changes: impl Fn(&[u8]) -> Vec<Cha
     plans
 }
 
-/// Every change to every record.
+/// Returns a plan for every change to every record.
 pub(crate) fn single(kind: &Kind, untouched: &Untouched) -> Vec<Plan> {
     singly(kind, untouched, |record| {
         let (len, mut changes) = (record.len(), moved());
@@ -126,7 +126,7 @@ pub(crate) fn single(kind: &Kind, untouched: &Untouched) -> Vec<Plan> {
     })
 }
 
-/// Other connections' records, and changes that leave the record as it is but move it.
+/// Returns changes that insert other connections' records, or move a record without changing it.
 fn moved() -> Vec<Change> {
     let mut changes = vec![Change::Splice, Change::SpliceRest, Change::InsertOther];
     changes.extend([Change::Drop, Change::Duplicate]);
@@ -186,7 +186,7 @@ fn flips(record: &[u8]) -> Vec<Change> {
     changes
 }
 
-/// Records that anybody can insert.
+/// Returns changes that insert records that anybody can create.
 fn inserted() -> Vec<Change> {
     let noise = |seed, len| {
         let mut noise = Noise::new(seed);
@@ -226,7 +226,7 @@ fn inserted() -> Vec<Change> {
     changes
 }
 
-/// Flips these bits of each byte in the clear, and of every fifth encrypted byte, because those are
+/// Flips these bits of each unencrypted byte, and of every fifth encrypted byte, because those are
 /// equivalent.
 pub(crate) fn bytes(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Plan> {
     singly(kind, untouched, |record| {
@@ -242,8 +242,9 @@ pub(crate) fn bytes(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Pla
     })
 }
 
-/// Changes to the CRYPTO bytes of QUIC, a record for each piece that a side sends at a time. It
-/// flips these bits. QUIC itself handles lost, repeated and reordered packets, and protects them.
+/// Returns changes to the CRYPTO bytes of QUIC, including flips of these bits. Each piece that a
+/// side sends counts as a record. QUIC itself protects packets, and handles lost, repeated and
+/// reordered ones.
 pub(crate) fn over_quic(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec<Plan> {
     singly(kind, untouched, |piece| {
         let len = piece.len() - HEADER_LEN;
@@ -261,7 +262,7 @@ pub(crate) fn over_quic(kind: &Kind, untouched: &Untouched, bits: &[u32]) -> Vec
     })
 }
 
-/// Two to four of `singles` at a time, at some pace.
+/// Combines two to four of `singles`, at some pace.
 pub(crate) fn several(singles: &[Plan], noise: &mut Noise) -> Plan {
     let parts: Vec<_> = (0..1 + noise.up_to(3))
         .map(|_| &singles[noise.up_to(singles.len()) - 1])

@@ -45,8 +45,8 @@ fn replays_of_a_whole_connection() {
     }
 }
 
-/// RFC 9846 §8.1: if sessions can be used once, so can their early data. Whichever comes first,
-/// copy or original, uses it up.
+/// RFC 9846 §8.1: if sessions can be used only once, so can their early data. The copy or the
+/// original, whichever arrives first, uses it up.
 #[test]
 fn replays_of_early_data() {
     for (provider, api) in product(

@@ -1,8 +1,8 @@
 //! The bytes on the wire that both ends authenticate once their handshakes are complete.
 //!
-//! They do not include record boundaries of messages in the clear, nor anything dropped unread.
-//! Dropped are alerts and, in TLS 1.3, change_cipher_spec in the clear. A server that rejects early
-//! data also drops all records up to the Finished. Every byte of other protected records counts.
+//! They do not include record boundaries of unencrypted messages, nor records that are dropped:
+//! alerts and, in TLS 1.3, unencrypted change_cipher_spec. A server that rejects early data also
+//! drops all records up to the Finished. Every byte of other protected records is included.
 
 use harness::wire::{Record, records};
 
@@ -13,8 +13,8 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// The authenticated bytes of `sent` and of `delivered`. With `skips`, the only protected record is
-/// the one with the Finished.
+/// Returns the authenticated bytes of `sent` and of `delivered`. With `skips`, the only protected
+/// record is the one with the Finished.
 pub(crate) fn authenticated(
     kind: &Kind,
     skips: bool,
@@ -42,7 +42,8 @@ fn bytes(kind: &Kind, records: &[Record]) -> Vec<u8> {
             _ if is_protected => bytes.extend(record.to_bytes()),
             HANDSHAKE => bytes.extend(&record.payload),
             CHANGE_CIPHER_SPEC if kind.is_tls13() => {}
-            // RFC 5246 §7.1: it stands between messages, and everything after it is protected
+            // RFC 5246 §7.1: a change_cipher_spec comes between messages, and everything after it
+            // is encrypted
             CHANGE_CIPHER_SPEC => {
                 is_protected = true;
                 bytes.push(CHANGE_CIPHER_SPEC);

@@ -1,4 +1,5 @@
-//! Configurations and connections that cannot be created, with a focus on Encrypted ClientHello.
+//! Tries configurations and connections that cannot be created, with a focus on Encrypted
+//! ClientHello.
 
 use std::sync::Arc;
 

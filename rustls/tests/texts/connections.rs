@@ -1,4 +1,4 @@
-//! Failing calls of connections: exporters, secrets for the kernel, QUIC, Acceptor and I/O.
+//! Tries calls of connections that fail: exporters, secrets for the kernel, QUIC, Acceptor and I/O.
 
 use std::io::{Read, Write};
 use std::sync::Arc;

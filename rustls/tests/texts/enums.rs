@@ -1,4 +1,4 @@
-//! Every public enum that is no error, as `Debug` prints it.
+//! Prints every public enum that is not an error, with `Debug`.
 
 use harness::peers::additions;
 use harness::peers::configs::PROVIDERS;

@@ -1,4 +1,4 @@
-//! Every public error, with each text that a program can print of it.
+//! Prints every public error in all ways in which a program can print it.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -170,7 +170,7 @@ macro_rules! errors {
                 ]
             }
 
-            /// Errors that contain no other error.
+            /// Returns errors that contain no other error.
             fn plain_errors() -> Vec<(&'static str, Error)> {
                 let mut errors = named![
                     Error::NoCertificatesPresented,
@@ -216,7 +216,7 @@ macro_rules! errors {
                 errors
             }
 
-            /// Logs each of `causes` and the [`Error`] that it converts to.
+            /// Logs each of `causes` and the [`Error`] to which it converts.
             fn causes<T: Clone + Debug>(log: &mut Log, error: &str, causes: &[(&str, T)])
             where
                 Error: From<T>,
@@ -291,7 +291,7 @@ macro_rules! errors {
                 log
             }
 
-            /// Every [`Error`], with any cause.
+            /// Returns every [`Error`], with any cause.
             fn every_error() -> Vec<Error> {
                 fn errors<T: Into<Error>>(
                     causes: Vec<(&'static str, T)>,
@@ -310,7 +310,7 @@ macro_rules! errors {
                     .collect()
             }
 
-            /// The numbers of the errors that equal each error, after its text.
+            /// Returns the numbers of the errors that equal each error, after its text.
             pub fn equal_errors() -> Vec<String> {
                 let all = every_error();
                 let equals = |error: &Error| {
@@ -323,7 +323,7 @@ macro_rules! errors {
                     .collect()
             }
 
-            /// Each error with the alert to which its cause converts, as `error / alert`.
+            /// Returns each error with the alert to which its cause converts, as `error / alert`.
             pub fn alerts() -> Vec<String> {
                 fn name<T: Clone + Into<Error> + Into<AlertDescription>>(cause: T) -> String {
                     let alert: AlertDescription = cause.clone().into();

@@ -1,10 +1,10 @@
-//! Names of 0.23's public API, from the listing that `ci/api` compares with.
+//! Names of 0.23's public API, from the listing with which `ci/api` compares.
 
 use std::collections::BTreeSet;
 
 const LISTING: &str = include_str!("../../../ci/public-api/rustls-0.23.46.txt");
 
-/// The variants of all public enums, by their paths.
+/// Returns the variants of all public enums, by the paths of the enums.
 pub fn variants() -> BTreeSet<String> {
     let enums: BTreeSet<_> = LISTING.lines().filter_map(enum_path).collect();
     let items = LISTING.lines().filter_map(|line| line.strip_prefix("pub "));
@@ -18,7 +18,7 @@ pub fn variants() -> BTreeSet<String> {
         .collect()
 }
 
-/// The types that implement `Display`.
+/// Returns the types that implement `Display`.
 pub fn displayed() -> BTreeSet<String> {
     LISTING
         .lines()
@@ -27,7 +27,7 @@ pub fn displayed() -> BTreeSet<String> {
         .collect()
 }
 
-/// The path of the enum that `line` declares, without its generic parameters.
+/// Returns the path of the enum that `line` declares, without its generic parameters.
 fn enum_path(line: &str) -> Option<&str> {
     let declared = line.strip_prefix("#[non_exhaustive] ").unwrap_or(line);
     declared.strip_prefix("pub enum ")?.split('<').next()

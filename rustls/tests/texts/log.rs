@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Display};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// All texts of a value, or the result of a call.
+/// The texts of a value, or the result of a call.
 #[derive(PartialEq)]
 pub struct Printed {
     /// The path of a value's type or variant, as in the listing of the public API, or the call.
@@ -20,7 +20,7 @@ impl Display for Printed {
     }
 }
 
-/// All that was printed, in order.
+/// Everything that was printed, in order.
 #[derive(Default)]
 pub struct Log(pub Vec<Printed>);
 
@@ -52,7 +52,7 @@ impl Log {
         }
     }
 
-    /// Logs the error that `call` returns, or that it panics or succeeds.
+    /// Logs the error that `call` returns, or a note that it panics or succeeds.
     pub fn call<T, E: Debug>(&mut self, what: &str, call: impl FnOnce() -> Result<T, E>) {
         let text = match catch_unwind(AssertUnwindSafe(call)) {
             Ok(Ok(_)) => "fine".to_owned(),

@@ -1,9 +1,9 @@
-//! Texts that programs print, log and compare equal those of 0.23.
+//! The texts that programs print, log and compare are the same as those of 0.23.
 //!
 //! - `Display` and `Debug` of each variant of each public enum. The listing of 0.23's public API
 //!   names the variants and types, so none can be forgotten.
-//! - Errors that consist of a text, from calls that fail in both crates. This crate's text may add
-//!   something in parentheses.
+//! - Errors without a more specific variant, from calls that fail in both crates. This crate's text
+//!   may have an addition in parentheses.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 
@@ -24,7 +24,7 @@ use harness::peers::configs::{PROVIDERS, Provider};
 use log::{Log, Printed};
 use rustls::Error;
 
-/// Enums that contain connections, keys or bytes, and have no text of their own.
+/// Enums that only contain connections, keys or bytes, and whose text is not compared.
 const WITHOUT_TEXT: [&str; 8] = [
     "rustls::Connection::",
     "rustls::ConnectionTrafficSecrets::",

@@ -1,4 +1,4 @@
-//! Every error that a peer can cause.
+//! Prints every error that a peer can cause.
 
 macro_rules! peer_errors {
     ($module:ident, $tls:ident) => {

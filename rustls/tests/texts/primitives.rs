@@ -1,4 +1,5 @@
-//! Failing calls of providers and verifiers: keys, key exchange, HPKE, QUIC keys and tickets.
+//! Tries calls of providers and verifiers that fail: keys, key exchange, HPKE, QUIC keys and
+//! tickets.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rustls_upstream::pki_types::{
 
 use crate::texts::log::Log;
 
-/// Returns valid keys and an empty one, each in all encodings, most of which do not fit.
+/// Returns valid keys and an empty one, each labelled with every encoding, most of which are wrong.
 fn keys() -> Vec<(String, PrivateKeyDer<'static>)> {
     let mut ders = vec![("no key".to_owned(), vec![])];
     for key_type in KEY_TYPES {
@@ -100,8 +101,8 @@ macro_rules! primitives {
                 }
             }
 
-            /// HPKE's errors contain one of the crypto library or of the building blocks. This is
-            /// an `OtherError` with a text of its own.
+            /// Errors of HPKE contain an error of the crypto library or of the building blocks.
+            /// This is an `OtherError` with its own text.
             fn use_hpke(log: &mut Log, provider: Provider) {
                 if provider == Provider::Ring {
                     return;

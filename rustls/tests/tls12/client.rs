@@ -1,5 +1,5 @@
-//! The client with scripted servers and with upstream's. It behaves like upstream's client except
-//! where a test says otherwise.
+//! Tests of the client with scripted servers and with upstream's server. It behaves like upstream's
+//! client, except where a test states otherwise.
 
 mod after;
 mod flights;
@@ -41,12 +41,12 @@ impl Client {
     }
 }
 
-/// This crate's clients in both APIs, then upstream's, all with the same settings.
+/// Returns this crate's clients in both APIs and upstream's, all with the same settings.
 pub(crate) fn clients(provider: Provider, versions: Versions) -> [Client; 3] {
     clients_with(provider, versions, |_| (), |_| ())
 }
 
-/// The same clients with changed configurations.
+/// Returns the same clients with changed configurations.
 pub(crate) fn clients_with(
     provider: Provider,
     versions: Versions,
@@ -78,7 +78,7 @@ pub(crate) const UNOFFERED_SUITE: u16 = 0xcca9;
 
 macro_rules! config {
     ($name:ident, $tls:ident, $provider:ident) => {
-        /// A configuration that trusts `identity` and offers two protocols.
+        /// Creates a configuration that trusts `identity` and offers two protocols.
         pub(crate) fn $name(
             identity: &Identity,
             provider: Provider,
@@ -102,7 +102,7 @@ pub(crate) fn localhost() -> ServerName<'static> {
     ServerName::try_from("localhost").unwrap()
 }
 
-/// This crate's clients with a changed configuration.
+/// Returns this crate's clients with a changed configuration.
 pub(crate) fn ours_with(
     provider: Provider,
     versions: Versions,
@@ -112,7 +112,7 @@ pub(crate) fn ours_with(
     [buffered, unbuffered]
 }
 
-/// Clients that request tickets but store no sessions.
+/// Returns clients that request tickets but store no sessions.
 pub(crate) fn forgetful(provider: Provider, versions: Versions) -> [Client; 3] {
     clients_with(
         provider,
@@ -129,7 +129,7 @@ pub(crate) fn script(edit: impl FnOnce(&mut Script)) -> Script {
     Script::new().edit(edit)
 }
 
-/// The script with a change to the message of this index.
+/// Returns the script with a change to the message of this index.
 pub(crate) fn changing(
     script: Script,
     index: usize,
@@ -152,7 +152,7 @@ pub(crate) fn end(clients: &[Client; 3], script: &Script) -> End {
     ends[0].clone()
 }
 
-/// Asserts that this crate's clients end in the same way, where upstream's differs.
+/// Asserts that this crate's clients end in the same way, if upstream's differs.
 #[track_caller]
 pub(crate) fn our_end(clients: &[Client; 3], script: &Script) -> End {
     let [buffered, unbuffered, _] = clients.each_ref().map(|client| client.end(script));
@@ -183,7 +183,7 @@ impl End {
         assert_eq!(self.alert, Some(alert), "{what}: {self:?}");
     }
 
-    /// True if an unexpected message was reported. The alert is unreadable if the server has
+    /// True if an unexpected message was reported. The alert cannot be decrypted if the server has
     /// another transcript.
     pub(crate) fn is_unexpected(&self) -> bool {
         let error = self.error.as_deref().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! TLS 1.2 connections after the handshake, in both roles and APIs: worn keys, key log, exporters,
-//! and buffered output.
+//! Tests of TLS 1.2 connections after the handshake, in both roles and APIs: limits of keys, key
+//! log, exporters, and buffered output.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use rustls::{Error, HandshakeKind, InPlaceError, KeyLog};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// Configurations of this crate for `role`, and of upstream for its peer.
+/// Returns configurations of this crate for `role`, and of upstream for its peer.
 fn configs(role: Role, provider: Provider, crypto: CryptoProvider) -> (Config, upstream::Config) {
     let (versions, peer) = (Versions::Tls12, role.other());
     (
@@ -52,11 +52,11 @@ fn worn(provider: Provider) -> CryptoProvider {
     provider_with_limit(provider, LIMIT)
 }
 
-/// The records that one key protects: the Finished, data, and the close_notify.
+/// The number of records that one key protects: the Finished, data, and the close_notify.
 const LIMIT: u64 = 10;
 const DATA_RECORDS: usize = LIMIT as usize - 2;
 
-/// TLS 1.2 cannot replace keys. A worn key ends the connection cleanly.
+/// TLS 1.2 cannot replace keys. A key at its limit ends the connection cleanly.
 #[test]
 fn a_worn_key_closes_a_buffered_connection() {
     for_each_pair(worn, |mut ours, mut theirs| {
@@ -184,8 +184,8 @@ fn a_worn_key_closes_an_unbuffered_connection() {
     }
 }
 
-/// There is no KeyUpdate, so nothing is sent and the connection goes on. The error is the one that
-/// upstream returns for such connections.
+/// There is no KeyUpdate, so nothing is sent and the connection continues. The error is the same as
+/// upstream's.
 #[test]
 fn keys_cannot_be_refreshed() {
     for_each_pair(Provider::this, |mut ours, mut theirs| {
@@ -235,7 +235,8 @@ fn data_written_early_waits_for_the_handshake() {
     }
 }
 
-/// RFC 9850: `CLIENT_RANDOM`, in full and resumed handshakes, which share their master secret.
+/// RFC 9850: the label is `CLIENT_RANDOM` in full and resumed handshakes, which share their master
+/// secret.
 #[test]
 fn both_ends_log_the_master_secret() {
     for (provider, role) in product(PROVIDERS, ROLES) {
@@ -270,7 +271,7 @@ fn both_ends_log_the_master_secret() {
     }
 }
 
-/// The application's own data in a session, which later connections return.
+/// The application can store its own data in a session, and later connections return it.
 #[test]
 fn sessions_carry_the_servers_data() {
     for (provider, tickets) in product(PROVIDERS, [false, true]) {

@@ -1,5 +1,5 @@
-//! Finite-field key exchange (RFC 7919) with an external provider, in both roles, and against
-//! upstream with a similar provider.
+//! Tests of finite-field key exchange (RFC 7919) with an external provider, in both roles, and with
+//! upstream and a similar provider.
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ fn server(provider: Provider, end: End) -> Box<dyn Endpoint> {
     connection(Role::Server, provider, end)
 }
 
-/// A scripted client's hello with DHE only, for these groups.
+/// Creates a scripted client's hello that only offers DHE, with these groups.
 fn hello(suite: u16, groups: &[u16]) -> ClientHello {
     ClientHello::tls12()
         .with(SUPPORTED_GROUPS, u16_vec(&u16s(groups)))
@@ -132,8 +132,8 @@ fn negotiated(provider: Provider, client_end: End, server_end: End) -> String {
     ours
 }
 
-/// The client's preference decides. RFC 7919 §4: a client that offers finite-field groups must not
-/// get any other such group; a common curve is used instead.
+/// The client's preference determines the group. RFC 7919 §4: a client that offers finite-field
+/// groups must not get any other such group; a common curve is used instead.
 #[test]
 fn handshakes_with_upstream_in_both_roles() {
     use Versions::{Tls12, Tls13};
@@ -145,7 +145,7 @@ fn handshakes_with_upstream_in_both_roles() {
             (Tls12, false, LARGE, LARGE, [DHE, "FFDHE3072"]),
             (Tls12, false, BOTH, REVERSED, [DHE, "FFDHE3072"]),
             (Tls12, true, SMALL, LARGE, ["TLSv1_2", "X25519"]),
-            // which keeps leading zeros of the secret
+            // TLS 1.3 keeps leading zeros of the secret
             (Tls13, false, SMALL, SMALL, ["TLSv1_3", "FFDHE2048"]),
         ] {
             let end = |implementation, groups| End {
@@ -165,7 +165,7 @@ fn handshakes_with_upstream_in_both_roles() {
     }
 }
 
-/// RFC 5246 §8.1.2: TLS 1.2 strips them.
+/// RFC 5246 §8.1.2: TLS 1.2 strips leading zeros.
 #[test]
 fn secrets_with_leading_zeros() {
     let p = FFDHE2048.p;
@@ -240,7 +240,7 @@ fn a_client_that_names_no_finite_field_group() {
 /// TLS_DHE_RSA_WITH_AES_128_GCM_SHA256
 const DHE_RSA: u16 = 0x009e;
 
-/// Public values, and whether they must be refused.
+/// Public values; true if they must be rejected.
 const PUBLICS: [(Public, bool); 6] = [
     (Public::Zero, true),
     (Public::One, true),
@@ -250,7 +250,8 @@ const PUBLICS: [(Public, bool); 6] = [
     (Public::P, true),
 ];
 
-/// RFC 7919 §5.1, RFC 9846 §4.3.8.1: 1 < Y < p - 1, whatever the provider checks.
+/// RFC 7919 §5.1, RFC 9846 §4.3.8.1: 1 < Y < p - 1 must hold, even if the provider does not check
+/// it.
 #[test]
 fn public_values_that_reveal_the_secret_are_refused() {
     let ours = [Buffered, Unbuffered];

@@ -1,5 +1,5 @@
-//! Unexpected content, inserted at every point of full and abbreviated handshakes. Both sides
-//! refuse whatever upstream refuses, and more only where RFC 5246 demands it.
+//! Tests of unexpected content, inserted at every point of full and abbreviated handshakes. Both
+//! sides reject everything that upstream rejects, and more only where RFC 5246 requires it.
 
 use harness::peers::configs::{PROVIDERS, Versions, product};
 use harness::peers::servers::{Server, Settings};
@@ -15,8 +15,8 @@ use crate::tls12::server::resumption::{hello, offering, session};
 /// An empty ClientHello with its header.
 const CLIENT_HELLO: [u8; 4] = [1, 0, 0, 0];
 
-/// A message header without its last byte, which it takes from the next message. The bytes after
-/// that length may belong to a public key, so the error varies.
+/// A message header without its last byte. The first byte of the next message then counts as the
+/// end of its length, and the bytes after that may belong to a public key, so the error varies.
 const CUT_HEADER: [u8; 3] = [20, 0, 0];
 
 fn contents() -> Vec<(ContentType, Vec<u8>)> {
@@ -45,7 +45,7 @@ fn contents() -> Vec<(ContentType, Vec<u8>)> {
     ]
 }
 
-/// True if upstream goes on after this content and this crate does not.
+/// True if upstream continues after this content and this crate does not.
 fn is_deviation(typ: ContentType, content: &[u8]) -> bool {
     match typ {
         // RFC 5246 §7.2.1: a close_notify closes the connection, during the handshake as well
@@ -56,7 +56,7 @@ fn is_deviation(typ: ContentType, content: &[u8]) -> bool {
     }
 }
 
-/// The kind of handshake. A client shares its sessions with its configuration.
+/// The kind of handshake. A client's sessions belong to its configuration.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Full,
@@ -66,7 +66,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Gives `client` a session if needed, and returns the script for its next connection.
+    /// Creates a session for `client` if necessary, and returns the script for its next connection.
     fn script(self, client: &Client) -> Script {
         let first = match self {
             Self::Full => return Script::with_request(),
@@ -134,7 +134,7 @@ fn content_injected_by_servers() {
 
 type Message = fn(&mut ScriptedClient) -> Result<(), Refused>;
 
-/// The actions of a client, message by message.
+/// Returns the actions of a client, message by message.
 fn steps(is_resumed: bool) -> Vec<Message> {
     let mut steps: Vec<Message> = vec![];
     if !is_resumed {

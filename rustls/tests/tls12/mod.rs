@@ -1,4 +1,4 @@
-//! TLS 1.2: handshakes, sessions and failures.
+//! Tests of TLS 1.2: handshakes, sessions and failures.
 
 mod client;
 mod connection;

@@ -1,5 +1,5 @@
-//! The server with scripted clients and with upstream's. It behaves like upstream's server except
-//! where a test says otherwise.
+//! Tests of the server with scripted clients and with upstream's client. It behaves like upstream's
+//! server, except where a test states otherwise.
 
 mod hello;
 mod order;
@@ -11,7 +11,7 @@ use harness::peers::servers::Settings;
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
 
-/// Settings with stored sessions, then with tickets, for each provider.
+/// Returns settings with stored sessions and with tickets, for each provider.
 pub(crate) fn all_settings() -> impl Iterator<Item = Settings> {
     let of = |(provider, sealed)| Settings::tls12(provider).edit(|it| it.sealed = sealed);
     product(PROVIDERS, [false, true]).map(of)
@@ -22,7 +22,7 @@ pub(crate) fn authenticate(client: &mut ScriptedClient, key_type: KeyType, schem
     send_flight(client, key_type, scheme, &mut |_, _| ()).unwrap();
 }
 
-/// The same, with a change to each message; the first argument is its index.
+/// Sends the same flight, with a change to each message; the first argument is the message's index.
 pub(crate) fn send_flight(
     client: &mut ScriptedClient,
     key_type: KeyType,

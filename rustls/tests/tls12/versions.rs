@@ -1,4 +1,4 @@
-//! Version negotiation, and attempts to subvert it.
+//! Tests of version negotiation, and of attempts to subvert it.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::tls12::client;
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 const VERSIONS: [Versions; 3] = [Versions::Tls12, Versions::Tls13, Versions::Both];
 
-/// Clients in both APIs, then upstream's.
+/// Returns clients in both APIs, and upstream's.
 fn clients(provider: Provider, versions: Versions) -> [Box<dyn Endpoint>; 3] {
     let (ours, theirs, auth) = (provider.this(), provider.upstream(), ClientAuth::None);
     let config = Arc::new(configs::this::client_of(versions, ours, KEY_TYPE, auth));
@@ -35,7 +35,7 @@ fn setup(provider: Provider, versions: Versions) -> Settings {
     Settings::tls12(provider).edit(|it| it.versions = versions)
 }
 
-/// The values that two ends negotiate, or their failure.
+/// Returns the values that two ends negotiate, or their failure.
 fn outcome(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> String {
     if let Err(error) = exchange(client, server) {
         let received = client.receive(&server.take_output());
@@ -76,7 +76,7 @@ fn every_pair_of_versions_ends_in_the_same_version_as_with_upstream() {
     }
 }
 
-/// RFC 9846 §4.2.2: the second ClientHello equals the first, apart from the changes that the retry
+/// RFC 9846 §4.2.2: the second ClientHello equals the first, except for the changes that the retry
 /// requests.
 #[test]
 fn a_retry_is_not_answered_with_tls12() {
@@ -100,8 +100,8 @@ fn a_retry_is_not_answered_with_tls12() {
     }
 }
 
-/// RFC 5246 §7.1: a change_cipher_spec has one position. A client that first dropped one, as TLS
-/// 1.3 allows, must not accept TLS 1.2 afterwards.
+/// RFC 5246 §7.1: a change_cipher_spec has one valid position. A client that first dropped one, as
+/// TLS 1.3 allows, must not accept TLS 1.2 afterwards.
 #[test]
 fn a_client_drops_no_change_cipher_spec_on_the_way_to_tls12() {
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {

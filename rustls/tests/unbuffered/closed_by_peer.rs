@@ -1,4 +1,5 @@
-//! Behaviour after the peer's close_notify, which only ends the peer's direction (RFC 9846 §6.1).
+//! Tests of behaviour after the peer's close_notify, which only ends the peer's direction (RFC 9846
+//! §6.1).
 
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncryptError};
@@ -15,7 +16,7 @@ fn close_by_peer(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
     assert_eq!((discard, &*state), (incoming.len(), "PeerClosed"));
 }
 
-/// This side keeps sending by either method, then closes.
+/// This side continues to send by either method, then closes.
 #[test]
 fn this_side_keeps_sending_and_closes() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -52,7 +53,7 @@ fn this_side_keeps_sending_and_closes() {
     for_all!(test);
 }
 
-/// Data before the close_notify can be read or left. Data after it is ignored.
+/// Data before the close_notify can be read or left unread. Data after it is ignored.
 #[test]
 fn earlier_data_is_read_and_later_data_is_not() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -97,7 +98,7 @@ fn a_key_update_is_answered_after_the_close() {
 }
 
 /// During a handshake, nothing can be sent: neither before TLS 1.3 is authenticated, nor in TLS 1.2
-/// (RFC 5246 §7.2.1). Anybody can send the close_notify, so it is a warning.
+/// (RFC 5246 §7.2.1). Anybody can send the close_notify, so it only counts as a warning.
 #[test]
 fn a_close_in_the_clear_does_not_permit_sending() {
     fn test(_: Case, mut conn: impl Unbuffered, _: UpstreamBuffered) {

@@ -1,4 +1,5 @@
-//! An unbuffered connection after its handshake with upstream, in every role, version and provider.
+//! An unbuffered connection after its handshake with upstream, in every role and version, and with
+//! every provider.
 
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Unbuffered, UpstreamBuffered};
 pub(crate) use harness::peers::roles::this::Config;
@@ -6,12 +7,12 @@ use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 pub(crate) use crate::cases::{Case, cases};
 
-/// An end and its peer, which have sent nothing yet.
+/// Creates an end and its peer, which have sent nothing yet.
 pub(crate) fn fresh<C: Unbuffered>(case: Case, end: ThisUnbuffered<C>) -> (C, UpstreamBuffered) {
     (end.conn, case.peer())
 }
 
-/// An end and its peer after the handshake.
+/// Creates an end and its peer after the handshake.
 pub(crate) fn connected<C: Unbuffered>(
     case: Case,
     mut end: ThisUnbuffered<C>,
@@ -60,7 +61,7 @@ pub(crate) fn encrypted(conn: &mut impl Unbuffered, plaintext: &[u8]) -> Vec<u8>
     wire
 }
 
-/// Processes `incoming`, which must begin with application data, and takes one record.
+/// Processes `incoming`, which must begin with application data, and reads one record.
 pub(crate) fn take_one(conn: &mut impl Unbuffered, incoming: &mut Vec<u8>) -> Vec<u8> {
     let UnbufferedStatus { discard, state } = conn.process(incoming);
     let Ok(ConnectionState::ReadTraffic(mut traffic)) = state else {
@@ -73,7 +74,7 @@ pub(crate) fn take_one(conn: &mut impl Unbuffered, incoming: &mut Vec<u8>) -> Ve
     plaintext
 }
 
-/// Replaces the sending keys; what follows is sent under the new ones.
+/// Replaces the sending keys; later records are sent with the new ones.
 pub(crate) fn replace_keys(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
     let traffic = conn.write_traffic().unwrap();
     traffic.refresh_traffic_keys().unwrap();
@@ -86,7 +87,7 @@ pub(crate) fn processed(conn: &mut impl Unbuffered, incoming: &mut [u8]) -> (usi
     (discard, format!("{:?}", state.unwrap()))
 }
 
-/// The state that the connection reports without input.
+/// Returns the state that the connection reports without input.
 pub(crate) fn idle_state(conn: &mut impl Unbuffered) -> String {
     processed(conn, &mut []).1
 }

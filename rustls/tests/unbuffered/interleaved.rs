@@ -1,5 +1,5 @@
-//! Random sequences of leaving, opening, sending, key updates and closing on both sides. All data
-//! arrives once and in order, and unopened records stay unchanged.
+//! Random sequences of operations: leaving and opening records, sending, updating keys and closing,
+//! on both sides. All data arrives once and in order, and unopened records stay unchanged.
 
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use harness::wire::Noise;
@@ -22,12 +22,12 @@ struct Run<C> {
     arrived: Vec<u8>,
     /// The number of bytes at the front that were offered and so may be decrypted.
     offered: usize,
-    /// The peer's data that the connection has not handed out yet.
+    /// The peer's data that the connection has not returned yet.
     to_come: Vec<u8>,
     peer_closes: bool,
     peer_has_closed: bool,
     refused: usize,
-    /// Data was offered and left for the next state.
+    /// True if data was offered and left for the next state.
     is_left: bool,
 
     outgoing: Vec<u8>,
@@ -42,7 +42,7 @@ impl<C: Unbuffered> Run<C> {
         self.noise.next() as usize % limit
     }
 
-    /// Some plaintext, usually short.
+    /// Returns some plaintext, usually short.
     fn plaintext(&mut self) -> Vec<u8> {
         let len = match self.below(8) {
             0 => self.below(30_000),
@@ -87,7 +87,7 @@ impl<C: Unbuffered> Run<C> {
         self.arrived.extend(&bytes);
     }
 
-    /// Peeks at a record and makes the connection do something else.
+    /// Peeks at a record and then uses the connection for something else.
     fn refuse(&mut self) {
         let record = self.conn.peek_record(&self.incoming);
         let state = self.conn.process(&mut []);
@@ -196,7 +196,7 @@ impl<C: Unbuffered> Run<C> {
         assert_eq!(self.peer.peer_has_closed(), self.has_closed);
     }
 
-    /// Completes both sides.
+    /// Closes both sides. Returns the number of records that were left.
     fn finish(mut self) -> usize {
         if !self.peer_closes {
             self.peer.close();

@@ -1,4 +1,5 @@
-//! `peek_record`: its report about an unopened record, which can stay unopened.
+//! Tests of `peek_record`: its information about an unopened record, and records that stay
+//! unopened.
 
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
@@ -7,13 +8,13 @@ use crate::unbuffered::ends::{
     Case, encrypted, for_all, idle_state, own_output, processed, replace_keys, take_one,
 };
 
-/// The length of the first record in `wire`.
+/// Returns the length of the first record in `wire`.
 fn record_len(wire: &[u8]) -> usize {
     5 + usize::from(u16::from_be_bytes([wire[3], wire[4]]))
 }
 
-/// A record can wait while this side sends, replaces keys and closes. Then it opens as before, even
-/// at another address.
+/// A record can wait while this side sends, replaces keys and closes. After that, it can still be
+/// opened, even at another address.
 #[test]
 fn a_refused_record_waits() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -54,7 +55,7 @@ fn a_refused_record_waits() {
     for_all!(test);
 }
 
-/// Some of several available records can be taken and the next one left.
+/// Some of several available records can be read and the next one left unread.
 #[test]
 fn a_record_behind_others_is_refused() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -78,7 +79,7 @@ fn a_record_behind_others_is_refused() {
     for_all!(test);
 }
 
-/// A KeyUpdate and an alert keep their place behind a record that was left.
+/// A KeyUpdate and an alert keep their place after a record that was left unread.
 #[test]
 fn records_behind_a_refused_one_wait_too() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -94,7 +95,7 @@ fn records_behind_a_refused_one_wait_too() {
         assert_eq!(conn.peek_record(&incoming).unwrap().max_payload, 8);
         assert_eq!(take_one(&mut conn, &mut incoming), b"old keys");
         if case.is_tls13() {
-            // its type is not visible
+            // the record's type is not visible
             let record = conn.peek_record(&incoming).unwrap();
             assert_eq!(record.max_payload, 5);
             let (discard, state) = processed(&mut conn, &mut incoming[..record.record_len]);
@@ -119,8 +120,8 @@ fn records_behind_a_refused_one_wait_too() {
     for_all!(test);
 }
 
-/// Handshake records hold no application data, so taking one at a time completes the handshake.
-/// Application data directly after it can be left.
+/// Handshake records hold no application data, so the handshake completes although each record is
+/// peeked at. Application data directly after it can be left unread.
 #[test]
 fn the_handshake_is_not_refused() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -174,7 +175,7 @@ fn every_length_is_reported() {
     for_all!(test);
 }
 
-/// Nothing is reported for incomplete records, and for those that `process_tls_records` has to
+/// Nothing is reported for incomplete records, and for those that `process_tls_records` must
 /// reject.
 #[test]
 fn invalid_records_are_not_reported() {
@@ -198,7 +199,7 @@ fn invalid_records_are_not_reported() {
         ] {
             assert_eq!(conn.peek_record(&[&header[..], b"a"].concat()), None);
         }
-        // nothing is reported after a failure, which peeking does not cause
+        // peeking does not cause a failure; after one, nothing is reported
         assert_eq!(take_one(&mut conn, &mut incoming), b"whole");
         peer.send(b"changed");
         let mut incoming = peer.take_output();

@@ -1,5 +1,5 @@
-//! Output to a growing `Vec`: the same records as into a slice, appended, and unchanged contents
-//! after errors. `allocations.rs` counts allocations.
+//! Tests of output to a growing `Vec`: the same records are appended as are written into a slice,
+//! and errors leave the content unchanged. `allocations.rs` counts allocations.
 
 use harness::peers::endpoints::{Endpoint, Unbuffered, UpstreamBuffered};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
@@ -8,7 +8,7 @@ use crate::unbuffered::ends::{Case, for_all, own_output};
 
 const UNTOUCHED: u8 = 0xa5;
 
-/// A whole handshake goes through one `Vec` that starts empty.
+/// A whole handshake uses one `Vec` that is empty at first.
 #[test]
 fn handshakes_grow_the_vec() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
@@ -40,7 +40,7 @@ fn handshakes_grow_the_vec() {
     for_all!(fresh test);
 }
 
-/// Output is appended with the same length as into a slice, and bytes after it stay as they are.
+/// Output is appended with the same length as in a slice, and bytes after it do not change.
 #[test]
 fn output_is_appended() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {

@@ -36,12 +36,12 @@ pub(crate) fn some_roots<const N: usize>() -> [Root; N] {
     std::array::from_fn(|number| Root::new(&format!("root {number}")))
 }
 
-/// All roots in one PEM text.
+/// Returns all roots in one PEM text.
 pub(crate) fn bundle(roots: &[Root]) -> String {
     roots.iter().map(|root| root.pem.as_str()).collect()
 }
 
-/// A source of this PEM text in memory.
+/// Creates a source of this PEM text in memory.
 pub(crate) fn in_memory(pem: impl Into<Vec<u8>>) -> RootSource {
     RootSource::Pem(pem.into().into())
 }

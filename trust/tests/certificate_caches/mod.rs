@@ -1,5 +1,5 @@
-//! Shared caches of roots and revocation lists: each source is loaded and parsed once, replaced
-//! when due, and no handshake uses outdated data.
+//! Tests of shared caches of roots and revocation lists: each source is loaded and parsed once,
+//! replaced when due, and no handshake uses outdated data.
 
 mod kit;
 mod platform;

@@ -1,4 +1,5 @@
-//! The platform's roots, in a process of its own because environment variables can change them.
+//! Tests of the platform's roots, in a separate process because environment variables can change
+//! them.
 
 use std::env;
 use std::process::Command;

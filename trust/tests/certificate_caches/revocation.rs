@@ -1,4 +1,4 @@
-//! Revocation lists read from files, and sources that cannot be used at first.
+//! Tests of revocation lists read from files, and of sources that cannot be used at first.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use rustls_trust::{CrlCache, CrlError, CrlProblem, CrlProblemReason, CrlSource, 
 
 use crate::directory::Directory;
 
-/// The problems that a new cache reports for `source`.
+/// Returns the problems that a new cache reports for `source`.
 fn problems_of(source: &CrlSource) -> Arc<[CrlProblem]> {
     match CrlCache::new().load(source) {
         Err(CrlError::Unusable(problems)) => problems,
@@ -49,7 +49,7 @@ fn der_and_pem() {
     let pem = CrlSource::File(folder.write("pem", text));
     let loaded = cache.load(&pem).unwrap();
     assert_eq!(loaded.lists.len(), 2);
-    // each list is parsed once, whichever file holds it
+    // each list is parsed once, even if several files contain it
     assert!(Arc::ptr_eq(&loaded.lists[0], &lists[0]));
     assert_eq!(loaded.lists[1].der(), two.der());
     assert!(loaded.problems.is_empty() && loaded.failed_reload.is_none());
@@ -80,13 +80,13 @@ fn directory() {
     folder.write("e.txt", "what these files are for");
     fs::create_dir(folder.path("f")).unwrap();
     fs::write(folder.path("f").join("g"), [7]).unwrap();
-    // a link as `openssl rehash` makes it
+    // a link like those of `openssl rehash`
     #[cfg(unix)]
     std::os::unix::fs::symlink("c.pem", folder.path("5ed36f99.r0")).unwrap();
 
     let source = CrlSource::Directory(folder.as_ref().into());
     let loaded = CrlCache::new().load(&source).unwrap();
-    // the later of an authority's lists wins, in whichever file it is
+    // the latest list of an authority is used, no matter which file contains it
     assert_lists(&loaded.lists, &[new.der(), of_two.der()]);
     assert!(loaded.problems.is_empty());
 }
@@ -129,7 +129,7 @@ fn unusable_sources() {
         ("page.crl", page.into(), None, is_no_list),
         ("5ed36f99.r0", page.into(), None, is_no_list),
         ("empty.pem", Vec::new(), None, is_empty),
-        // as after a crash
+        // the content after a crash
         ("zeros.crl", vec![0; 4096], None, is_empty),
         ("zeros", vec![0; 4096], None, is_empty),
         ("certificate.der", certificate, None, is_certificate),
@@ -137,7 +137,7 @@ fn unusable_sources() {
     ];
     for (name, content, position, is_right) in cases {
         let path = folder.write(name, content);
-        // alone, and in a directory that also has a good list
+        // on its own, and in a directory that also has a valid list
         let directory = Directory::of_old_files();
         fs::copy(&path, directory.path(name)).unwrap();
         directory.write("good.crl", &der);
@@ -220,7 +220,7 @@ fn too_many() {
 }
 
 /// A process shares a limited number of lists. While the table is full, other tests would not find
-/// theirs.
+/// their lists.
 #[test]
 #[ignore = "run by too_many"]
 fn in_a_process_of_its_own() {

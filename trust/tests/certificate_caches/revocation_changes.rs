@@ -1,4 +1,4 @@
-//! Reloading revocation lists: only a newer list replaces one in use.
+//! Tests of reloading revocation lists: only a newer list replaces one in use.
 
 use std::fs;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ impl Fixture {
     }
 }
 
-/// A list issued on the given day of January 2023.
+/// Creates a list issued on the given day of January 2023.
 fn issued(issuer: &Issuer, day: u8, number: u64) -> Crl<'static> {
     crl(issuer, &[day], |params| {
         params.this_update = date_time_ymd(2023, 1, day);

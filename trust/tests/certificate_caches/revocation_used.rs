@@ -1,4 +1,4 @@
-//! Handshakes with verifiers that use cached revocation lists.
+//! Tests of handshakes with verifiers that use cached revocation lists.
 
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -20,8 +20,8 @@ use crate::reload::kit::{Authority, Setup};
 
 type Lists = Arc<[Arc<RevocationList>]>;
 
-/// Returns a server's verdict on the client that `ca` has given this serial number, and a client's
-/// verdict on such a server.
+/// Returns a server's verdict on a client whose certificate from `ca` has this serial number, and a
+/// client's verdict on such a server.
 fn verdicts(ca: &Authority, provider: Provider, lists: &Lists, serial: u64) -> [Option<String>; 2] {
     let crypto = Arc::new(provider.this());
     let clients = WebPkiClientVerifier::builder_with_provider(ca.roots(), crypto.clone())
@@ -114,7 +114,7 @@ fn lists_of_other_authorities_do_not_count() {
 }
 
 /// An authority may publish lists of several scopes that cover one certificate. An older list of
-/// another scope must not bypass the newer one.
+/// another scope must not hide the newer one.
 #[test]
 fn the_newest_of_several_scopes() {
     let ca = Authority::new("Root");
@@ -143,7 +143,7 @@ fn the_newest_of_several_scopes() {
             assert_refused(verdicts(&ca, provider, &lists, 4), "Revoked");
         }
 
-        // nor does it if the old list replaces the current one's file
+        // nor does it if the old list replaces the file of the current one
         fs::remove_file(folder.path("2")).unwrap();
         cache.invalidate(&source);
         assert_eq!(cache.lists(&source).unwrap().len(), 1);

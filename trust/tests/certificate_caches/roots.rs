@@ -1,4 +1,4 @@
-//! Root certificates: each source is loaded once for all callers, and its store is shared.
+//! Tests of root certificates: each source is loaded once for all callers, and its store is shared.
 
 use std::fs;
 use std::path::{self, PathBuf};
@@ -13,7 +13,7 @@ use crate::directory::Directory;
 
 const HOUR: i64 = 60 * 60;
 
-/// Every kind of file source, each with `roots` in this order.
+/// Returns every kind of file source, each with `roots` in this order.
 fn sources(folder: &Directory, roots: &[Root]) -> [RootSource; 3] {
     let directory = folder.path("directory");
     fs::create_dir(&directory).unwrap();

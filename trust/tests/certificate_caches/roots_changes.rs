@@ -1,4 +1,5 @@
-//! Root files that change, disappear or are damaged while cached, and the effect on handshakes.
+//! Tests of root files that change, disappear or are damaged while cached, and of the effect on
+//! handshakes.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +19,7 @@ use crate::directory::{Directory, set_modified};
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// A cache with default settings and a test clock.
+/// Creates a cache with default settings and a test clock.
 fn cache(clock: &Arc<Clock>) -> RootCache {
     RootCache::new().with_time_provider(clock.clone())
 }
@@ -81,7 +82,7 @@ fn a_failed_reload_keeps_the_old_roots_and_reports_it() {
     }
 }
 
-/// A file of a directory that cannot be read, or a bundle that is cut off, takes no root away.
+/// No root is lost because a file of a directory cannot be read, or because a bundle is truncated.
 #[test]
 fn a_reload_that_loses_roots_keeps_the_old_ones() {
     let [a, b] = some_roots();
@@ -143,7 +144,7 @@ fn a_reload_that_loses_roots_keeps_the_old_ones() {
                 let file = damaged.display().to_string();
                 assert!(text.contains(expected) && text.contains(&file), "{text}");
             }
-            // what is left becomes active on request only
+            // the remaining roots become active only on request
             cache.invalidate(&source);
             assert_has(&cache.store(&source).unwrap(), &[&a]);
 
@@ -158,7 +159,7 @@ fn a_reload_that_loses_roots_keeps_the_old_ones() {
     }
 }
 
-/// The file that a root is in may change without a change of the roots.
+/// The file of a root may be renamed without a change of the roots.
 #[test]
 fn roots_of_a_renamed_file_are_not_lost() {
     let folder = Directory::of_old_files();
@@ -176,7 +177,8 @@ fn roots_of_a_renamed_file_are_not_lost() {
     assert!(kept.failed_reload.is_some() && Arc::ptr_eq(&kept.store, &store));
 }
 
-/// A root that somebody has removed is gone, beside files without a certificate and old faults.
+/// A root that somebody has removed is no longer used, even if the directory has files without a
+/// certificate and old faults.
 #[test]
 fn removed_roots_are_removed() {
     let folder = Directory::of_old_files();
@@ -195,7 +197,7 @@ fn removed_roots_are_removed() {
     let loaded = cache.reload(&source).unwrap();
     assert!(loaded.failed_reload.is_none());
     assert_has(&loaded.store, &[&a]);
-    // a new fault is no obstacle if no root is lost
+    // a new fault does not prevent a replacement if no root is lost
     folder.write("c.pem", &c.pem);
     folder.write("other.pem", &b.pem[..100]);
     let loaded = cache.reload(&source).unwrap();

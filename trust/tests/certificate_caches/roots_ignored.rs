@@ -1,5 +1,5 @@
-//! Root sources with unreadable parts: those are reported and the rest is used. A source with
-//! nothing usable is an error.
+//! Tests of root sources with unreadable parts: those are reported and the rest is used. A source
+//! without any usable part causes an error.
 
 use std::error::Error as _;
 use std::fs::{self, File};
@@ -65,7 +65,7 @@ fn each_kind_of_damage_is_reported_and_the_rest_used() {
         }
     }
 
-    // without its end marker, it swallows the next certificate
+    // without its end marker, it includes the next certificate
     let no_end = damage(&other.pem, |lines| _ = lines.remove(last));
     let pem = format!("{}{no_end}{}{}", a.pem, other.pem, b.pem);
     let loaded = RootCache::new().load(&in_memory(pem)).unwrap();

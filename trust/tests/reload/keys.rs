@@ -1,5 +1,5 @@
-//! Reloaded certificates and keys: which become active, which are rejected, and which connections
-//! use them.
+//! Tests of reloaded certificates and keys: which become active, which are rejected, and which
+//! connections use them.
 
 use std::fs;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::reload::kit::{
     is_resumed, keys_of, setups, start, start_of,
 };
 
-/// Keys from `files`.
+/// Loads keys from `files`.
 fn load(files: CertifiedKeyFiles) -> Result<Arc<ReloadingCertifiedKeys>, Arc<ReloadError>> {
     keys_of(PROVIDERS[0]).with_default(files).build()
 }
 
-/// Keys for [`SERVER`] from `files`, at the time of `clock`.
+/// Loads keys for [`SERVER`] from `files`, at the time of `clock`.
 fn named(
     provider: Provider,
     files: CertifiedKeyFiles,
@@ -35,7 +35,7 @@ fn named(
 }
 
 /// A server's handshake uses the certificate that is active when its ClientHello is complete. A
-/// reload in its middle changes nothing.
+/// reload during the handshake has no effect on it.
 #[test]
 fn a_server_s_certificate_is_replaced_between_handshakes_only() {
     let ca = Authority::new("ca");
@@ -128,8 +128,8 @@ fn kind(error: &ReloadError) -> String {
     }
 }
 
-/// Bad new files leave the old certificate active, and the error names the mistake. The next good
-/// files become active.
+/// If new files are invalid, the old certificate stays active, and the error names the mistake. The
+/// next valid files become active.
 #[test]
 fn bad_files_change_nothing_and_are_distinguished() {
     use Content::{Folder, Missing};
@@ -213,7 +213,7 @@ fn bad_files_change_nothing_and_are_distinguished() {
     }
 }
 
-/// On the first load, any mistake is an error.
+/// On the first load, any mistake causes an error.
 #[test]
 fn bad_files_are_errors_at_first() {
     let ca = Authority::new("ca");
@@ -239,7 +239,7 @@ fn bad_files_are_errors_at_first() {
 }
 
 /// Chains often keep a cross-certificate for old clients after it has expired. Clients that build
-/// paths ignore it, so it does not block a renewal or a start.
+/// paths ignore it, so it does not prevent a renewal or a start.
 #[test]
 fn dates_of_other_certificates_are_only_reported() {
     let ca = Authority::new("ca");
@@ -281,8 +281,8 @@ fn dates_of_other_certificates_are_only_reported() {
     }
 }
 
-/// A machine without a battery starts in 1970 until it has asked for the time. It serves the
-/// certificate that it has, or a newer one.
+/// The clock of a machine without a battery shows 1970 until it has fetched the time. Until then,
+/// it uses the certificate that it has, or a newer one.
 #[test]
 fn a_clock_in_1970_blocks_neither_a_start_nor_a_renewal() {
     let ca = Authority::new("ca");
@@ -319,7 +319,7 @@ fn a_clock_in_1970_blocks_neither_a_start_nor_a_renewal() {
     }
 }
 
-/// One file may have both, and be as long as a chain.
+/// One file may contain both, and may be as long as a chain.
 #[test]
 fn one_file_may_have_the_chain_and_the_key() {
     let ca = Authority::new("ca");
@@ -339,7 +339,7 @@ fn one_file_may_have_the_chain_and_the_key() {
     assert!(error.ends_with(expected), "{error}");
 }
 
-/// Errors name the file, and the most frequent mistakes.
+/// Errors name the file, and also the mistake if it is a frequent one.
 #[test]
 fn errors_name_the_format_of_a_file() {
     const OLD: &str = "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\
@@ -369,7 +369,7 @@ fn errors_name_the_format_of_a_file() {
             utf_16(&marked_chain, u16::to_le_bytes),
             in_utf_16,
         ),
-        // a file of both
+        // a file with both
         ("chain.pem", [chain, OLD].concat().into(), is_encrypted),
         ("chain.pem", identity.cert.to_vec(), "DER, not PEM"),
         ("key.pem", identity.cert.to_vec(), "DER, not PEM"),
@@ -386,7 +386,8 @@ fn errors_name_the_format_of_a_file() {
     }
 }
 
-/// Kubernetes and certbot replace files by changing a link: both files at once, or one by one.
+/// Kubernetes and certbot replace files by changing a link: both files at once, or one after the
+/// other.
 #[cfg(unix)]
 #[test]
 fn links_that_change_are_followed() {
@@ -435,7 +436,7 @@ fn links_that_change_are_followed() {
     }
 }
 
-/// Each pair is replaced separately, so a bad one does not block the others.
+/// Each pair is replaced separately, so an invalid one does not block the others.
 #[test]
 fn pairs_are_chosen_and_replaced_separately() {
     let ca = Authority::new("ca");

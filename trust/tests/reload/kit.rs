@@ -41,7 +41,7 @@ impl Authority {
         self.issue_with(SERVER, |_| {})
     }
 
-    /// Issues one with this serial number.
+    /// Issues a certificate with this serial number.
     pub(crate) fn issue_number(&self, serial: u64) -> Identity {
         self.issue_with(SERVER, |params| params.serial_number = Some(serial.into()))
     }
@@ -112,7 +112,7 @@ impl Identity {
     }
 }
 
-/// The kind of connections under test.
+/// The kind of the connections under test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
@@ -120,7 +120,7 @@ pub(crate) struct Setup {
     pub(crate) buffered: bool,
 }
 
-/// Both providers, both versions, both APIs.
+/// Returns both providers, both versions, both APIs.
 pub(crate) fn setups() -> impl Iterator<Item = Setup> {
     let all = product3(PROVIDERS, Versions::EACH, [true, false]);
     all.map(|(provider, versions, buffered)| Setup {
@@ -172,7 +172,7 @@ impl Setup {
         }
     }
 
-    /// The configuration of a client with `identity` that trusts `ca`.
+    /// Returns the configuration of a client with `identity` that trusts `ca`.
     pub(crate) fn client_of(self, ca: &Authority, identity: &Identity) -> Arc<ClientConfig> {
         self.client_config(
             ca.server_verifier(self.provider),
@@ -180,7 +180,7 @@ impl Setup {
         )
     }
 
-    /// The configuration of a server with `identity` that requests no certificate.
+    /// Returns the configuration of a server with `identity` that requests no certificate.
     pub(crate) fn server_of(self, identity: &Identity) -> Arc<ServerConfig> {
         let nobody = WebPkiClientVerifier::no_client_auth();
         self.server_config(nobody, identity.certified(self.provider))
@@ -237,12 +237,12 @@ impl Directory {
     }
 }
 
-/// Keys with a provider.
+/// Returns keys with a provider.
 pub(crate) fn keys_of(provider: Provider) -> ReloadingCertifiedKeysBuilder {
     ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
 }
 
-/// Keys from `files`, at the time of `clock`.
+/// Loads keys from `files`, at the time of `clock`.
 pub(crate) fn start(
     provider: Provider,
     files: &CertifiedKeyFiles,
@@ -254,17 +254,17 @@ pub(crate) fn start(
         .build()
 }
 
-/// A clock at the start of this year. In 1970, it knows no time.
+/// Creates a clock that shows the start of this year. For 1970, it returns no time.
 pub(crate) fn clock_at(year: u64) -> Arc<Clock> {
     Clock::at(start_of(year))
 }
 
-/// The seconds from 1970 to about the start of this year.
+/// Returns the seconds from 1970 to about the start of this year.
 pub(crate) fn start_of(year: u64) -> u64 {
     (year - 1970) * 31_556_952
 }
 
-/// The state of a file that a test spoils.
+/// The content that a test writes to a file.
 pub(crate) enum Content {
     Missing,
     Bytes(Vec<u8>),

@@ -1,4 +1,4 @@
-//! Reloading verifiers and certificates while configurations use them.
+//! Tests of reloading verifiers and certificates while configurations use them.
 
 mod keys;
 pub(crate) mod kit;

@@ -1,4 +1,5 @@
-//! OCSP responses: matching them to certificates, and the time for which they are stapled.
+//! Tests of OCSP responses: how they are matched to certificates, and for how long they are
+//! stapled.
 
 use std::fs;
 use std::process::Command;
@@ -47,7 +48,7 @@ impl Fixture {
         }
     }
 
-    /// Writes a good response for certificate 0x22.
+    /// Writes a valid response for certificate 0x22.
     fn repair(&self) -> Vec<u8> {
         let good = Response::new(&self.ca, &[0x22]).encode();
         Content::Bytes(good.clone()).replace(&self.dir, "ocsp.der");
@@ -65,7 +66,7 @@ impl Fixture {
         self.flaw()
     }
 
-    /// The reason why there is no response in the file.
+    /// Returns the reason why there is no response in the file.
     fn flaw(&self) -> String {
         self.flaw_of(&self.keys)
     }
@@ -83,7 +84,7 @@ impl Fixture {
     }
 }
 
-/// A response for another certificate is not stapled, and neither is the one in use.
+/// A response for another certificate is not stapled, and neither is the one used before.
 #[test]
 fn an_ocsp_response_must_be_about_the_certificate() {
     let fixture = Fixture::new();
@@ -125,7 +126,7 @@ fn an_ocsp_response_must_be_about_the_certificate() {
     dir.write("ocsp.der", &third);
     assert_eq!(keys.reload().unwrap(), Reload::Replaced);
     assert_eq!(fixture.stapled().as_ref(), Some(&third));
-    // until it ends, a response about the same certificate stays in use
+    // until it expires, a response for the same certificate stays in use
     fs::remove_file(dir.path("ocsp.der")).unwrap();
     assert_eq!(keys.reload().unwrap(), Reload::Unchanged);
     assert!(fixture.flaw().starts_with("No such file"));
@@ -146,8 +147,8 @@ fn the_responder_may_be_five_minutes_ahead() {
     }
 }
 
-/// Two authorities may use the same serial number (RFC 5280 §4.1.2.2), and one name may have had
-/// two keys.
+/// Two authorities may use the same serial number (RFC 5280 §4.1.2.2), and one authority name may
+/// have had two keys.
 #[test]
 fn an_ocsp_response_must_be_of_the_issuer() {
     let fixture = Fixture::new();
@@ -179,7 +180,8 @@ fn an_ocsp_response_must_be_of_the_issuer() {
     assert!(reason.contains("hash"), "{reason}");
 }
 
-/// The certificate stays active without a response until there is a newer one.
+/// After the response expires, the certificate stays active without one until there is a newer
+/// response.
 #[test]
 fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     let fixture = Fixture::new();
@@ -220,7 +222,7 @@ fn an_ocsp_response_past_its_next_update_is_not_stapled() {
     assert_eq!(fixture.stapled(), Some(endless));
 }
 
-/// Lists the ways to spoil a response for certificate 0x22, and the reasons that are reported.
+/// Returns the ways to spoil a response for certificate 0x22, and the reasons that are reported.
 fn spoiled(ca: &Authority) -> Vec<(&'static str, Content)> {
     let good = Response::new(ca, &[0x22]);
     let with = |change: fn(&mut Response)| Content::Bytes(good.with(change).encode());
@@ -273,8 +275,8 @@ fn for_each_renewal(feature: u8, test: impl Fn(&Fixture, &Identity, &CertifiedKe
     }
 }
 
-/// The response is optional and the certificate is not: without the one, the other is active, after
-/// a renewal and at the start.
+/// The response is optional, but the certificate is not: the certificate becomes active without a
+/// response, after a renewal and at the start.
 #[test]
 fn a_bad_response_blocks_neither_a_renewal_nor_a_start() {
     // with a feature that is not status_request
@@ -353,7 +355,7 @@ fn only_a_must_staple_certificate_needs_its_response() {
     }
 }
 
-/// Dates are not checked by a clock that cannot be right.
+/// Dates are not checked if the clock cannot be right.
 #[test]
 fn a_clock_in_1970_does_not_reject_a_response() {
     let ca = Authority::new("ca");
@@ -376,7 +378,7 @@ fn a_clock_in_1970_does_not_reject_a_response() {
     }
 }
 
-/// The features of a certificate that cannot be read may demand a response.
+/// If the TLS features of a certificate cannot be read, they may require a response.
 #[test]
 fn malformed_tls_features_count_as_must_staple() {
     for content in [&[][..], &[0x30, 3, 2, 1], &[0x30, 2, 5, 0], &[2, 1, 5]] {
@@ -423,7 +425,7 @@ fn the_responses_of_openssl() {
     }
 }
 
-/// A response for two certificates (RFC 6960 §4.2.1) without a valid signature.
+/// A response for two certificates (RFC 6960 §4.2.1), without a valid signature.
 #[derive(Clone)]
 struct Response {
     status: u8,

@@ -1,5 +1,5 @@
-//! Live configurations whose parts are all replaced, as servers use them: with many threads, with
-//! an `Acceptor`, and with long-lived connections.
+//! Tests of configurations in use whose parts are all replaced: with many threads, with an
+//! `Acceptor`, and with long-lived connections.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -129,7 +129,7 @@ fn no_connection_fails_while_everything_is_replaced() {
     }
 }
 
-/// After concurrent reloads in any order, the last written files are active.
+/// After concurrent reloads in any order, the files that were written last are active.
 #[test]
 fn reloads_at_once_end_with_the_newest() {
     let ca = Authority::new("ca");
@@ -163,7 +163,7 @@ fn reloads_at_once_end_with_the_newest() {
     }
 }
 
-/// An `Acceptor` whose application uses the same configuration each time.
+/// The application of the `Acceptor` uses the same configuration each time.
 #[test]
 fn an_acceptor_uses_the_active_certificates() {
     for setup in setups().filter(|setup| setup.buffered) {
@@ -193,8 +193,8 @@ fn an_acceptor_uses_the_active_certificates() {
     }
 }
 
-/// Long-lived connections keep no replaced verifier alive, and messages that they receive late have
-/// no effect on it.
+/// Long-lived connections do not keep a replaced verifier alive, and messages that they receive
+/// late have no effect on it.
 #[test]
 fn long_lived_connections_release_old_verifiers() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));

@@ -1,4 +1,4 @@
-//! A handshake uses one verifier and one resolver from its beginning to its end.
+//! Tests that a handshake uses one verifier and one resolver from its beginning to its end.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use rustls::server::danger::ClientCertVerifier;
 
 use crate::reload::kit::{Authority, PIECES, Setup, exchange_and, is_resumed, setups};
 
-/// The ids of the called objects, in order.
+/// The IDs of the called objects, in order.
 type Log = Arc<Mutex<Vec<u32>>>;
 
 /// Logs each call to the inner object.
@@ -29,7 +29,7 @@ impl Hook for Logged {
     }
 }
 
-/// Only knows the object that is currently active.
+/// An object that only refers to the one that is currently active.
 type Replaceable<T> = Hooked<T, Current<T>>;
 
 #[derive(Debug)]
@@ -95,7 +95,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A scene in which all certificates are from one authority.
+    /// Creates a scene in which all certificates are from one authority.
     fn new(setup: Setup) -> Self {
         let (old, new) = (Authority::new("old"), Authority::new("new"));
         let provider = setup.provider;
@@ -146,7 +146,7 @@ fn take(log: &Log) -> Vec<u32> {
 }
 
 /// Replaces everything at each point of the handshake. Each side keeps using the object that it
-/// called first. The handshake succeeds if both sides had begun before.
+/// called first. The handshake succeeds if both sides had begun it before.
 #[test]
 fn a_handshake_uses_the_objects_active_at_its_beginning() {
     for setup in setups() {

@@ -1,5 +1,5 @@
-//! Reloaded roots and revocation lists: the peers accepted and rejected afterwards, and the
-//! sessions that survive.
+//! Tests of reloaded roots and revocation lists: the peers accepted and rejected afterwards, and
+//! the sessions that survive.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(crate) fn of_servers(
     ReloadingServerVerifier::builder(roots(dir, cas), Arc::new(provider.this()))
 }
 
-/// Returns whether the session resumed, or why there is no connection.
+/// Returns true if the session was resumed, or the reason why there is no connection.
 pub(crate) fn connect(
     setup: Setup,
     client: &Arc<ClientConfig>,
@@ -52,7 +52,7 @@ pub(crate) fn connect(
     Ok(is_resumed(&*one))
 }
 
-/// Asserts that connections succeed, and which of them resume.
+/// Asserts that connections succeed, and that the expected ones resume.
 #[track_caller]
 pub(crate) fn connects<const N: usize>(
     setup: Setup,
@@ -80,7 +80,7 @@ fn crls(dir: &Directory, name: &str, pem: String) -> CrlSource {
     CrlSource::File(dir.write(name, pem))
 }
 
-/// After its authority is removed, a client is refused in resumptions and in full handshakes.
+/// After its authority is removed, a client is rejected in resumptions and in full handshakes.
 /// Clients of other authorities can still resume. Without authority names in the session, its
 /// certificate is still verified again.
 #[test]
@@ -125,7 +125,8 @@ fn a_server_forgets_an_authority() {
 }
 
 /// A client's sessions end when its roots or its lists change, and survive a reload without
-/// changes. A client that resumes verifies no certificate, so must not resume with a revoked one.
+/// changes. A client that resumes does not verify the certificate, so it must not resume if the
+/// certificate was revoked.
 #[test]
 fn sessions_do_not_survive_changed_roots_or_lists() {
     let [a, b, c] = ["a", "b", "c"].map(Authority::new);
@@ -157,7 +158,7 @@ fn sessions_do_not_survive_changed_roots_or_lists() {
     }
 }
 
-/// A newly revoked certificate ends its sessions and is refused.
+/// If a certificate is revoked, its sessions end, and it is rejected.
 #[test]
 fn a_revoked_client_cannot_resume() {
     let ca = Authority::new("ca");
@@ -182,7 +183,7 @@ fn a_revoked_client_cannot_resume() {
     }
 }
 
-/// The verdict of the active verifier.
+/// Returns the verdict of the active verifier.
 fn verify(verifier: &ReloadingClientVerifier, cert: &CertificateDer<'_>) -> Result<(), Error> {
     let active = verifier.current_verifier().unwrap();
     active
@@ -190,8 +191,8 @@ fn verify(verifier: &ReloadingClientVerifier, cert: &CertificateDer<'_>) -> Resu
         .map(drop)
 }
 
-/// If a source is bad, its last good content stays active, and the error names the mistake. Other
-/// sources are still replaced.
+/// If a source is invalid, its last valid content stays active, and the error names the mistake.
+/// Other sources are still replaced.
 #[test]
 fn bad_sources_never_weaken_what_is_checked() {
     type IsIt = fn(&ReloadError) -> bool;
@@ -299,7 +300,8 @@ fn one_fault_does_not_excuse_another() {
     }
 }
 
-/// A file of a directory that cannot be read takes no authority away, unless asked to.
+/// No authority is lost because a file of a directory cannot be read, unless the application
+/// requests that.
 #[test]
 fn lost_roots_stay_until_a_reload_from_scratch() {
     let [a, b] = ["a", "b"].map(Authority::new);
@@ -341,7 +343,7 @@ fn lost_roots_stay_until_a_reload_from_scratch() {
     }
 }
 
-/// New roots beside junk are not used, until the junk is gone.
+/// New roots in a source with new faults are not used until the faults are gone.
 #[test]
 fn new_roots_are_used_once_the_fault_is_fixed() {
     let [a, b] = ["a", "b"].map(Authority::new);
@@ -359,7 +361,7 @@ fn new_roots_are_used_once_the_fault_is_fixed() {
     }
 }
 
-/// An authority's latest list applies, whichever source it comes from.
+/// An authority's latest list applies, no matter which source it comes from.
 #[test]
 fn an_older_list_of_another_source_does_not_come_first() {
     let ca = Authority::new("ca");
@@ -380,7 +382,8 @@ fn an_older_list_of_another_source_does_not_come_first() {
     }
 }
 
-/// A removed authority's list is dropped only by an explicit call, and not while a source is bad.
+/// A removed authority's list is dropped only by an explicit call, and not while a source is
+/// invalid.
 #[test]
 fn a_list_is_dropped_only_on_request() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
@@ -435,8 +438,8 @@ fn options_outlive_reloads() {
     }
 }
 
-/// Replaces both sides' trust at each point of a handshake. Once the server has the ClientHello,
-/// the handshake ends as without the reload.
+/// Replaces both sides' trust at each point of a handshake. After the server has received the
+/// ClientHello, the outcome is the same as without the reload.
 #[test]
 fn running_handshakes_are_not_disturbed() {
     let (old, new) = (Authority::new("old"), Authority::new("new"));
@@ -479,8 +482,8 @@ fn running_handshakes_are_not_disturbed() {
 }
 
 /// If the names do not fit into a CertificateRequest, the new roots are rejected and connections
-/// keep working. A list that was read with
-/// them never became active: it is not compared with later lists, because it may be forged.
+/// keep working. A list that was read together with them never becomes active. Later lists are not
+/// compared with it, because it may be forged.
 #[test]
 fn roots_with_too_many_names_are_refused() {
     let ca = Authority::new("ca");

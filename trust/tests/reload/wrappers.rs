@@ -1,4 +1,4 @@
-//! Applications' wrappers around reloading verifiers.
+//! Tests of applications' wrappers around reloading verifiers.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use crate::directory::Directory;
 use crate::reload::kit::{Authority, setups};
 use crate::reload::trust::{connects, of_clients, of_servers, refused, roots};
 
-/// Does nothing, so that the wrapper only forwards. It does not forward `current_verifier`.
+/// Hooks that do nothing, so that the wrapper only forwards calls. It does not forward
+/// `current_verifier`.
 #[derive(Debug)]
 struct Nothing;
 
@@ -30,8 +31,8 @@ impl Hook for Nothing {
     }
 }
 
-/// A client refuses a wrapper around a reloading verifier, because its sessions could not be told
-/// apart. Wrapping each inner verifier works.
+/// A client rejects a wrapper around a reloading verifier, because sessions of different roots
+/// could not be distinguished. Wrapping each inner verifier works.
 #[test]
 fn a_client_refuses_a_wrapper_around_a_reloading_verifier() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
@@ -85,7 +86,7 @@ fn connect_over_time(client: Arc<ClientConfig>, server: Arc<ServerConfig>) {
     assert!(!client.is_handshaking() && !server.is_handshaking());
 }
 
-/// Accepts every chain, and lets a reloading verifier verify signatures.
+/// A verifier that accepts every chain, and delegates signatures to a reloading verifier.
 #[derive(Debug)]
 struct OnlySignatures(Arc<ReloadingServerVerifier>);
 
@@ -126,8 +127,8 @@ impl ServerCertVerifier for OnlySignatures {
     forwarded!(verify_tls13_signature_async -> Later<HandshakeSignatureValid>);
 }
 
-/// Wrappers reach the futures of the active verifiers: a server's around all of it, and a client's
-/// that verifies signatures by it.
+/// Wrappers return the futures of the active verifiers: a server's wrapper of the whole verifier,
+/// and a client's that only delegates signatures.
 #[test]
 fn wrappers_are_asynchronous() {
     let ca = Authority::new("a");

@@ -1,4 +1,4 @@
-//! Caches that a judge uses across connections, or none.
+//! The caches that a judge uses across connections.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ const OPEN: usize = 32;
 /// The capacity of the chain map, small enough for evictions.
 const CHAINS: usize = 16;
 
-/// All caches. Clones share them.
+/// All caches, or none. Clones share them.
 #[derive(Clone)]
 pub(crate) enum Caches {
     /// No caches.
@@ -53,7 +53,7 @@ impl Caches {
         }
     }
 
-    /// The maps of a configuration.
+    /// Returns the maps of a configuration.
     pub(crate) fn maps(&self) -> (Arc<PeerChains>, Arc<VerifiedChains>) {
         match self {
             Self::Off => (
@@ -64,7 +64,7 @@ impl Caches {
         }
     }
 
-    /// Parses the lists of `trust`. Verifiers share them while they exist.
+    /// Parses the lists of `trust`. They are shared while verifiers use them.
     pub(crate) fn lists(&self, trust: &Trust) -> Vec<Arc<RevocationList>> {
         match self {
             Self::Off => Vec::new(),
@@ -75,8 +75,8 @@ impl Caches {
         }
     }
 
-    /// Reads all properties of a complete connection's peer, and leaves the connection open for a
-    /// while.
+    /// Reads all properties of the peer of a connection after its handshake, and keeps the
+    /// connection open for a while.
     pub(crate) fn keep(&self, end: ThisBuffered) {
         let Self::On(kept) = self else {
             return;
@@ -104,7 +104,7 @@ impl Caches {
         }
     }
 
-    /// The enabled caches.
+    /// Returns the enabled caches.
     pub(crate) fn kept(&self) -> &CacheSet {
         match self {
             Self::Off => panic!("the caches are off"),

@@ -1,4 +1,4 @@
-//! Certificate cases: the certificates that a peer presents, the judge's trust, and the time.
+//! Cases: the certificates that a peer presents, the judge's trust, and the time.
 //!
 //! `rustls/src/config/webpki/tests` checks that verdicts are correct. These tests compare verdicts.
 
@@ -13,7 +13,7 @@ use rcgen::{
     IsCa, KeyPair, NameConstraints, SanType, SerialNumber, date_time_ymd,
 };
 
-/// The trust settings of the judge.
+/// What the judge trusts.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trust {
     /// Empty if the judge accepts a single raw public key, [`Self::raw_key`].
@@ -36,7 +36,7 @@ pub(crate) struct Credential {
     pub(crate) key: Vec<u8>,
 }
 
-/// A peer before a judge.
+/// A peer that a judge must accept or reject.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) name: String,
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// The peer's certificate under `issuer`.
+    /// Returns the peer's certificate under `issuer`.
     fn leaf(
         &self,
         issuer: &Issuer,
@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// A peer with a valid certificate.
+    /// Creates a peer with a valid certificate.
     fn good(&self, name: &str) -> Case {
         let good = self.credential(self.leaf(&self.lower, nothing), &[&self.lower, &self.upper]);
         Case {
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// A peer whose chain differs from the valid one by `change`.
+    /// Creates a peer whose chain differs from the valid one by `change`.
     fn presenting(
         &self,
         name: &str,
@@ -135,31 +135,31 @@ impl World {
             .with(|case| change(&mut case.presented.chain))
     }
 
-    /// The peer before a judge that trusts only `root`.
+    /// Creates the case of a valid peer and a judge that trusts only `root`.
     fn trusting(&self, name: &str, root: CertificateDer<'static>) -> Case {
         self.good(name).with(|case| case.trust.roots = vec![root])
     }
 
-    /// A peer whose certificate differs from the valid one by `change`.
+    /// Creates a peer whose certificate differs from the valid one by `change`.
     fn changed(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Case {
         self.good(name)
             .with(|case| case.presented.chain[0] = self.leaf(&self.lower, change))
     }
 
-    /// A peer whose issuer differs from `lower` by `change`.
+    /// Creates a peer whose issuer differs from `lower` by `change`.
     fn below(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Case {
         let issuer = intermediate("Lower", &self.upper, change);
         let chain = self.credential(self.leaf(&issuer, nothing), &[&issuer, &self.upper]);
         self.good(name).with(|case| case.presented = chain)
     }
 
-    /// A chain under `issuers`, the lowest first.
+    /// Creates a chain under `issuers`, the lowest first.
     fn under(&self, name: &str, issuers: &[&Issuer]) -> Case {
         let chain = self.credential(self.leaf(issuers[0], nothing), issuers);
         self.good(name).with(|case| case.presented = chain)
     }
 
-    /// Empty revocation lists of all issuers.
+    /// Returns empty revocation lists of all issuers.
     fn lists(&self) -> Vec<CertificateRevocationListDer<'static>> {
         [&self.root, &self.upper, &self.lower]
             .map(|issuer| crl(issuer, &[], nothing))
@@ -177,12 +177,12 @@ impl World {
 
 fn nothing<T>(_: &mut T) {}
 
-/// `cert` and one more byte.
+/// Returns `cert` with an additional byte.
 fn longer(cert: &[u8]) -> CertificateDer<'static> {
     [cert, &[0]].concat().into()
 }
 
-/// All cases, created once.
+/// Returns all cases, created once.
 pub(crate) fn all() -> &'static [Case] {
     static ALL: LazyLock<Vec<Case>> = LazyLock::new(|| {
         let world = World::new();
@@ -205,7 +205,7 @@ pub(crate) fn all() -> &'static [Case] {
     &ALL
 }
 
-/// The case of this name.
+/// Returns the case of this name.
 pub(crate) fn named(name: &str) -> &'static Case {
     let found = all().iter().find(|case| case.name == name);
     found.unwrap_or_else(|| panic!("no case {name}"))
@@ -462,7 +462,7 @@ fn malformed(world: &World) -> Vec<Case> {
     ]
 }
 
-/// Flips bits here and there.
+/// Returns cases with certificates in which single bits are flipped.
 fn damaged(world: &World) -> Vec<Case> {
     let good = world.good("");
     let mut cases = Vec::new();

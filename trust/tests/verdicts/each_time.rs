@@ -1,5 +1,5 @@
-//! Cached certificates are still checked for dates, names and revocation each time, and refusals
-//! are not cached.
+//! Tests that the dates, names and revocation of cached certificates are checked each time, and
+//! that rejections are not cached.
 
 use harness::peers::roles::Role;
 
@@ -26,7 +26,7 @@ fn all(test: impl Fn(&Setup, Sessions)) {
     }
 }
 
-/// Asserts that a peer is accepted at `before` and refused with `error` at `after`, repeatedly.
+/// Asserts that a peer is accepted at `before` and rejected with `error` at `after`, repeatedly.
 fn assert_checked_each_time(
     case: &Case,
     [before, after]: [u64; 2],
@@ -80,7 +80,7 @@ fn dates_count_each_time() {
     });
 }
 
-/// A server whose certificate covers only one of its two names.
+/// The server's certificate is valid for only one of its two names.
 #[test]
 fn names_count_each_time() {
     all(|setup, sessions| {

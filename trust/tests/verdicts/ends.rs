@@ -19,7 +19,7 @@ use crate::verdicts::cases::{Credential, Trust};
 pub(crate) struct Setup {
     pub(crate) provider: Provider,
     pub(crate) versions: Versions,
-    /// The role of the judge, the end that judges the other's certificates.
+    /// The role of the judge, which is the end that verifies the other's certificates.
     pub(crate) side: Role,
     /// True if sessions are resumed.
     pub(crate) resumes: bool,
@@ -37,7 +37,7 @@ impl Setup {
         }
     }
 
-    /// Every provider, version and side.
+    /// Returns every provider, version and side.
     pub(crate) fn all(resumes: bool) -> Vec<Self> {
         product3(PROVIDERS, Versions::EACH, ROLES)
             .map(|(provider, versions, side)| Self::new(provider, versions, side, resumes))
@@ -63,7 +63,7 @@ impl Verdict {
         self.error.is_none() && self.alert.is_none()
     }
 
-    /// Asserts that the judge refused the peer with this error.
+    /// Asserts that the judge rejected the peer with this error.
     #[track_caller]
     pub(crate) fn assert_refused(&self, error: &str, what: impl fmt::Debug) {
         let text = self.error.as_deref().unwrap_or_default();
@@ -111,7 +111,7 @@ pub(crate) fn connect(judge: &mut dyn Endpoint, peer: &mut dyn Endpoint) -> Verd
     }
 }
 
-/// The peer with its sessions. It trusts the judge by the system's clock.
+/// The peer with its sessions. It verifies the judge with the system's clock.
 pub(crate) struct Peer {
     current: Arc<CurrentCredential>,
     /// The configurations with certificates and with raw public keys.
@@ -153,7 +153,7 @@ impl Peer {
         Self { current, configs }
     }
 
-    /// A connection of the peer that presents `presented`.
+    /// Creates a connection of the peer that presents `presented`.
     pub(crate) fn presenting(&self, presented: &Credential) -> UpstreamBuffered {
         *self.current.now.lock().unwrap() = Some(presented.clone());
         self.configs[usize::from(presented.is_raw)].buffered()
@@ -167,7 +167,7 @@ struct CurrentCredential {
     provider: theirs::crypto::CryptoProvider,
 }
 
-/// A resolver for one of both kinds, which it must announce beforehand.
+/// A resolver for one of both kinds of credentials, which it must announce beforehand.
 #[derive(Debug)]
 struct CredentialResolver(Arc<CurrentCredential>, bool);
 
@@ -308,7 +308,7 @@ macro_rules! judges {
             verifier!(server_verifier: ServerCertVerifier, WebPkiServerVerifier);
             verifier!(client_verifier: ClientCertVerifier, WebPkiClientVerifier);
 
-            /// A client that verifies servers with `verifier`.
+            /// Creates a client that verifies servers with `verifier`.
             pub(crate) fn client(
                 setup: &Setup,
                 sessions: &Sessions,
@@ -326,7 +326,7 @@ macro_rules! judges {
                 config
             }
 
-            /// A server that verifies clients with `verifier`.
+            /// Creates a server that verifies clients with `verifier`.
             pub(crate) fn server(
                 setup: &Setup,
                 sessions: &Sessions,

@@ -1,5 +1,5 @@
-//! Every case before judges without caches, with caches, and of upstream. Verdicts are the same
-//! whatever happened before.
+//! Tests of every case with judges without caches, with caches, and of upstream. Verdicts do not
+//! depend on earlier connections.
 
 use harness::peers::configs::{Provider, Versions, product};
 use harness::peers::roles::{ROLES, Role};
@@ -13,19 +13,19 @@ harness::listed! {
     /// The connections before the one under test.
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum History {
-        /// None, except one to obtain a session if needed.
+        /// None, except one to obtain a session if necessary.
         None,
         /// The judge accepted the same peer with a valid certificate.
         Accepted,
-        /// The judge saw the same credential before.
+        /// The judge has already verified the same credential.
         Judged,
-        /// Another configuration, with the same caches and sessions, trusts anybody and accepted
-        /// the credential.
+        /// Another configuration, with the same caches and sessions, trusts anybody and has
+        /// accepted the credential.
         AcceptedElsewhere,
     }
 }
 
-/// The connections of a case in order.
+/// Returns the connections of a case in order.
 fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who, &'a Credential)> {
     let Case {
         good, presented, ..
@@ -48,7 +48,7 @@ fn connections<'a>(case: &'a Case, setup: &Setup, history: History) -> Vec<(Who,
     connections
 }
 
-/// This crate's verdicts on them.
+/// Returns this crate's verdicts for these connections.
 fn verdicts(
     case: &Case,
     setup: &Setup,
@@ -63,7 +63,7 @@ fn verdicts(
         .collect()
 }
 
-/// Calls `test` with every case in every setup that it fits.
+/// Calls `test` with every case in every setup to which it applies.
 fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Case)) {
     for (versions, side) in product(Versions::EACH, ROLES) {
         let setup = Setup::new(provider, versions, side, resumes);
@@ -82,7 +82,7 @@ fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Ca
 }
 
 /// Cases not compared with upstream, which passes further raw public keys on to verifiers. This
-/// crate refuses them.
+/// crate rejects them.
 const NOT_UPSTREAM: &[&str] = &["two raw keys"];
 
 /// Cases in which upstream sends another alert or none (README, "Where it differs").
@@ -114,7 +114,7 @@ fn assert_same_as_upstream(verdict: &Verdict, case: &Case, setup: &Setup) {
     assert_eq!(*verdict, expected, "{name}: {setup:?}");
 }
 
-/// Asserts that no session made with `presented` is used where `presented` would be refused.
+/// Asserts that no session created with `presented` is used where `presented` would be rejected.
 fn assert_isolated(verdicts: &[Verdict], case: &Case, setup: &Setup) {
     let full = Setup {
         resumes: false,
@@ -181,7 +181,7 @@ fn resumed_handshakes_of_ring() {
     compare(Provider::Ring, true);
 }
 
-/// A server's tickets contain the client's chain. A client of upstream reads two of 40 kB.
+/// A server's tickets contain the client's chain. A client of upstream accepts two of 40 kB.
 #[test]
 fn clients_with_long_chains_resume() {
     let case = named("a hundred intermediates");

@@ -1,5 +1,6 @@
-//! Arbitrary histories of connections, with and without caches: trust, credentials and times change
-//! between the connections. Kept acceptances, shared chains and sessions change no verdict.
+//! Tests of arbitrary histories of connections, with and without caches: trust, credentials and
+//! times change between the connections. Remembered acceptances, shared chains and sessions never
+//! change a verdict.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -15,7 +16,8 @@ use crate::verdicts::cases::{self, Case, named};
 use crate::verdicts::ends::{Setup, Verdict};
 use crate::verdicts::trial::{Sessions, Trial, Who};
 
-/// The variable with the number of histories. A test run of some seconds has few of them.
+/// The environment variable with the number of histories. By default, there are few, so that the
+/// test takes some seconds.
 const HISTORIES: &str = "VERDICT_HISTORIES";
 
 /// Times at which certificates and lists of the cases begin or expire, and times around them.
@@ -39,7 +41,7 @@ struct Step {
     /// The case with the peer's credential.
     presented: usize,
     is_good: bool,
-    /// `None`: the time of the trusting case.
+    /// The time; `None` means that of the case with the judge's trust.
     time: Option<usize>,
     who: Who,
 }

@@ -1,5 +1,5 @@
-//! Configurations with shared caches, session storage and tickets but different trust. Each follows
-//! its own trust.
+//! Tests of configurations with shared caches, session storage and tickets but different trust.
+//! Each applies its own trust.
 
 use harness::peers::configs::Versions;
 use harness::peers::roles::Role;
@@ -9,7 +9,7 @@ use crate::verdicts::cases::named;
 use crate::verdicts::ends::Setup;
 use crate::verdicts::trial::{Sessions, Trial, Who};
 
-/// A peer alternates between a configuration that accepts it and one that refuses it.
+/// A peer alternates between a configuration that accepts it and one that rejects it.
 #[test]
 fn sessions_and_caches_do_not_cross_trust() {
     for (name, error) in [

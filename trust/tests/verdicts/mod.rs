@@ -1,5 +1,5 @@
-//! Cached certificates never change a verdict: every connection accepts or refuses what it would
-//! without caches.
+//! Tests that cached certificates never change a verdict: every connection accepts and rejects the
+//! same peers as without caches.
 
 mod caches;
 mod cases;

@@ -1,5 +1,5 @@
-//! Panics in an application's verifiers, clocks and storages leave shared state intact for other
-//! connections.
+//! Tests that panics in an application's verifiers, clocks and storages leave shared state intact
+//! for other connections.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::verdicts::cases::named;
 use crate::verdicts::ends::Setup;
 use crate::verdicts::trial::{Sessions, Trial, Verifier, Who};
 
-/// Panics at one of its calls.
+/// A clock that panics at one of its calls.
 #[derive(Debug, Default)]
 struct PanickingClock {
     calls: AtomicUsize,
@@ -36,8 +36,7 @@ impl TimeProvider for PanickingClock {
     }
 }
 
-/// Loads through one cache on several threads, with a clock that panics at each of its calls in
-/// turn.
+/// Loads through one cache on several threads, with a clock that panics at one call, for each call.
 fn assert_loads_go_on(load: &(dyn Fn() -> usize + Sync), clock: &PanickingClock) {
     let expected = load();
     for panics_at in 1..6 {
@@ -87,7 +86,7 @@ fn caches_survive_clocks_that_panic() {
     assert_survives!(CrlCache, lists, CrlSource::File(path.clone()));
 }
 
-/// A panic in a verifier, its signature check or a storage ends that connection only.
+/// A panic in a verifier, its signature check or a storage only ends that connection.
 #[test]
 fn connections_survive_others_that_panic() {
     for (versions, side) in product(Versions::EACH, ROLES) {
@@ -123,7 +122,7 @@ fn connections_survive_others_that_panic() {
 /// The places where a verifier panics, as suffixes of method names.
 const PLACES: [&str; 3] = ["supported_verify_schemes", "_cert", "_signature"];
 
-/// Panics in one place while armed.
+/// A hook that panics in one place while armed.
 #[derive(Debug)]
 struct PanicsAt(&'static str, Arc<AtomicBool>);
 

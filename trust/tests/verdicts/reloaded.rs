@@ -1,5 +1,5 @@
-//! A judge whose roots are replaced while in use. With each set of roots it gives the same verdicts
-//! as a judge that never had others. No session outlives its roots.
+//! Tests of a judge whose roots are replaced while in use. With each set of roots, its verdicts are
+//! the same as those of a judge that never had others. No session outlives its roots.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::verdicts::cases::{self, Case, named};
 use crate::verdicts::ends::Setup;
 use crate::verdicts::trial::{Sessions, Trial, Verifier, Who};
 
-/// A verifier and the function that reloads it.
+/// Creates a verifier and the function that reloads it.
 fn reloading(setup: &Setup, roots: RootSource) -> (Verifier, Box<dyn Fn() -> Reload>) {
     let provider = Arc::new(setup.provider.this());
     macro_rules! reloading {

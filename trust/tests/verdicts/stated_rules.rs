@@ -1,4 +1,4 @@
-//! A verifier with rules around one without.
+//! A wrapper that adds rules to a verifier without any.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use harness::peers::configs::Provider;
 use harness::verifiers::hooked::{Hook, Hooked};
 use rustls::client::danger::VerifierRules;
 
-/// States the rules of a verifier whose verdict depends on neither time nor name.
+/// A hook that states the rules of a verifier whose verdict depends on neither time nor name.
 #[derive(Debug)]
 pub(crate) struct StatedRules(VerifierRules);
 
@@ -20,7 +20,7 @@ impl Hook for StatedRules {
     }
 }
 
-/// `trusted` is everything that the verdict of `inner` depends on.
+/// Adds rules to `inner`. `trusted` is everything on which its verdict depends.
 pub(crate) fn with_rules<V: ?Sized>(
     inner: Arc<V>,
     trusted: &[u8],

@@ -1,4 +1,5 @@
-//! Many threads with one judge: each connection has the same verdict as alone.
+//! Tests of many threads with one judge: each connection has the same verdict as on a single
+//! thread.
 
 use std::sync::Barrier;
 use std::thread;
@@ -13,7 +14,7 @@ use crate::verdicts::trial::{Sessions, Trial, Who};
 
 const THREADS: usize = 8;
 
-/// The cases with this judge's trust and time.
+/// Returns the cases with this judge's trust and time.
 fn of_one_judge(setup: &Setup) -> Vec<&'static Case> {
     let good = named("good");
     let all = cases::all().iter();
@@ -58,7 +59,8 @@ fn verdicts_are_the_same_in_many_threads() {
     }
 }
 
-/// Half of the threads run the same case at the same time, the others different ones.
+/// Connects on many threads. Half of them run the same case at the same time, the others different
+/// ones.
 fn connect_all(
     trial: &Trial,
     barrier: &Barrier,

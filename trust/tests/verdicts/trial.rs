@@ -1,4 +1,4 @@
-//! One peer before one judge over several connections.
+//! Several connections between one peer and one judge.
 
 use std::sync::Arc;
 
@@ -55,12 +55,12 @@ impl Trial {
         Self::with(case, setup, kept, peer, caches, |verifier| verifier)
     }
 
-    /// The same peer before judges of another case that share these caches and sessions.
+    /// Returns the same peer with judges of another case that share these caches and sessions.
     pub(crate) fn sharing(&self, case: &Case) -> Self {
         self.wrapped(case, |verifier| verifier)
     }
 
-    /// Another peer before the same judges.
+    /// Returns another peer with the same judges.
     pub(crate) fn with_another_peer(&self) -> Self {
         Self {
             peer: Arc::new(Peer::new(&self.setup)),
@@ -68,7 +68,7 @@ impl Trial {
         }
     }
 
-    /// The same trial with clients that require another server name.
+    /// Returns the same trial with clients that require another server name.
     pub(crate) fn asking_for(&self, name: &str) -> Self {
         let ask = |judge: &this::Judge| match judge {
             this::Judge::Client(config, _) => {
@@ -160,7 +160,7 @@ impl Trial {
     }
 }
 
-/// The verdict of an upstream judge that has not met the peer before.
+/// Returns the verdict of an upstream judge that has not met the peer before.
 pub(crate) fn of_upstream(case: &Case, setup: &Setup) -> Verdict {
     assert!(!setup.resumes);
     setup.clock.set(case.now);

@@ -1,7 +1,8 @@
 //! A private key in a token.
 //!
-//! A session makes one signature at a time, so each signature takes an idle one, or opens another.
-//! A session is dropped after an error: it may be unusable, and so may the handle of its key.
+//! A session makes one signature at a time, so each signature takes an idle session or opens
+//! another one. A session is dropped after an error because it, or its handle of the key, may be
+//! unusable.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +19,7 @@ use webpki::EndEntityCert;
 
 use crate::token::{Failure, Token};
 
-/// The name of P-256, as tokens state it: an OBJECT IDENTIFIER in DER (RFC 5480 §2.1.1.1).
+/// The name of P-256 in tokens: an OBJECT IDENTIFIER in DER (RFC 5480 §2.1.1.1).
 const P256: &[u8] = &[6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];
 
 /// A private key in a token: for ECDSA with P-256, or for RSA.
@@ -56,8 +57,8 @@ impl ModuleKey {
 
     /// Makes a signature, and verifies it with the public key in `certificate`.
     ///
-    /// Call it before the first client comes. It reports a key of another certificate, and a key
-    /// that may not sign.
+    /// Call this before the first client connects. It detects a key that does not match the
+    /// certificate, or that must not be used for signatures.
     pub(crate) fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), Failure> {
         const MESSAGE: &[u8] = b"a test of the private key";
         let certificate = EndEntityCert::try_from(certificate)?;
@@ -83,8 +84,8 @@ impl ModuleKey {
                     self.idle().push(session);
                     return Ok(signature);
                 }
-                // The token was removed, somebody logged out, the module dropped an idle session: a
-                // second attempt with a new session tells.
+                // The token may have been removed, the user logged out, or the session dropped by
+                // the module: a second attempt with a new session shows whether the error persists.
                 Err(error) => eprintln!("pkcs11_key: a session with the token failed: {error}"),
             }
         }
@@ -122,7 +123,7 @@ impl Signer for ModuleKey {
     }
 }
 
-/// A session, and the handle that the key has since it was opened.
+/// A session, and the handle of the key in it.
 #[derive(Debug)]
 struct KeySession {
     session: Session,
@@ -146,7 +147,7 @@ impl KeySession {
     fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, Failure> {
         let sign = |mechanism, message: &[u8]| self.session.sign(&mechanism, self.key, message);
         if scheme == SignatureScheme::ECDSA_NISTP256_SHA256 {
-            // Few tokens have ECDSA with the hash.
+            // Few tokens support ECDSA including the hash.
             let suite = TLS13_AES_128_GCM_SHA256.tls13();
             let suite = suite.ok_or("a cipher suite without a hash")?;
             let hash = suite.common.hash_provider.hash(message);
@@ -161,8 +162,7 @@ impl KeySession {
     }
 }
 
-/// Encodes a signature of ECDSA. PKCS#11 has two numbers of 32 bytes, TLS has DER (RFC 3279
-/// §2.2.3).
+/// Encodes an ECDSA signature: two numbers of 32 bytes in PKCS#11, DER in TLS (RFC 3279 §2.2.3).
 pub(crate) fn der(signature: &[u8]) -> Result<Vec<u8>, Failure> {
     let number = |bytes: &[u8]| {
         let zeros = bytes.iter().take_while(|byte| **byte == 0).count();

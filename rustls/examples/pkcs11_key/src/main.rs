@@ -14,8 +14,8 @@
 //! openssl s_client -quiet -connect localhost:8443 -CAfile /tmp/demo/ca.pem
 //! ```
 //!
-//! A module is a C library whose calls wait for the hardware. A few threads make them, by
-//! [`Offload`]. The thread of a handshake serves other connections meanwhile:
+//! A module is a C library whose calls wait for the hardware. [`Offload`] runs the calls on a few
+//! threads, while the thread of a handshake serves other connections:
 //!
 //! ```text
 //!   handshake ── sign_async ──► Offload ──► queue ──► thread ── C_Sign ──► module
@@ -26,7 +26,8 @@
 //! A handshake whose signature fails sends the alert internal_error. One that waits too long ends
 //! with the time limit of `tokio_io`. The server continues: it opens new sessions after errors, and
 //! logs in again if the token was away. It tries a wrong PIN only once, because tokens count wrong
-//! PINs and lock themselves. A service manager should not restart this program without end, either.
+//! PINs and lock themselves. For the same reason, a service manager should limit the restarts of
+//! this program.
 //!
 //! A module that must be initialised again after a failure needs a restart of the server. Keys that
 //! demand the PIN for each signature (`CKA_ALWAYS_AUTHENTICATE`) are not supported.
@@ -62,8 +63,8 @@ use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// The signatures that may wait for a thread. Further handshakes fail: a module that hangs must not
-/// cost memory for each client that comes.
+/// The number of signatures that may wait for a thread. Further handshakes fail, so that memory use
+/// stays bounded if the module hangs.
 const QUEUE: usize = 1024;
 
 /// The environment variable with the PIN.
@@ -129,7 +130,7 @@ fn blocking_threads() -> impl Spawn + 'static {
     }
 }
 
-/// Finds the key, and checks that it fits the certificate.
+/// Finds the key and checks that it matches the certificate.
 fn find_key(options: &Options) -> Result<ModuleKey, Failure> {
     let file = &options.listen.cert_file;
     let certificate = CertificateDer::from_pem_file(file)

@@ -1,7 +1,7 @@
-//! Keys in SoftHSM2, where it is installed.
+//! Tests with keys in SoftHSM2, if it is installed.
 //!
 //! A process loads a module once, and SoftHSM2 finds its tokens by an environment variable. So each
-//! test with it runs in a process of its own.
+//! test that uses it runs in a separate process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,17 +38,17 @@ const MODULES: [&str; 2] = [
 
 const PIN: &str = "1234";
 
-/// The environment variable with the folder of a test, in its own process.
+/// The environment variable that tells a test's process its folder.
 const FOLDER: &str = "PKCS11_KEY_TEST_FOLDER";
 
-/// SoftHSM2 with one token, `demo`, in the process of one test.
+/// SoftHSM2 with one token, `demo`, in a test's process.
 struct SoftHsm {
     path: &'static Path,
     folder: PathBuf,
 }
 
 impl SoftHsm {
-    /// Runs `test`, the body of the test `name`, in a process of its own. Only prints a message if
+    /// Runs `test`, the body of the test `name`, in a separate process. Only prints a message if
     /// SoftHSM2 is not installed.
     fn run(name: &str, test: impl FnOnce(&Self)) {
         let mut paths = MODULES.iter().map(Path::new);
@@ -110,7 +110,7 @@ impl SoftHsm {
         (key, found, certificate)
     }
 
-    /// Returns the module, which the key has loaded before, and the slot of the token.
+    /// Returns the module, which the key has already loaded, and the slot of the token.
     fn module(&self) -> (Pkcs11, Slot) {
         let module = Pkcs11::new(self.path).unwrap();
         let slot = module.get_slots_with_initialized_token().unwrap()[0];
@@ -187,7 +187,7 @@ fn clients_are_greeted(hsm: &SoftHsm, kind: &'static KeyKind, scheme: SignatureS
     });
 }
 
-/// The user is logged out, or all sessions end, as if the token was removed.
+/// The user is logged out, or all sessions end, as if the token had been removed.
 #[test]
 fn lost_logins_and_sessions_are_replaced() {
     SoftHsm::run("lost_logins_and_sessions_are_replaced", |hsm| {

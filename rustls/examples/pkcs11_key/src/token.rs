@@ -1,7 +1,7 @@
 //! The login to a token of a PKCS#11 module.
 //!
 //! All sessions of a process share one login, which ends with the last of them. So one session is
-//! kept open that does nothing else:
+//! kept open for the login alone:
 //!
 //! ```text
 //!   Token ── login ──► session without work ──┐
@@ -54,8 +54,8 @@ impl Token {
         })
     }
 
-    /// Opens a session with the user logged in. Logs in if that is not the case any more, for
-    /// example because the token was removed and came back.
+    /// Opens a session with the user logged in. Logs in again if the login has ended, for example
+    /// because the token was removed and inserted again.
     pub(crate) fn session(&self) -> Result<Session, Failure> {
         let mut login = self.login.lock().unwrap_or_else(PoisonError::into_inner);
         match &*login {

@@ -133,7 +133,7 @@ pub(crate) fn prime(client: &Arc<ClientConfig>, server_config: &Arc<ServerConfig
     );
 }
 
-/// A client with a session, and its server, which allows `limit` bytes.
+/// Creates a client with a session, and its server, which allows `limit` bytes.
 pub(crate) fn primed(provider: Provider, limit: u32) -> (Arc<ClientConfig>, Arc<ServerConfig>) {
     let client_config = Arc::new(client_config(provider));
     let mut server_config = server_config(provider);

@@ -1,5 +1,5 @@
 //! Changes every byte of a server's resumption flight and truncates every message at every byte,
-//! before encryption. Our client and upstream's must fail alike.
+//! before encryption. Our client and upstream's must fail in the same way.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ const HEADER: usize = 4;
 
 const CHANGED: &str = "changed";
 
-/// ServerHello, EncryptedExtensions and Finished.
+/// The indices of ServerHello, EncryptedExtensions and Finished.
 const MESSAGES: [usize; 3] = [0, 1, 2];
 
 fn resumption(accepts: bool, corrupt: Corrupt) -> Resumption {
@@ -37,7 +37,7 @@ fn message_len(accepts: bool, position: usize) -> usize {
     *len.lock().unwrap()
 }
 
-/// Describes how two outcomes differ. Returns nothing if RFC 9846 demands a check that upstream
+/// Describes how two outcomes differ. Returns nothing if RFC 9846 requires a check that upstream
 /// lacks, or another alert.
 fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Option<String> {
     let illegal = |error: Error| refused(error, Alert::IllegalParameter);

@@ -1,4 +1,4 @@
-//! Early data stays within the ticket's limit, to the byte.
+//! Early data never exceeds the ticket's limit, not even by a byte.
 
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn the_full_limit_arrives() {
     }
 }
 
-/// A write accepts the bytes left, and then nothing, which `write_all` reports.
+/// A write accepts bytes up to the limit, and a later one none, for which `write_all` fails.
 #[test]
 fn writes_end_at_the_limit() {
     for (provider, limit) in product(PROVIDERS, LIMITS) {
@@ -112,7 +112,7 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
             assert!(exceeds(encrypter.encrypt_to_vec(&early, &mut vec, 6)));
             assert_eq!(vec, b"before");
         }
-        // an output buffer that is too short uses up nothing
+        // an output buffer that is too short does not use up any of the limit
         assert!(matches!(
             encrypter.encrypt(&early[..limit], &mut out[..limit]),
             Err(EarlyDataError::Encrypt(EncryptError::InsufficientSize(_)))
@@ -130,8 +130,8 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
     }
 }
 
-/// RFC 9846 §5.5: early data ends when its key is worn out. EndOfEarlyData is the last message
-/// under that key.
+/// RFC 9846 §5.5: early data ends when its key reaches its limit. EndOfEarlyData is the last
+/// message under that key.
 #[test]
 fn writes_end_with_the_key() {
     const RECORDS: usize = 5;
@@ -172,7 +172,7 @@ fn writes_end_with_the_key() {
     }
 }
 
-/// Makes the same calls on connections of either crate.
+/// Makes the same calls with connections of each crate.
 macro_rules! writes {
     ($tls:ident, $config:expr, $server:expr) => {{
         let config = Arc::new($config);

@@ -21,7 +21,7 @@ const SUITES: [&str; 3] = [
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// The time limit for expected output. It affects no passing test.
+/// The time limit for expected output, which a passing test never reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `s_server`.
@@ -79,8 +79,8 @@ impl Server {
         Some(server)
     }
 
-    /// Reads until the server has printed `expected`, in any order, because it buffers only some of
-    /// its output.
+    /// Reads until the server has printed all of `expected`, in any order, because the server
+    /// buffers only a part of its output.
     fn wait_for(&mut self, expected: &str) {
         while !self.printed.contains(expected) {
             self.read_more();

@@ -59,9 +59,9 @@ fn accepted_early_data_arrives_however_it_is_cut() {
     }
 }
 
-/// A server that does not accept early data skips it, and the connection goes on: resumed, or in
-/// full if it does not know the ticket. After a HelloRetryRequest, the client continues in the
-/// clear, with the ticket but without early data.
+/// A server that does not accept early data skips it and resumes the session, or makes a full
+/// handshake if it does not know the ticket. After a HelloRetryRequest, the client continues
+/// without encryption, with the ticket but without early data.
 #[test]
 fn rejected_early_data_is_lost_and_reported() {
     for (provider, api, reason) in product3(PROVIDERS, APIS, ["protocol", "ticket", "group"]) {
@@ -211,8 +211,7 @@ fn the_early_secrets_are_logged() {
     }
 }
 
-/// RFC 9846 §E.4: a change_cipher_spec stands between the ClientHello and early data, and nowhere
-/// else.
+/// RFC 9846 §E.4: the only change_cipher_spec is sent between the ClientHello and early data.
 #[test]
 fn the_change_cipher_spec_comes_before_early_data() {
     for api in APIS {
@@ -231,7 +230,7 @@ fn the_change_cipher_spec_comes_before_early_data() {
     }
 }
 
-/// An unbuffered client without early data reports that where it would encrypt some.
+/// An unbuffered client without early data returns an error where it would encrypt such data.
 #[test]
 fn unbuffered_without_a_session_encrypts_no_early_data() {
     let config = Arc::new(client_config(Provider::AwsLc));
@@ -242,7 +241,7 @@ fn unbuffered_without_a_session_encrypts_no_early_data() {
     state.done();
 }
 
-/// Two records of early data, which this crate's server reads during the handshake.
+/// This crate's server reads two records of early data during the handshake.
 #[test]
 fn between_our_own_ends() {
     for (provider, api, accepted) in product3(PROVIDERS, APIS, [true, false]) {
@@ -274,8 +273,8 @@ fn between_our_own_ends() {
     }
 }
 
-/// RFC 9846 §E.3: a client that has sent early data accepts TLS 1.3 only. An older server may have
-/// replaced the original, but an attacker may also have forced the downgrade.
+/// RFC 9846 §E.3: a client that has sent early data accepts only TLS 1.3. An older server may have
+/// replaced the original one, but an attacker may also have forced the downgrade.
 #[test]
 fn an_older_server_gets_nothing_for_early_data() {
     for provider in PROVIDERS {

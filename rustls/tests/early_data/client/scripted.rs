@@ -48,7 +48,7 @@ fn start(client: &Client) -> Box<dyn Endpoint> {
     end
 }
 
-/// A ticket that allows this much early data.
+/// Creates a ticket that allows this much early data.
 pub(super) fn ticket(early_data: u32) -> Vec<u8> {
     let early_data = [bytes(EARLY_DATA, &early_data.to_be_bytes())];
     ticket_with(b"ticket", &extensions(&early_data, &[]))
@@ -69,7 +69,8 @@ fn alpn(protocol: &[u8]) -> (u16, Body) {
     bytes(ALPN, &vector(2, &vector(1, protocol)))
 }
 
-/// Two connections: the first leaves a ticket, the second meets a scripted server.
+/// The settings of two connections: the first leaves a ticket, and the second is with a scripted
+/// server.
 pub(super) struct Resumption {
     /// The early data limit of the ticket.
     early_data: u32,
@@ -104,7 +105,8 @@ impl Resumption {
         identity.converse(&mut *start(client), &script)
     }
 
-    /// Both of our clients, which must agree.
+    /// Runs both of our clients, asserts that they behave in the same way, and returns what they
+    /// did.
     pub(super) fn ours(&self) -> Conversation {
         let identity = Identity::new(Provider::AwsLc.this());
         let buffered = self.run(&identity, &our_buffered(&identity));
@@ -113,7 +115,7 @@ impl Resumption {
         buffered
     }
 
-    /// Our buffered client alone, for tests with many cases.
+    /// Runs only our buffered client, for tests with many cases.
     pub(super) fn our_buffered(&self) -> Outcome {
         let identity = Identity::new(Provider::AwsLc.this());
         self.run(&identity, &our_buffered(&identity)).outcome
@@ -159,7 +161,7 @@ fn unexpected(expected: &[HandshakeType], got_type: HandshakeType) -> Error {
     }
 }
 
-/// The types of the messages in the client's last flight.
+/// Returns the types of the messages in the client's last flight.
 fn flight(conversation: &Conversation) -> Vec<HandshakeType> {
     let messages = conversation.messages.iter();
     let types = messages.map(|message| HandshakeType::from(message[0]));
@@ -267,7 +269,7 @@ fn wrong_resumptions_are_refused() {
         "early data, not offered": not_offered, unsolicited(), UnsupportedExtension;
         // the second ClientHello offers no early data
         "early data after a retry": after_a_retry, unsolicited(), UnsupportedExtension;
-        // nor a session that does not fit the suite
+        // nor a session that does not match the suite
         "a session after a retry with another hash": retry_of_another_hash,
             UnsolicitedServerHelloExtension.into(), UnsupportedExtension;
         // the server does not have the key of the accepted ticket
@@ -296,14 +298,14 @@ fn another_suite_of_the_hash_resumes_without_early_data() {
     let conversation = resumption.ours();
     assert_eq!(conversation.outcome, ACCEPTED);
     assert_eq!(flight(&conversation), [HandshakeType::Finished]);
-    // upstream refuses even that
+    // upstream rejects even that
     let varied = EarlyDataOfferedWithVariedCipherSuite;
     let theirs = resumption.theirs();
     assert_eq!(theirs, refused(varied, Alert::IllegalParameter));
     Resumption::new(chacha).without_early_data().is_accepted();
 }
 
-/// Mistakes that upstream answers in another way.
+/// Tries mistakes to which upstream reacts differently.
 #[test]
 fn wrong_resumptions_beyond_upstream() {
     use Alert::{IllegalParameter, MissingExtension, UnsupportedExtension};
@@ -346,7 +348,7 @@ fn early_data_is_accepted_only_with_its_protocol() {
             resumption.ours().outcome,
             refused(error, Alert::IllegalParameter)
         );
-        // upstream does not check it
+        // upstream does not check the protocol
         assert_eq!(resumption.theirs(), ACCEPTED);
     }
 }
@@ -376,7 +378,7 @@ fn a_retry_ends_early_data() {
     assert_ne!(first, second);
 }
 
-/// RFC 9846 §4.2.2: a session that does not fit the suite of a HelloRetryRequest is not offered
+/// RFC 9846 §4.2.2: a session that does not match the suite of a HelloRetryRequest is not offered
 /// again.
 #[test]
 fn a_retry_with_another_hash_ends_the_offer() {
@@ -391,7 +393,7 @@ fn a_retry_with_another_hash_ends_the_offer() {
     assert!(second.extension(EARLY_DATA).is_none());
 }
 
-/// RFC 9846 §4.3.1: early data needs TLS 1.3.
+/// RFC 9846 §4.3.1: early data requires TLS 1.3.
 #[test]
 fn early_data_is_not_sent_to_an_older_server() {
     let resumption = Resumption::new(|script| {
@@ -435,7 +437,7 @@ fn tickets_that_do_not_fit_are_not_offered() {
     assert_eq!(is_offered(60_000, None), [true]);
     assert_eq!(is_offered(65_400, None), [false]);
     assert_eq!(is_offered(0xffff - 20, None), [false]);
-    // nor one that does not fit beside a cookie
+    // nor one that does not fit together with a cookie
     assert_eq!(is_offered(30_000, Some(30_000)), [true, true]);
     assert_eq!(is_offered(40_000, Some(40_000)), [true, false]);
 }

@@ -1,4 +1,4 @@
-//! Accepted early data and the conditions for it.
+//! Tests of accepted early data and the conditions for it.
 
 use std::io::Read;
 use std::ops::{Deref, DerefMut};
@@ -34,7 +34,7 @@ fn early_data_is_read_apart_from_what_follows() {
     }
 }
 
-/// The limit in the tickets, which the client follows.
+/// The tickets contain the limit, which the client obeys.
 #[test]
 fn tickets_carry_the_limit() {
     for (provider, max, sealed) in product3(PROVIDERS, [0, 1, 16_384, u32::MAX], [false, true]) {
@@ -45,7 +45,7 @@ fn tickets_carry_the_limit() {
         };
         for server in settings.servers() {
             for ticket in server.tickets(&settings) {
-                // RFC 9846 §8: a ticket that can be used twice allows none
+                // RFC 9846 §8: a ticket that can be used twice allows no early data
                 let expected = (max != 0 && !sealed).then_some(max);
                 assert_eq!(ticket.max_early_data_size, expected);
             }
@@ -53,7 +53,7 @@ fn tickets_carry_the_limit() {
     }
 }
 
-/// RFC 9846 §4.3.10: parameters that must match, and §8.3: the time window.
+/// Checks the parameters that must match (RFC 9846 §4.3.10) and the time window (§8.3).
 #[test]
 fn acceptance_has_conditions() {
     type Change = fn(&mut OfferedPsk);
@@ -213,10 +213,10 @@ fn readers_take_as_much_as_they_want() {
     }
 }
 
-/// A connection that a test inspects while a script talks to it.
+/// A connection that a test inspects while a script communicates with it.
 struct Shared(Arc<Mutex<ThisBuffered>>);
 
-/// A client that offers early data to a shared server.
+/// Creates a client that offers early data to a shared server.
 pub(super) fn shared(settings: &Settings) -> (ScriptedClient, Arc<Mutex<ThisBuffered>>) {
     let config = Arc::new(settings.ours());
     let offer = offer(settings, &Server::Buffered(config.clone()));

@@ -1,4 +1,4 @@
-//! EndOfEarlyData (RFC 9846 §4.6), and messages before and after it.
+//! Tests of EndOfEarlyData (RFC 9846 §4.6), and of messages before and after it.
 
 use harness::peers::configs::PROVIDERS;
 use harness::peers::servers::{Server, servers};
@@ -77,8 +77,8 @@ fn messages_out_of_order_are_refused() {
     }
 }
 
-/// RFC 9846 §4.6: it must not follow rejected early data. RFC 9846 §4.3.10: a record of accepted
-/// early data that cannot be opened is a bad_record_mac.
+/// RFC 9846 §4.6: an EndOfEarlyData must not follow rejected early data. §4.3.10: a record of
+/// accepted early data that cannot be decrypted causes bad_record_mac.
 #[test]
 fn the_message_and_forged_records_are_refused() {
     for (settings, server) in servers(settings) {
@@ -95,7 +95,7 @@ fn the_message_and_forged_records_are_refused() {
 }
 
 /// The message arrives with one byte per record. RFC 9846 §E.4: for middleboxes, a
-/// change_cipher_spec may precede early data or stand anywhere in it.
+/// change_cipher_spec may come before early data or anywhere in it.
 #[test]
 fn the_message_may_be_fragmented_and_change_cipher_spec_between() {
     for (settings, server) in servers(settings) {
@@ -134,7 +134,8 @@ fn every_byte_matters() {
                 buffered.as_ref().unwrap_err();
                 assert_eq!(buffered, unbuffered, "bit {bit} of byte {at}");
                 if at == 0 {
-                    // RFC 9846 §4: unexpected, whatever it contains. Upstream parses it first
+                    // RFC 9846 §4: the message is unexpected regardless of its content. Upstream
+                    // parses it first
                     assert_eq!(buffered.unwrap_err().alert.as_deref(), Some(&[2, 10][..]));
                     upstream.unwrap_err();
                 } else {
@@ -148,9 +149,9 @@ fn every_byte_matters() {
     }
 }
 
-/// RFC 9846 §6: an alert among early data ends the connection. A close_notify is no clean end,
+/// RFC 9846 §6: an alert among early data ends the connection. A close_notify is not a clean end,
 /// because the handshake is incomplete. Only the warning user_canceled, which announces another
-/// alert, passes.
+/// alert, is ignored.
 #[test]
 fn alerts_are_no_end_of_early_data() {
     for settings in PROVIDERS.map(settings) {

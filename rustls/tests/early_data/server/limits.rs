@@ -1,4 +1,4 @@
-//! Limits of early data, exact to the byte, accepted or skipped.
+//! Tests of the exact limits of early data, accepted or skipped.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rustls::ContentType;
 
 use super::{MAX, accepted, early_data, finish, rejected, send, settings, upstream_client};
 
-/// RFC 9846 §4.7.1: more than the ticket allows is an unexpected_message.
+/// RFC 9846 §4.7.1: more data than the ticket allows causes unexpected_message.
 #[test]
 fn accepted_data_has_a_limit() {
     const TOO_MUCH: &str = "PeerMisbehaved(TooMuchEarlyDataReceived)";
@@ -30,7 +30,7 @@ fn accepted_data_has_a_limit() {
             assert_eq!(refused.alert.as_deref(), Some(&[2, 10][..]));
         }
 
-        // one record beyond the limit: none of it is handed out
+        // one record beyond the limit: none of it is returned
         let mut client = accepted(&settings, &server);
         let refused = client.send_raw(ContentType::ApplicationData, &[7; MAX as usize + 1]);
         assert_eq!(refused.unwrap_err().error, TOO_MUCH);
@@ -38,8 +38,8 @@ fn accepted_data_has_a_limit() {
     }
 }
 
-/// The full limit is accepted, and the handshake completes after it, even if the application reads
-/// it only then.
+/// Early data up to the limit is accepted, and the handshake completes, even if the application
+/// only reads the data after that.
 #[test]
 fn the_full_limit_is_accepted() {
     for (provider, max) in product(PROVIDERS, [1, 16_384, 16_385, 1 << 20]) {
@@ -56,8 +56,8 @@ fn the_full_limit_is_accepted() {
     }
 }
 
-/// RFC 9846 §4.3.10: rejected early data is skipped up to the same limit, which covers content
-/// only. Upstream also counts the protection.
+/// RFC 9846 §4.3.10: rejected early data is skipped up to the same limit, which applies only to the
+/// content. Upstream also counts the overhead of encryption.
 #[test]
 fn skipped_data_has_a_limit() {
     for settings in PROVIDERS.map(settings) {
@@ -96,11 +96,11 @@ fn empty_records_are_counted() {
     }
 }
 
-/// A client follows its ticket. RFC 9846 §4.3.10: the server skips as much as the ticket allows,
-/// even if a HelloRetryRequest precedes the lookup of the session.
+/// A client obeys its ticket's limit. RFC 9846 §4.3.10: the server skips as much as the ticket
+/// allows, even if it sends a HelloRetryRequest before it looks up the session.
 #[test]
 fn early_data_of_older_tickets_is_skipped() {
-    /// Fits into the client's buffer.
+    /// The limit of older tickets, which is less than the client buffers.
     const BEFORE: u32 = 60_000;
 
     for provider in PROVIDERS {
@@ -135,7 +135,7 @@ fn early_data_of_older_tickets_is_skipped() {
 }
 
 /// RFC 9846 §4.3.10: early data belongs to the first session that a client offers. The limit of
-/// another one does not count, even if the server resumes that.
+/// another session does not apply, even if the server resumes that session.
 #[test]
 fn the_limit_of_another_session_does_not_count() {
     const OF_TICKET: usize = 60_000;

@@ -1,4 +1,4 @@
-//! Early data of upstream's client, and of ours.
+//! Tests of early data from upstream's client and from ours.
 
 use std::sync::Arc;
 

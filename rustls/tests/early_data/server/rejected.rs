@@ -1,4 +1,4 @@
-//! Rejected early data.
+//! Tests of rejected early data.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::{
     upstream_client,
 };
 
-/// It is skipped and never handed out.
+/// Rejected early data is skipped and never returned to the application.
 #[test]
 fn rejected_data_is_skipped() {
     for (settings, server) in servers(settings) {
@@ -28,7 +28,7 @@ fn rejected_data_is_skipped() {
         client.start_handshake();
         finish(&mut client);
         assert_eq!(early_data(&mut *client.server), b"");
-        // nothing is skipped after the first record that opens
+        // nothing is skipped after the first record that can be opened
         let refused = client.server.receive(&record(0x17, &[7; 40]));
         assert_eq!(refused, Err("DecryptError".into()));
     }
@@ -71,7 +71,8 @@ fn replayed_bytes_are_not_read() {
     }
 }
 
-/// A server that allows none tolerates a client whose ticket, from another server, allows some.
+/// A server that allows no early data tolerates a client whose ticket, from another server, allows
+/// it.
 #[test]
 fn servers_without_early_data_skip_it() {
     for (provider, sealed) in product(PROVIDERS, [false, true]) {
@@ -89,7 +90,8 @@ fn servers_without_early_data_skip_it() {
     }
 }
 
-/// Opens tickets that are the keys of stored sessions, and leaves these in the storage.
+/// A ticketer whose tickets are the keys of stored sessions. Opening a ticket leaves its session in
+/// the storage.
 #[derive(Debug)]
 struct OpensStored(Arc<dyn StoresServerSessions>);
 
@@ -129,7 +131,7 @@ fn early_data_of_a_session_in_a_ticket_is_rejected() {
     }
 }
 
-/// The application may reject early data, as with upstream.
+/// Checks that the application can reject early data, as with upstream.
 macro_rules! application_rejects {
     ($name:ident, $endpoint:ident, $settings:ident, $server:ident, $client:ident) => {
         #[test]
@@ -150,7 +152,7 @@ macro_rules! application_rejects {
                 client.start_handshake();
                 finish(&mut client);
 
-                // after the handshake it is too late
+                // after the handshake, a rejection is too late
                 let mut server = $endpoint::server(config);
                 handshake(&mut $endpoint::client($client(&settings)), &mut server);
                 let rejects = AssertUnwindSafe(|| server.as_server().reject_early_data());

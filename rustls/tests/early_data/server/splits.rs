@@ -1,4 +1,4 @@
-//! Early data, its end, Finished and later data, split at every length.
+//! Tests with early data, its end, Finished and later data, split at every length.
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered, handshake};
@@ -6,8 +6,8 @@ use harness::peers::servers::{Server, Settings};
 
 use super::{settings, upstream_client};
 
-/// The early data of upstream's client in several records. The client produces the rest of its
-/// output from the server's flight.
+/// The early data of upstream's client in several records. The client creates the rest of its
+/// output after it has received the server's flight.
 struct Recorded {
     first_flight: Vec<u8>,
     client: UpstreamBuffered,
@@ -32,7 +32,7 @@ impl Recorded {
         }
     }
 
-    /// The second flight, followed by data.
+    /// Returns the second flight, followed by data.
     fn second_flight(&mut self, answer: &[u8]) -> Vec<u8> {
         self.client.receive(answer).unwrap();
         assert!(self.client.as_client().is_early_data_accepted());
@@ -66,7 +66,7 @@ impl Read {
     }
 }
 
-/// Delivers the pieces, and reads after each or not.
+/// Delivers the pieces, and reads after each one if requested.
 fn deliver<'a>(
     server: &mut dyn Endpoint,
     pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -101,7 +101,7 @@ fn nothing_is_lost_mixed_or_repeated() {
     }
 }
 
-/// A single cut at every byte of the second flight.
+/// Splits the second flight in two, at every byte.
 #[test]
 fn every_cut_of_the_second_flight() {
     let settings = settings(PROVIDERS[0]);

@@ -1,4 +1,4 @@
-//! Early data through the unbuffered API.
+//! Tests of early data in the unbuffered API.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 
 use super::{settings, this_client};
 
-/// A client that has written these pieces of early data, and a server that accepts or rejects them.
+/// Creates a client that has written these pieces of early data, and a server that accepts or
+/// rejects them.
 fn with_early_data(
     provider: Provider,
     is_accepted: bool,
@@ -48,7 +49,7 @@ struct Server {
     conn: UnbufferedServerConnection,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
-    /// The records of early data, and the data behind them.
+    /// The records of early data, and the data after them.
     early: Vec<Vec<u8>>,
     later: Vec<u8>,
     /// True if data could be encrypted when output was last transmitted.
@@ -67,7 +68,7 @@ impl Server {
         }
     }
 
-    /// Shows the first `offered` bytes to the connection, and does what its state demands. Returns
+    /// Passes the first `offered` bytes to the connection, and acts according to its state. Returns
     /// the state's name.
     fn step(&mut self, offered: usize) -> String {
         let used = self.outgoing.len();
@@ -102,7 +103,8 @@ impl Server {
         name
     }
 
-    /// Shows all input, until a state has this name. Returns the names of all states.
+    /// Passes all input to the connection, until a state has this name. Returns the names of all
+    /// states.
     fn run(&mut self, last: &str) -> Vec<String> {
         let mut names = Vec::new();
         while names.last().is_none_or(|name| name != last) {
@@ -136,15 +138,15 @@ fn early_data_is_handed_out_where_it_was_received() {
         client.receive(&server.outgoing).unwrap();
         assert!(!client.is_handshaking());
         client.send(b"later");
-        // EndOfEarlyData and Finished, then tickets, then the data behind them
+        // EndOfEarlyData and Finished, then tickets, then the data after them
         server.incoming = client.take_output();
         server.run("WriteTraffic");
         assert_eq!(server.later, b"later");
     }
 }
 
-/// A buffer of exactly the longest record's length is enough. The handshake takes many records, and
-/// early data follows them, accepted or not.
+/// A buffer of exactly the longest record's length is enough, for a handshake of many records and
+/// for early data, accepted or not.
 #[test]
 fn room_for_one_record_is_enough() {
     const EARLY: [u8; 900] = [7; 900];

@@ -27,7 +27,7 @@ use rustls::{
 
 use crate::bomb::{called, fails, failure};
 
-/// Calls the bomb before it does its work.
+/// A callback that calls the bomb before it does its work.
 pub(super) struct Rigged<T>(pub(super) T);
 
 impl<T> fmt::Debug for Rigged<T> {
@@ -36,7 +36,7 @@ impl<T> fmt::Debug for Rigged<T> {
     }
 }
 
-/// The bomb as the hook of a verifier or a cipher.
+/// Calls the bomb as a hook of a verifier or a cipher.
 #[derive(Clone, Debug)]
 pub(super) struct Bomb;
 

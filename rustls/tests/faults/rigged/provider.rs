@@ -17,7 +17,7 @@ use rustls::{
 use super::application::{Bomb, Rigged};
 use crate::bomb::{called, failure};
 
-/// ring's provider with one suite per version, and every part rigged.
+/// Returns ring's provider with one suite per version, and every part rigged.
 pub(super) fn provider() -> CryptoProvider {
     static MADE: OnceLock<CryptoProvider> = OnceLock::new();
     MADE.get_or_init(make).clone()

@@ -1,4 +1,4 @@
-//! Sessions end with the certificates that the client verified.
+//! Sessions expire together with the certificates that the client verified.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use rustls_upstream::sign::{CertifiedKey, SingleCertAndKey};
 
 use crate::resumption::kind_of;
 
-/// The end of the first certificate that expires: 2028-01-01, inclusive.
+/// The time when the first certificate expires: 2028-01-01, inclusive.
 const END: u64 = 1_830_297_600;
 
 const HOUR: u64 = 60 * 60;
@@ -36,7 +36,8 @@ struct Chain {
 }
 
 impl Chain {
-    /// The intermediate's and the end entity's certificates expire at the start of these years.
+    /// Creates a chain whose intermediate and end-entity certificates expire at the start of these
+    /// years.
     fn new(intermediate: i32, end_entity: i32) -> Self {
         let root = pki::root("root", |_| ());
         let intermediate = pki::intermediate("intermediate", &root, |params| {
@@ -138,7 +139,8 @@ fn for_each_client(test: impl Fn(Provider, Versions, bool)) {
     }
 }
 
-/// The session ends with the certificate that expires first, however often it was resumed.
+/// The session expires together with the certificate that expires first, no matter how often it was
+/// resumed.
 #[test]
 fn a_session_ends_with_the_verified_path() {
     for_each_client(|provider, versions, unbuffered| {
@@ -165,7 +167,7 @@ fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
         };
         let chain = Chain::new(2029, 2028);
         let server = chain.server(provider, versions);
-        // also if it begins in its last second
+        // also if the session begins in its last second
         for times in [&[END - HOUR, END][..], &[END]] {
             let client = client(&chain);
             let kinds: Vec<_> = times
@@ -200,12 +202,12 @@ fn a_verifier_that_ignores_expiry_has_sessions() {
     });
 }
 
-/// A verifier that passes on another one's verdict for a time of its own.
+/// A verifier that returns another one's verdict for a fixed time.
 #[derive(Debug)]
 struct AtFixedTime {
     inner: Arc<dyn ServerCertVerifier>,
     time: u64,
-    /// Its own rules, under which it passes on the proof.
+    /// The verifier's own rules. If there are any, it returns the proof of the inner verifier.
     rules: Option<VerifierRules>,
 }
 
@@ -261,8 +263,8 @@ impl ServerCertVerifier for AtFixedTime {
     }
 }
 
-/// Devices without a clock verify at the time of their build, for example. The inner verifier's
-/// proof ends with the certificates, at a time that the client's clock has passed.
+/// For example, devices without a clock verify at the time of their build. The inner verifier's
+/// proof expires together with the certificates, at a time that the client's clock has passed.
 #[test]
 fn a_verifier_that_wraps_another_one_at_an_earlier_time_has_sessions() {
     for_each_client(|provider, versions, unbuffered| {
@@ -284,7 +286,7 @@ fn a_verifier_that_wraps_another_one_at_an_earlier_time_has_sessions() {
     });
 }
 
-/// The end of a verifier's own proof limits sessions, even if it is past.
+/// The expiry of a verifier's own proof limits sessions, even if it has passed.
 #[test]
 fn a_verifier_with_rules_may_prevent_sessions() {
     for_each_client(|provider, versions, unbuffered| {

@@ -1,4 +1,4 @@
-//! Our client with upstream's server.
+//! Tests of our client with upstream's server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +31,7 @@ fn server_config(provider: Provider) -> ServerConfig {
     configs::upstream::server(provider.upstream(), KEY_TYPE, ClientAuth::None)
 }
 
-/// A client of one API.
+/// A function that creates a client of one API.
 type New = fn(Arc<ClientConfig>) -> Client;
 
 const APIS: [New; 2] = [Client::Buffered, Client::Unbuffered];
@@ -45,7 +45,7 @@ fn connect(new: New, client: &Arc<ClientConfig>, server: &Arc<ServerConfig>) -> 
     kind(&new(client.clone()), &Server::Upstream(server.clone()))
 }
 
-/// A client's configuration with `verifier`.
+/// Creates a client's configuration with `verifier`.
 fn with_verifier(crypto: CryptoProvider, verifier: &Arc<WebPkiServerVerifier>) -> ClientConfig {
     ClientConfig::builder_with_provider(crypto.into())
         .with_protocol_versions(&[&rustls::version::TLS13])
@@ -66,14 +66,14 @@ fn share(first: &ClientConfig, second: &mut ClientConfig) {
     second.client_auth_cert_resolver = first.client_auth_cert_resolver.clone();
 }
 
-/// The first ClientHello of a connection.
+/// Returns the first ClientHello of a connection.
 fn first_hello(config: &Arc<ClientConfig>) -> ClientHello {
     ClientHello::read(&plain_messages(
         &ThisBuffered::client(config.clone()).take_output(),
     ))
 }
 
-/// The offer is the last extension, and comes with modes.
+/// The offer is the last extension, and there is an extension with the key exchange modes.
 #[test]
 fn a_ticket_is_offered_once() {
     for provider in PROVIDERS {
@@ -108,8 +108,8 @@ fn a_server_may_decline() {
     }
 }
 
-/// Resumption skips the verifier and the client's certificate. So sessions must not be used where
-/// those differ.
+/// Resumption skips the verifier and the client's certificate. So sessions must not be used by
+/// configurations in which those differ.
 #[test]
 fn sessions_do_not_cross_verifiers_and_client_certificates() {
     for (provider, new) in product(PROVIDERS, APIS) {
@@ -167,7 +167,7 @@ fn application_protocols_may_change() {
     }
 }
 
-/// Early data needs the session's own suite.
+/// Early data requires the session's own suite.
 #[test]
 fn a_session_is_offered_with_a_suite_of_its_hash() {
     use CipherSuite::{
@@ -212,7 +212,7 @@ fn a_session_is_offered_with_a_suite_of_its_hash() {
     }
 }
 
-/// Counts the derivations.
+/// An HKDF that counts its calls.
 struct Counted {
     inner: &'static dyn Hkdf,
     uses: AtomicU64,
@@ -307,7 +307,7 @@ fn a_retry_keeps_the_offer() {
 
 const START: u64 = 2_000_000_000;
 
-/// A server that asks for another share than clients send.
+/// Creates a server that requests another share than the one that clients send.
 fn retrying_server_config(provider: Provider) -> rustls_upstream::ServerConfig {
     let mut crypto = provider.upstream();
     let groups = &mut crypto.kx_groups;
@@ -315,7 +315,7 @@ fn retrying_server_config(provider: Provider) -> rustls_upstream::ServerConfig {
     configs::upstream::server(crypto, KEY_TYPE, ClientAuth::None)
 }
 
-/// A configuration with a clock. Its verifier must ignore the time.
+/// Creates a configuration with a clock. Its verifier must ignore the time.
 fn with_clock(provider: Provider) -> (ClientConfig, Arc<Clock>) {
     let clock = Clock::at(START);
     let mut config = client_config(provider);
@@ -323,7 +323,7 @@ fn with_clock(provider: Provider) -> (ClientConfig, Arc<Clock>) {
     (config, clock)
 }
 
-/// If the clock was set back, or shows no time, the age of a session is unknown.
+/// If the clock was set back, or returns no time, the age of a session is unknown.
 #[test]
 fn tickets_expire() {
     for provider in PROVIDERS {
@@ -373,7 +373,7 @@ fn sessions_are_not_prolonged_for_ever() {
     }
 }
 
-/// The ticket age in the ClientHello, in milliseconds, plus `ticket_age_add`.
+/// Returns the ticket age in the ClientHello, in milliseconds, plus `ticket_age_add`.
 fn obfuscated_age(hello: &ClientHello) -> u32 {
     let psk = hello.extension(PRE_SHARED_KEY).unwrap();
     let identity_len = usize::from(u16::from_be_bytes([psk[2], psk[3]]));
@@ -434,8 +434,8 @@ fn the_age_is_updated_after_a_retry() {
     assert!(client.negotiated().contains("Resumed"));
 }
 
-/// RFC 9149 §3: both ClientHellos carry the request if it is configured. Upstream's server sends as
-/// many as requested.
+/// RFC 9149 §3: both ClientHellos contain the request if it is configured. Upstream's server sends
+/// as many tickets as requested.
 #[test]
 fn tickets_are_requested_as_configured() {
     for provider in PROVIDERS {

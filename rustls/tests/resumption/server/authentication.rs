@@ -1,5 +1,5 @@
-//! Resumption skips the client's certificate. So a session resumes only where it proves as much as
-//! the certificate would.
+//! Resumption skips the client's certificate. So a session resumes only if it proves as much as the
+//! certificate would.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ fn connect(client: &Arc<ClientConfig>, config: &Arc<ServerConfig>, unbuffered: b
     }
 }
 
-/// A server with this policy, and another one that shares its sessions.
+/// Creates a server with this policy, and another one that shares its sessions.
 fn sharing(settings: &Settings, auths: [ClientAuth; 2]) -> [Arc<ServerConfig>; 2] {
     let [first, mut second] = auths.map(|auth| {
         let settings = settings.clone();
@@ -47,7 +47,7 @@ fn sharing(settings: &Settings, auths: [ClientAuth; 2]) -> [Arc<ServerConfig>; 2
     [first.into(), second.into()]
 }
 
-/// The configuration of a server with this verifier, and the sessions of `with`.
+/// Returns the configuration of a server with this verifier, and the sessions of `with`.
 fn verifying(
     settings: &Settings,
     verifier: Arc<dyn ClientCertVerifier>,
@@ -76,7 +76,7 @@ fn all(test: impl Fn(&Settings, bool)) {
     }
 }
 
-/// Servers with shared sessions but different demands.
+/// Uses servers with shared sessions but different policies.
 #[test]
 fn no_session_is_resumed_under_another_client_auth_setting() {
     use ClientAuth::{OptionalPresent, Required};
@@ -107,7 +107,7 @@ fn a_session_is_no_way_around_authentication() {
     });
 }
 
-/// Verifiers with other roots, even if their names are not sent to clients.
+/// Uses verifiers with other roots, also without sending their names to clients.
 #[test]
 fn other_roots_require_a_new_certificate() {
     all(|settings, unbuffered| {
@@ -150,7 +150,7 @@ fn a_certificate_that_is_refused_is_not_resumed() {
     });
 }
 
-/// A verifier begins to require certificates while a client without one connects.
+/// A verifier starts to require certificates while a client without one connects.
 #[test]
 fn a_session_does_not_evade_a_new_requirement() {
     all(|settings, unbuffered| {

@@ -1,4 +1,4 @@
-//! The choice among the offered sessions.
+//! Tests of the choice among the offered sessions.
 
 use harness::peers::configs::{PROVIDERS, product};
 use harness::peers::servers::{Server, Settings, hello, servers};
@@ -20,7 +20,7 @@ fn stored_sessions_are_used_once() {
     }
 }
 
-/// The server chooses the first known session, but looks at the first few only.
+/// The server chooses the first known session, but only looks at the first few.
 #[test]
 fn the_first_known_session_is_chosen() {
     for settings in Settings::all() {
@@ -91,7 +91,8 @@ fn the_name_is_acknowledged_in_full_handshakes_only() {
     }
 }
 
-/// RFC 9846 §4.7.1: any suite with the same hash function. Upstream requires the same suite.
+/// RFC 9846 §4.7.1: the suite may be any with the same hash function. Upstream requires the same
+/// suite.
 #[test]
 fn suites_of_one_hash_resume_each_other() {
     const SUITES: [u16; 3] = [0x1301, 0x1302, 0x1303];

@@ -1,4 +1,4 @@
-//! The number of bytes that a server hashes to decide on a resumption.
+//! Tests of the number of bytes that a server hashes to decide on a resumption.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use rustls::{
     CipherSuiteCommon, ServerConfig, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
 };
 
-/// Counts the bytes that it hashes.
+/// A hash function that counts the bytes that it hashes.
 struct Counting {
     inner: &'static dyn Hash,
     bytes: &'static AtomicUsize,
@@ -71,7 +71,7 @@ impl Context for CountingContext {
     }
 }
 
-/// `provider`, and the bytes that its suites have hashed.
+/// Returns `provider`, and the number of bytes that its suites have hashed.
 fn counting(provider: Provider) -> (CryptoProvider, &'static AtomicUsize) {
     let bytes: &'static AtomicUsize = Box::leak(Box::default());
     let mut crypto = provider.this();
@@ -99,7 +99,7 @@ fn counting(provider: Provider) -> (CryptoProvider, &'static AtomicUsize) {
     (crypto, bytes)
 }
 
-/// A server that accepts clients of this many authorities, in addition to the client's own.
+/// Creates a server that accepts clients of this many authorities in addition to the client's.
 fn server(
     crypto: CryptoProvider,
     versions: Versions,
@@ -126,7 +126,7 @@ fn server(
     config
 }
 
-/// The bytes hashed in one resumed handshake with a changed configuration.
+/// Returns the number of bytes hashed in one resumed handshake with a changed configuration.
 fn hashed_to_resume(
     provider: Provider,
     versions: Versions,

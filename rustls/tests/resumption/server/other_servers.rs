@@ -1,5 +1,5 @@
-//! A client has a session with one server, and the network leads it to another that shares ticketer
-//! and storage.
+//! Tests of clients that have a session with one server and are routed to another one that shares
+//! ticketer and storage.
 
 use std::sync::Arc;
 
@@ -57,14 +57,14 @@ impl Site {
         Arc::new(self.config.clone())
     }
 
-    /// Another server of the site, with its own key and a certificate for `names`.
+    /// Returns another server of the site, with its own key and a certificate for `names`.
     fn with_certificate_for(&self, names: &[&str]) -> Arc<ServerConfig> {
         let mut config = self.config.clone();
         config.cert_resolver = resolver(certified_key(self.provider, &self.authority, names));
         Arc::new(config)
     }
 
-    /// Clients of both crates that trust the site.
+    /// Returns clients of both crates that trust the site.
     fn clients(&self, versions: Versions, with_sni: bool) -> [Client; 2] {
         macro_rules! config {
             ($module:ident) => {{
@@ -145,9 +145,9 @@ fn for_each_site(test: impl Fn(&Site, Versions, Outcome)) {
     }
 }
 
-/// A session resumes under a certificate for the requested name: a renewed one, or one for more
-/// names. With a server of another name, the client sees the certificate, and no server reads its
-/// early data.
+/// A session resumes at a server with another certificate for the requested name: a renewed one, or
+/// one for more names. If a server has another name, the client receives the certificate, and no
+/// server reads its early data.
 #[test]
 fn a_server_of_another_name_resumes_nothing() {
     for_each_site(|site, versions, resumed| {

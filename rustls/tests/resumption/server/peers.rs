@@ -1,4 +1,4 @@
-//! Upstream's client and ours resume with our server.
+//! Tests of upstream's client and ours, which resume with our server.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use rustls::ServerConfig;
 
 use crate::resumption::{kind, kind_of};
 
-/// Clients of both crates.
+/// Returns clients of both crates.
 fn clients(settings: &Settings, auth: ClientAuth) -> [Client; 3] {
     let (versions, provider) = (settings.versions, settings.provider);
     let ours = || configs::this::client_of(versions, provider.this(), KEY_TYPE, auth).into();
@@ -24,7 +24,7 @@ fn clients(settings: &Settings, auth: ClientAuth) -> [Client; 3] {
     ]
 }
 
-/// Servers in both APIs with two configurations each.
+/// Returns servers in both APIs with two configurations each.
 fn pairs(first: ServerConfig, second: ServerConfig) -> [[Server; 2]; 2] {
     let (first, second) = (Arc::new(first), Arc::new(second));
     let buffered = [&first, &second].map(|config| Server::Buffered(config.clone()));
@@ -100,7 +100,7 @@ fn after_a_hello_retry_request() {
     }
 }
 
-/// RFC 9846 §4.2.2: a client correctly omits a session that does not fit the suite of the
+/// RFC 9846 §4.2.2: a client correctly omits a session that does not match the suite of the
 /// HelloRetryRequest.
 #[test]
 fn after_a_hello_retry_request_of_another_hash() {

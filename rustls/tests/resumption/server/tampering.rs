@@ -1,4 +1,4 @@
-//! Tickets, identities and binders with each byte changed.
+//! Tests of tickets, identities and binders with each byte changed.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn changed_binders_are_refused() {
 fn sessions_with_a_psk_of_another_length_get_a_full_handshake() {
     for settings in PROVIDERS.map(Settings::new) {
         let mut config = settings.ours();
-        // seals nothing, so that tickets can be changed
+        // the ticketer does not encrypt, so that tickets can be changed
         let copy = |bytes: &[u8]| Some(bytes.to_vec());
         config.ticketer = Arc::new(Tickets::new(60 * 60, copy, copy));
         let server = Server::Buffered(Arc::new(config));
@@ -82,8 +82,8 @@ fn sessions_with_a_psk_of_another_length_get_a_full_handshake() {
     }
 }
 
-/// A binder with the right bytes but another length is wrong. RFC 9846 §4.3.11: the number of
-/// binders must equal that of identities.
+/// A binder that was shortened or lengthened is invalid. RFC 9846 §4.3.11: the number of binders
+/// must equal that of identities.
 #[test]
 fn binders_of_other_lengths_or_number_are_refused() {
     const WRONG: &str = "PeerMisbehaved(IncorrectBinder)";
@@ -117,7 +117,8 @@ fn resize(body: &mut Vec<u8>, change: i8) {
     body[binder - 2] = body[binder - 2].wrapping_add_signed(change);
 }
 
-/// Offers with an edited pre_shared_key. Returns the error of the refusal, whose alert is checked.
+/// Sends an offer with an edited pre_shared_key. Checks the alert and returns the error of the
+/// server.
 fn refused(
     settings: &Settings,
     server: &Server,

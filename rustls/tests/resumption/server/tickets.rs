@@ -1,4 +1,4 @@
-//! The number of tickets, and the data that applications store in them.
+//! Tests of the number of tickets, and of the data that applications store in them.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustls::server::ServerSessionMemoryCache;
 
 const ENCRYPTED_EXTENSIONS: u8 = 8;
 
-/// The number of tickets sent, and the number announced, for a client with `request` and, if
+/// Returns the number of tickets sent and the number announced, for a client with `request` and, if
 /// `resumed`, a session.
 fn counts(
     settings: &Settings,
@@ -25,7 +25,7 @@ fn counts(
     }
     let plenty = settings.clone().edit(|it| it.send_tls13_tickets = 1);
     let offer = resumed.then(|| {
-        // a first server sends tickets even if none are requested
+        // the first server sends tickets even if none are requested
         let sends = share_with(server, &plenty);
         sends.tickets(settings).remove(0).offer(0)
     });
@@ -39,7 +39,7 @@ fn counts(
     (client.tickets().len(), hint.map(|(_, body)| body))
 }
 
-/// A server that shares the sessions of `server`.
+/// Creates a server that shares the sessions of `server`.
 fn share_with(server: &Server, settings: &Settings) -> Server {
     match server {
         Server::Buffered(config) | Server::Unbuffered(config) => {
@@ -55,7 +55,7 @@ fn share_with(server: &Server, settings: &Settings) -> Server {
     }
 }
 
-/// RFC 9149, as upstream implements it.
+/// RFC 9149: the number of tickets follows the request, as in upstream.
 #[test]
 fn clients_request_tickets() {
     let numbers = [(2, 0), (0, 0), (2, 4), (0, 4), (5, 2), (3, 300)];
@@ -84,7 +84,7 @@ fn a_resumption_gets_as_many_tickets_as_a_full_handshake() {
     }
 }
 
-/// Connections of each crate's server, on which applications set data for the sessions.
+/// Runs connections of each crate's server, on which applications set data for the sessions.
 macro_rules! resumption_data {
     ($name:ident, $endpoint:ident, $settings:ident) => {
         fn $name(settings: &Settings) -> Vec<Option<Vec<u8>>> {
@@ -106,7 +106,7 @@ macro_rules! resumption_data {
                 exchange(&mut client, &mut end).unwrap();
                 let conn = end.as_server();
                 seen.push(conn.received_resumption_data().map(<[u8]>::to_vec));
-                // after the tickets it has no effect
+                // after the tickets, the data has no effect
                 conn.set_resumption_data(b"late");
             }
             seen

@@ -1,4 +1,4 @@
-//! The time for which sessions resume.
+//! Tests of the time for which sessions can be resumed.
 
 use harness::peers::configs::PROVIDERS;
 use harness::peers::servers::{Server, Settings, hello};
@@ -6,7 +6,8 @@ use harness::peers::servers::{Server, Settings, hello};
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
 
-/// The servers of this crate only. Upstream's trusts the client and resumes sessions of any age.
+/// Returns the servers of this crate only. Upstream's server trusts the client and resumes sessions
+/// of any age.
 fn servers(settings: &Settings) -> [Server; 2] {
     let [buffered, unbuffered, _] = settings.servers();
     [buffered, unbuffered]
@@ -56,7 +57,7 @@ fn sessions_are_not_prolonged_for_ever() {
                     break;
                 }
                 ticket = client.tickets().remove(0);
-                // tickets do not promise more either
+                // tickets do not announce a longer lifetime either
                 assert!(hours * HOUR + i64::from(ticket.lifetime) <= 7 * DAY);
             }
         }

@@ -1,4 +1,4 @@
-//! Client authentication, and the properties of a connection after the handshake.
+//! Tests of client authentication, and of the properties of a connection after the handshake.
 
 use std::sync::Arc;
 
@@ -83,8 +83,8 @@ fn requests_for_a_certificate() {
     assert_eq!(asked[0].1, [0x0403]);
 }
 
-/// wolfSSL's servers name a single type of certificate whatever they accept, so only the schemes
-/// decide.
+/// wolfSSL's servers always list a single type of certificate, even if they accept others, so only
+/// the schemes matter.
 #[test]
 fn types_of_certificates_are_ignored() {
     for key_type in [KeyType::EcdsaP256, KeyType::Ed25519, KeyType::Rsa2048] {
@@ -115,8 +115,8 @@ fn types_of_certificates_are_ignored() {
     }
 }
 
-/// A resolver claims to have no certificates and then chooses one. By then, the messages for the
-/// signature are no longer stored.
+/// A resolver claims to have no certificates and then chooses one. At that time, the messages for
+/// the signature are no longer stored.
 #[test]
 fn a_resolver_that_contradicts_itself() {
     let identity = Identity::new(Provider::AwsLc.this());
@@ -147,7 +147,7 @@ fn malformed_requests() {
     }
 }
 
-/// RFC 5746, RFC 5246 §7.4.1.1: a client need not renegotiate, and ours never does.
+/// RFC 5746, RFC 5246 §7.4.1.1: a client may refuse to renegotiate, and ours always does.
 #[test]
 fn renegotiation_is_refused() {
     let hello_request = Step::Raw(ContentType::Handshake, vec![0, 0, 0, 0]);
@@ -161,7 +161,7 @@ fn renegotiation_is_refused() {
             let outcome = client.identity.run_tls12(&mut *connection, &script(&asks));
             let end = End::of(&outcome);
             assert_eq!(end.error, None, "{}", client.name);
-            // no_renegotiation, and the connection goes on
+            // the client sends no_renegotiation, and the connection continues
             assert_eq!(end.alert, Some(100), "{}", client.name);
             assert_eq!(connection.read_all(), b"data", "{}", client.name);
 
@@ -183,7 +183,7 @@ fn connection_reports_its_negotiated_values() {
         let crypto = server.crypto_provider();
         let stapled = sign::CertifiedKey::from_der(identity.chain.clone(), identity.key(), crypto);
         let mut stapled = stapled.unwrap();
-        // nobody parses it
+        // the response is not parsed
         stapled.ocsp = Some(vec![1, 2, 3]);
         server.cert_resolver = Arc::new(sign::SingleCertAndKey::from(stapled));
         let server = Arc::new(server);

@@ -1,4 +1,4 @@
-//! Flights with missing, repeated, early or changed messages.
+//! Tests of flights with missing, repeated, early or changed messages.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use rustls::{ContentType, HandshakeType};
 
 use super::{Client, End, changing, forgetful};
 
-/// Full handshakes with every optional message.
+/// Returns scripts of full handshakes with every optional message.
 fn scripts() -> Vec<(&'static str, Script)> {
     let status = Step::Send(HandshakeType::CertificateStatus);
     let announced = Script::new().with_extension(bytes(STATUS_REQUEST, &[]));
@@ -44,7 +44,7 @@ fn undamaged_flights() {
     }
 }
 
-/// Asserts that all clients fail alike with `script`, and returns the outcome.
+/// Asserts that all clients fail in the same way with `script`, and returns the outcome.
 #[track_caller]
 fn refused(what: &str, clients: &[Client; 3], script: &Script) -> End {
     let [ours, unbuffered, theirs] = clients.each_ref().map(|client| client.end(script));
@@ -90,7 +90,7 @@ fn missing_repeated_and_exchanged_messages() {
     }
 }
 
-/// A message that is not due is an unexpected_message, whatever it contains.
+/// A message that is not due causes unexpected_message, regardless of its content.
 #[test]
 fn messages_that_are_not_due() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
@@ -129,8 +129,8 @@ fn messages_that_are_not_due() {
     }
 }
 
-/// The client's turn comes after ServerHelloDone. Nothing may follow it, not even part of a
-/// message, in its record or the next one.
+/// The client continues after ServerHelloDone. Nothing may follow that message, not even a part of
+/// another one, in the same record or the next one.
 #[test]
 fn nothing_follows_the_server_hello_done() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
@@ -148,7 +148,7 @@ fn nothing_follows_the_server_hello_done() {
     }
 }
 
-/// RFC 5246 §7.1: a change_cipher_spec has one position and is a single byte.
+/// RFC 5246 §7.1: a change_cipher_spec has one valid position and is a single byte.
 #[test]
 fn change_cipher_specs_out_of_place() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
@@ -160,7 +160,8 @@ fn change_cipher_specs_out_of_place() {
                 for client in &clients[..2] {
                     let end = client.end(&script);
                     assert!(
-                        // in the right position, what follows is not protected: bad_record_mac
+                        // in the right position, the following records are not encrypted:
+                        // bad_record_mac
                         end.error.is_some() && matches!(end.alert, Some(10 | 20 | 50)),
                         "{name}: {content:?} at {at}: {end:?}"
                     );
@@ -188,7 +189,7 @@ fn a_bit_changed_in_every_byte() {
     }
 }
 
-/// The lengths of the messages of `script`.
+/// Returns the lengths of the messages of `script`.
 fn lengths(client: &Client, script: &Script) -> Vec<usize> {
     let lengths = Arc::new(Mutex::new(Vec::new()));
     let seen = lengths.clone();

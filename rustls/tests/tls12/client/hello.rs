@@ -1,4 +1,4 @@
-//! The TLS 1.2 parts of a ClientHello, with TLS 1.3 or alone.
+//! Tests of the TLS 1.2 parts of a ClientHello, with and without TLS 1.3.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn sent_by(config: ClientConfig) -> ClientHello {
     sent(&mut ThisBuffered::client_of(localhost(), config))
 }
 
-/// The types of the extensions that upstream may have, too.
+/// Returns the types of the extensions, without those that upstream does not have.
 fn types(hello: &ClientHello) -> Vec<u16> {
     let mut types = hello.extension_types();
     types.retain(|typ| !additions::EXTENSIONS.contains(typ));
@@ -130,7 +130,7 @@ fn groups_are_those_of_the_versions_offered() {
     let groups = |versions| {
         let identity = Identity::new(Provider::AwsLc.this());
         let mut provider = Provider::AwsLc.this();
-        // the others fail to start a key exchange
+        // the other groups fail to start a key exchange
         provider.kx_groups = vec![
             rustls::crypto::aws_lc_rs::kx_group::X25519,
             &Only(NamedGroup::secp521r1, ProtocolVersion::TLSv1_2),

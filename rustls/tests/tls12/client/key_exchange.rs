@@ -1,4 +1,4 @@
-//! The server's certificate, its OCSP status, and its signed key exchange.
+//! Tests of the server's certificate, its OCSP status, and its signed key exchange.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,7 @@ use super::{Client, changing, clients_with, end, forgetful, localhost, our_end, 
 
 type Responses = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// A verifier that accepts anything and records the OCSP responses.
+/// Creates a verifier that accepts anything and records the OCSP responses.
 macro_rules! accepting {
     ($module:ident, $tls:ident, $responses:expr) => {{
         let responses = Responses::clone($responses);
@@ -33,7 +33,7 @@ macro_rules! accepting {
     }};
 }
 
-/// Clients with such verifiers.
+/// Returns clients with such verifiers.
 fn accepting(provider: Provider, responses: &Responses) -> [Client; 3] {
     clients_with(
         provider,
@@ -75,7 +75,7 @@ fn wrong_key_exchanges() {
         "a point off the curve": params(|it| it[20] ^= 1).edit(p256), "InvalidKeyShare", 47;
         "a wrong signature": script(|script| script.flip_signature = true), BAD_SIGNATURE, 51;
         "parameters that were not signed": unsigned, BAD_SIGNATURE, 51;
-        // RFC 5246 §7.4.3: the scheme must fit the suite's kind of key
+        // RFC 5246 §7.4.3: the scheme must match the suite's kind of key
         "a scheme of RSA": scheme(SignatureScheme::RSA_PSS_SHA256), WRONG_KIND, 47;
         "a suite of RSA": script(|script| script.hello.suite = rsa_suite), WRONG_KIND, 47;
     } {
@@ -99,8 +99,8 @@ fn a_scheme_that_was_not_offered() {
     }
 }
 
-/// RFC 7919 §4: the parameters are those of an offered group, apart from leading zeros. The public
-/// value must not reveal the secret.
+/// RFC 7919 §4: the parameters must be those of an offered group, but may have leading zeros. The
+/// public value must not reveal the secret.
 #[test]
 fn finite_field_parameters() {
     let group = ffdhe::this::Group::leak(NamedGroup::FFDHE2048, FFDHE2048, ffdhe::Key::Random);

@@ -1,4 +1,4 @@
-//! TLS 1.2 sessions, as a client stores and offers them.
+//! Tests of how a client stores and offers TLS 1.2 sessions.
 
 use std::sync::{Arc, Mutex};
 
@@ -40,10 +40,10 @@ impl Kind {
         }
     }
 
-    /// A script that resumes whatever the client offers.
+    /// Creates a script that resumes the session that the client offers.
     fn resuming(self, session: &Session) -> Script {
         let mut script = Script::resuming(session.clone());
-        // echoes the client's ID: the session's own, or a random one beside a ticket
+        // echoes the client's ID: that of the session, or a random one sent together with a ticket
         script.hello.session_id = None;
         script
     }
@@ -66,7 +66,7 @@ impl Client {
         (hello.session_id == ID, !ticket.is_empty())
     }
 
-    /// The same client of this crate, with a changed configuration.
+    /// Returns the same client of this crate with a changed configuration.
     fn changed(&self, change: impl FnOnce(&mut ClientConfig)) -> Self {
         let mut end = self.end.clone();
         match &mut end {
@@ -89,7 +89,7 @@ fn offered(outcome: &Outcome) -> ClientHello {
     ClientHello::read(&outcome.messages[0])
 }
 
-/// This crate's clients.
+/// Returns this crate's clients.
 fn ours(provider: Provider, versions: Versions) -> [Client; 2] {
     ours_with(provider, versions, |_| ())
 }
@@ -118,7 +118,7 @@ fn sessions_are_resumed_more_than_once_also_after_a_refusal() {
                     assert_eq!(hello.session_id, ID, "{what}");
                     assert!(ticket.is_empty(), "{what}");
                 } else {
-                    // RFC 5077 §3.4: an ID of the client's own
+                    // RFC 5077 §3.4: the client generates an ID
                     assert_eq!(hello.session_id.len(), 32, "{what}");
                     assert_eq!(ticket, session.ticket, "{what}");
                 }
@@ -154,7 +154,7 @@ fn only_resumable_sessions_are_offered() {
             assert_eq!(client.offers(), offer, "{} {mode:?} {kind:?}", client.name);
         }
     }
-    // a configuration that accepts tickets stores both; another one gives up tickets later
+    // a configuration that accepts tickets stores both; another one later stops accepting tickets
     for client in ours(Provider::AwsLc, Versions::Tls12) {
         client.first(&Kind::Both.script());
         for (mode, offer) in [
@@ -170,7 +170,7 @@ fn only_resumable_sessions_are_offered() {
     }
 }
 
-/// A session resumes only under the configuration that it was made with.
+/// A session resumes only with the configuration with which it was created.
 #[test]
 fn sessions_do_not_cross_configurations() {
     for client in ours(Provider::AwsLc, Versions::Tls12) {
@@ -195,8 +195,8 @@ fn sessions_do_not_cross_configurations() {
     }
 }
 
-/// RFC 5246 §7.4.1.2: the session's suite must be among those offered. It is not if the provider
-/// lacks it, or the groups that it needs.
+/// RFC 5246 §7.4.1.2: the session's suite must be among those offered. It is not offered if the
+/// provider lacks it, or the groups that it needs.
 #[test]
 fn a_provider_without_the_suite_of_the_session_or_its_groups() {
     let [client, _] = ours(Provider::AwsLc, Versions::Tls12);
@@ -237,7 +237,7 @@ fn a_provider_without_the_suite_of_the_session_or_its_groups() {
     }
 }
 
-/// RFC 7627 §5.3: it is used in both handshakes or in neither.
+/// RFC 7627 §5.3: the extended master secret is used in both handshakes or in neither.
 #[test]
 fn the_extended_master_secret_does_not_vary() {
     let without = |script: Script| {
@@ -268,8 +268,8 @@ fn the_extended_master_secret_does_not_vary() {
     }
 }
 
-/// The client rejects the answer to its offer, and would do so again: every connection would offer
-/// the session.
+/// The client rejects the answer to its offer. If it kept the session, it would offer it in every
+/// connection and always fail.
 #[test]
 fn a_session_ends_with_an_answer_that_is_refused() {
     type Wrong = fn(&mut Script);
@@ -333,7 +333,7 @@ fn a_session_ends_with_a_connection_that_fails() {
     }
 }
 
-/// A script that resumes `session` and sends a new ticket.
+/// Creates a script that resumes `session` and sends a new ticket.
 fn renewing(session: &Session, edit: impl FnOnce(&mut Script)) -> Script {
     Kind::Ticket
         .resuming(session)
@@ -346,7 +346,7 @@ fn renewing(session: &Session, edit: impl FnOnce(&mut Script)) -> Script {
 fn a_new_ticket_replaces_the_old_one() {
     for client in ours(Provider::AwsLc, Versions::Tls12) {
         let session = client.first(&Kind::Ticket.script());
-        // an empty one counts as none
+        // an empty ticket is ignored
         for ticket in [vec![0x55; 30], vec![]] {
             let outcome = client.run(&renewing(&session, |script| script.ticket = ticket));
             assert_eq!(outcome.error, None);
@@ -359,7 +359,7 @@ fn a_new_ticket_replaces_the_old_one() {
     }
 }
 
-/// RFC 9846 §4.7.1, RFC 5246 §F.1.4: a chain of tickets does not prolong a session for ever.
+/// RFC 9846 §4.7.1, RFC 5246 §F.1.4: a chain of tickets does not prolong a session forever.
 #[test]
 fn new_tickets_do_not_prolong_a_session_for_ever() {
     const HOUR: u64 = 60 * 60;
@@ -387,11 +387,11 @@ fn new_tickets_do_not_prolong_a_session_for_ever() {
     }
 }
 
-/// The longest ticket that fits into a message, after lifetime and length.
+/// The length of the longest ticket that fits into a message, after lifetime and length.
 const LONGEST: usize = 0xffff - 4 - 2;
 
-/// A server may send a ticket longer than all extensions of a ClientHello may be. An empty one
-/// counts as none.
+/// A server may send a ticket that is longer than all extensions of a ClientHello may be. An empty
+/// ticket is ignored.
 #[test]
 fn an_empty_ticket_or_one_that_does_not_fit_is_left_out() {
     for versions in [Versions::Tls12, Versions::Both] {
@@ -436,7 +436,7 @@ fn sessions_end() {
     }
 }
 
-/// The calls that a store receives.
+/// Checks the calls that a store receives.
 #[test]
 fn calls_to_the_store() {
     for (versions, kind) in product([Versions::Tls12, Versions::Both], KINDS) {
@@ -463,7 +463,8 @@ fn calls_to_the_store() {
         let (outcome, calls) = run(&kind.script());
         assert_eq!(calls, ["set_tls12_session"]);
         let session = outcome.session.unwrap();
-        // twice resumed, then refused by another machine of the server, which may know it later
+        // the session is resumed twice and then declined by another machine of the server, which
+        // may know it later
         let resuming = kind.resuming(&session);
         for script in [&resuming, &resuming, &Script::new()] {
             let (outcome, calls) = run(script);

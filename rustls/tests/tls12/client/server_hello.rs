@@ -1,4 +1,4 @@
-//! ServerHellos that select TLS 1.2, valid and invalid.
+//! Tests of valid and invalid ServerHellos that select TLS 1.2.
 
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use harness::scripted::bytes;
@@ -68,7 +68,7 @@ fn wrong_selections() {
     }
 }
 
-/// Selections that upstream accepts or answers differently.
+/// Tries selections that upstream accepts, or to which it reacts differently.
 #[test]
 fn wrong_selections_beyond_upstream() {
     let info = bytes(RENEGOTIATION_INFO, &u8_vec(&[1]));
@@ -97,7 +97,7 @@ fn wrong_selections_beyond_upstream() {
     }
 }
 
-/// RFC 9846 §4.2.3: the marker at the end of a server's random if it knows a newer version.
+/// RFC 9846 §4.2.3: a server that supports a newer version ends its random with a marker.
 #[test]
 fn downgrade_markers() {
     for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {

@@ -1,4 +1,5 @@
-//! Servers that change their version between connections, and handshakes in many small records.
+//! Tests of servers that change their version between connections, and of handshakes in many small
+//! records.
 
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ fn a_retry_binds_to_tls13() {
     }
 }
 
-/// RFC 8446 §4.1.4 and before: a client of TLS 1.2 alone knows no HelloRetryRequest.
+/// A client that only supports TLS 1.2 does not know HelloRetryRequests (RFC 8446 §4.1.4).
 #[test]
 fn tls12_has_no_retry() {
     let identity = Identity::new(Provider::AwsLc.this());

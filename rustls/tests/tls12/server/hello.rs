@@ -1,4 +1,4 @@
-//! Valid and invalid ClientHellos, and the answers to them.
+//! Tests of valid and invalid ClientHellos, and of the answers to them.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ use rustls::HandshakeType;
 
 use super::all_settings;
 
-/// Describes the outcome of `hello`: the answer and the rest of the handshake, or the refusal.
+/// Describes the outcome of `hello`: the answer and the rest of the handshake, or the error.
 fn outcome(server: &Server, hello: &ClientHello) -> String {
     let mut client = match server.connect_tls12(hello, None) {
         Ok(client) => client,
@@ -37,7 +37,7 @@ fn outcome(server: &Server, hello: &ClientHello) -> String {
     )
 }
 
-/// Hellos that upstream answers in the same way.
+/// Returns hellos that upstream answers in the same way.
 fn hellos() -> Vec<(&'static str, ClientHello)> {
     let hello = ClientHello::tls12;
     let and = |typ, body: &[u8]| hello().and(typ, body.to_vec());
@@ -97,7 +97,7 @@ fn hellos_are_answered_as_by_upstream() {
     }
 }
 
-/// Hellos that are refused for a setting of the server.
+/// Tries hellos that are rejected because of a setting of the server.
 #[test]
 fn hellos_that_a_setting_refuses() {
     let without_secret = ClientHello::tls12().without(EXTENDED_MASTER_SECRET);
@@ -135,7 +135,7 @@ fn hellos_that_a_setting_refuses() {
     }
 }
 
-/// RFC 9846 §4.2.3.
+/// RFC 9846 §4.2.3: a server that supports TLS 1.3 marks the random of a TLS 1.2 hello.
 #[test]
 fn a_server_that_has_tls13_marks_its_random() {
     for provider in PROVIDERS {
@@ -174,7 +174,7 @@ fn suites_follow_the_certificate_and_the_preference() {
     }
 }
 
-/// Servers whose resolver staples `response`.
+/// Returns servers whose resolver staples `response`.
 pub(super) fn stapling(settings: &Settings, response: &[u8]) -> [Server; 3] {
     macro_rules! staple {
         ($tls:ident, $config:ident) => {{
@@ -192,7 +192,7 @@ pub(super) fn stapling(settings: &Settings, response: &[u8]) -> [Server; 3] {
     )
 }
 
-/// RFC 6066 §8: a response is stapled on request. It has at least one byte.
+/// RFC 6066 §8: a response is stapled on request. It must have at least one byte.
 #[test]
 fn the_status_is_stapled() {
     let asking = |typ| ClientHello::tls12().and(STATUS_REQUEST, vec![typ, 0, 0, 0, 0]);
@@ -222,7 +222,7 @@ fn the_status_is_stapled() {
 
             let client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
             assert!(!has_status(&client), "{} without a request", server.name());
-            // upstream takes any type of status for OCSP
+            // upstream treats any type of status as OCSP
             if server.name() != "upstream" {
                 let client = server.connect_tls12(&asking(2), None).unwrap();
                 assert!(!has_status(&client), "{} asked for another", server.name());
@@ -238,7 +238,7 @@ fn the_status_is_stapled() {
 }
 
 /// The resolver only sees schemes that a common suite can use, because a certificate for any other
-/// would not help. Upstream shows all if the client offers suites of TLS 1.3, too.
+/// could not be used. Upstream passes all schemes if the client also offers suites of TLS 1.3.
 #[test]
 fn resolvers_see_the_schemes_that_suites_can_use() {
     for settings in PROVIDERS.map(Settings::tls12) {
@@ -270,7 +270,7 @@ fn resolvers_see_the_schemes_that_suites_can_use() {
             let hello = ClientHello::tls12()
                 .edit(|hello| hello.cipher_suites = suites)
                 .with(SIGNATURE_ALGORITHMS, u16_vec(&u16s(&all)));
-            // the result does not matter, only the schemes do
+            // only the schemes matter, not the result
             let _ = servers[0].connect_tls12(&hello, None);
             assert_eq!(*schemes.lock().unwrap(), expected);
             let _ = servers[2].connect_tls12(&hello, None);

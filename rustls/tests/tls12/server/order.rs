@@ -1,5 +1,5 @@
-//! Flights with missing, early, repeated or unexpected messages. Error and alert equal upstream's,
-//! except for the listed deviations.
+//! Tests of flights with missing, early, repeated or unexpected messages. Error and alert equal
+//! upstream's, except for the listed deviations.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ enum Part {
     ServerCertificate(KeyType),
     /// A CertificateVerify with this scheme, over the messages so far.
     Verify(u16),
-    /// A CertificateVerify with this scheme and so many bytes of signature.
+    /// A CertificateVerify with this scheme and this many bytes of signature.
     Claim(u16, usize),
     Other(fn(&mut ScriptedClient) -> Result),
 }
@@ -87,7 +87,7 @@ macro_rules! flights {
     ($($what:literal: [$($part:expr),*],)*) => { &[$(($what, &[$($part),*])),*] };
 }
 
-/// The certificate of a client, which is accepted.
+/// A client's certificate that is accepted.
 const CERTIFICATE: Part = ClientCertificate(KeyType::EcdsaP256);
 
 /// Flights of a client without a CertificateRequest.
@@ -173,7 +173,7 @@ const FLIGHTS: &[Flight] = flights! {
     "an empty handshake record": [Keys, Protect, Handshake(&[])],
 };
 
-/// no_renegotiation
+/// The content of a no_renegotiation alert.
 const WARNING: [u8; 2] = [1, 100];
 
 /// Flights of a client that receives a CertificateRequest but need not have a certificate.
@@ -195,12 +195,12 @@ const AUTHENTICATED: &[Flight] = flights! {
     "an empty signature": [CERTIFICATE, Keys, Claim(0x0403, 0)],
 };
 
-/// A flight that ends there.
+/// Flights of a client that must have a certificate.
 const MANDATORY: &[Flight] = flights! {
     "no certificate where one is required": [Certificate(None)],
 };
 
-/// This crate's answers where upstream's differ, with reasons.
+/// This crate's reactions where upstream's differ, with reasons.
 #[rustfmt::skip] // a table
 const DEVIATIONS: &[(&str, &str, &str)] = &[
     ("change_cipher_spec twice", "InappropriateMessage { expect_types: [Handshake], got_type: ChangeCipherSpec } / [2, 10]",
@@ -267,7 +267,7 @@ fn every_wrong_flight_is_refused_as_upstream_refuses_it() {
     }
 }
 
-/// RFC 5246 §7.4.8: the signature's hash is that of its scheme, not that of the suite.
+/// RFC 5246 §7.4.8: the hash of the signature is that of the scheme, not that of the suite.
 #[test]
 fn signatures_with_another_hash_than_the_suites() {
     for (provider, (key_type, scheme)) in product(
@@ -304,7 +304,7 @@ fn signatures_with_another_hash_than_the_suites() {
     }
 }
 
-/// RFC 5246 §7.2.1: nothing follows a close_notify.
+/// RFC 5246 §7.2.1: nothing may follow a close_notify.
 #[test]
 fn a_closed_server_ignores_renegotiation() {
     for provider in PROVIDERS {
@@ -320,7 +320,8 @@ fn a_closed_server_ignores_renegotiation() {
     }
 }
 
-/// RFC 5246 §7.4.8: the algorithm must be in the CertificateRequest, whatever the verifier accepts.
+/// RFC 5246 §7.4.8: the algorithm must be in the CertificateRequest, even if the verifier would
+/// accept others.
 #[test]
 fn a_scheme_must_have_been_requested() {
     for provider in PROVIDERS {
@@ -353,8 +354,8 @@ fn a_scheme_must_have_been_requested() {
 
 const UNREQUESTED: &str = "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme) / [2, 47]";
 
-/// draft-ietf-tls-mldsa §4: ML-DSA is for TLS 1.3. A server must not offer it, because it would
-/// refuse it.
+/// draft-ietf-tls-mldsa §4: ML-DSA is only for TLS 1.3. A server must not offer it for TLS 1.2,
+/// because it would reject it.
 #[test]
 fn every_scheme_that_is_offered_is_accepted() {
     for provider in PROVIDERS {
@@ -372,7 +373,7 @@ fn every_scheme_that_is_offered_is_accepted() {
             let offered = offered.map(|it| u16::from_be_bytes([it[0], it[1]]));
             assert_eq!(offered.collect::<Vec<_>>(), expected, "{}", server.name());
 
-            // a scheme that was not offered is refused with this error
+            // a scheme that was not offered causes this error
             let flight = [CERTIFICATE, Keys, Claim(0x0904, 70)];
             let result = flight.iter().try_for_each(|part| part.send(&mut client));
             assert_eq!(outcome(result), UNREQUESTED, "{}", server.name());

@@ -1,4 +1,4 @@
-//! Sessions by ID and by ticket, and the conditions for resuming them.
+//! Tests of sessions by ID and by ticket, and of the conditions for resuming them.
 
 mod forgotten;
 
@@ -19,7 +19,7 @@ use rustls::{ContentType, HandshakeType};
 use super::all_settings;
 use super::hello::stapling;
 
-/// A ClientHello that requests a session of this kind.
+/// Creates a ClientHello that requests a session of this kind.
 pub(crate) fn hello(tickets: bool) -> ClientHello {
     let hello = ClientHello::tls12();
     if tickets {
@@ -29,20 +29,20 @@ pub(crate) fn hello(tickets: bool) -> ClientHello {
     }
 }
 
-/// `hello` with an offer of `session`.
+/// Returns `hello` with an offer of `session`.
 pub(crate) fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
     let mut hello = hello.clone();
     if session.ticket.is_empty() {
         hello.session_id = session.id.clone();
         hello
     } else {
-        // RFC 5077 §3.4: any ID will do, and the server echoes it
+        // RFC 5077 §3.4: the ID is arbitrary, and the server echoes it
         hello.session_id = vec![8; 32];
         hello.with(SESSION_TICKET, session.ticket.clone())
     }
 }
 
-/// Makes a session with `server`.
+/// Creates a session with `server`.
 pub(crate) fn session(server: &Server, hello: &ClientHello) -> Session {
     let mut client = server.connect_tls12(hello, None).unwrap();
     assert!(!client.is_resumed());
@@ -50,7 +50,7 @@ pub(crate) fn session(server: &Server, hello: &ClientHello) -> Session {
     client.session()
 }
 
-/// Offers `session` and completes the handshake. True if the session was resumed.
+/// Offers `session` and completes the handshake. Returns true if the session was resumed.
 fn resumes(server: &Server, hello: &ClientHello, session: &Session) -> bool {
     let mut client = server.connect_tls12(hello, Some(session)).unwrap();
     let resumed = client.is_resumed();
@@ -117,8 +117,8 @@ fn a_resumed_session_gives_a_ticket_again() {
     });
 }
 
-/// Without a request, the session is stored instead of a ticket. RFC 5077 §3.4: an ID beside a
-/// ticket names no session, whether or not the server supports tickets.
+/// Without a request for a ticket, the session is stored. RFC 5077 §3.4: an ID that is sent
+/// together with a ticket does not name a session, even if the server does not support tickets.
 #[test]
 fn a_session_without_a_request_for_a_ticket() {
     for_each_kind(|_, server| {
@@ -182,7 +182,8 @@ fn the_application_protocol_is_negotiated_again() {
     });
 }
 
-/// RFC 7627 §5.3.
+/// RFC 7627 §5.3 requires the extended master secret in a resumed handshake exactly if the session
+/// has it.
 #[test]
 fn the_extended_master_secret_is_kept() {
     for_each_kind(|settings, server| {
@@ -268,7 +269,7 @@ fn without_a_storage_there_is_no_session() {
     }
 }
 
-/// RFC 5077 §3.3: an empty ticket means that the server sends none after all.
+/// RFC 5077 §3.3: an empty ticket means that the server does not send one after all.
 #[test]
 fn an_oversized_ticket_is_not_sent() {
     // the message also has a lifetime and a length
@@ -281,7 +282,7 @@ fn an_oversized_ticket_is_not_sent() {
     }
 }
 
-/// A server of this crate, and another one that shares its sessions.
+/// Returns a server of this crate and another one that shares its sessions.
 fn pair(settings: &Settings) -> [Server; 2] {
     let (first, mut second) = (settings.ours(), settings.ours());
     second.ticketer = first.ticketer.clone();
@@ -305,13 +306,13 @@ fn sessions_are_shared_and_end_with_their_lifetime() {
             settings.clock.set(start - age);
             assert_eq!(resumes(&second, &offer, &session), expected, "-{age}");
         }
-        // without a clock, nothing is resumed
+        // without a time, nothing is resumed
         settings.clock.set(0);
         assert!(!resumes(&second, &offer, &session));
     }
 }
 
-/// Without a clock, a server stores no session, and promises none by an id.
+/// Without a clock, a server stores no session, and does not send an ID that promises one.
 #[test]
 fn no_session_begins_without_a_clock() {
     for settings in PROVIDERS.map(Settings::tls12) {
@@ -366,7 +367,7 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
             }
             client.finish().unwrap();
             session = client.session();
-            // the ticket promises at most the time that is left
+            // the ticket's lifetime is at most the time that is left
             let left = 7 * 24 - hours;
             let ticket = client.message_of(HandshakeType::NewSessionTicket).unwrap();
             let hint = u32::from_be_bytes(*ticket[4..].first_chunk().unwrap());
@@ -377,8 +378,8 @@ fn renewed_tickets_do_not_prolong_a_session_for_ever() {
     }
 }
 
-/// RFC 6066 §3: a ServerHello that resumes a session acknowledges no name. No status follows either
-/// (§8).
+/// RFC 6066 §3: a ServerHello that resumes a session does not acknowledge a name. No status follows
+/// either (§8).
 #[test]
 fn a_resumed_session_acknowledges_neither_name_nor_status() {
     for settings in all_settings() {
@@ -400,7 +401,7 @@ fn a_resumed_session_acknowledges_neither_name_nor_status() {
     }
 }
 
-/// The identifiers of one version's sessions mean nothing in the other.
+/// The IDs and tickets of one version's sessions are unknown in the other.
 #[test]
 fn sessions_of_tls13_do_not_resume_in_tls12() {
     for settings in all_settings() {

@@ -1,4 +1,4 @@
-//! The client's messages with a bit changed in every byte.
+//! Tests of the client's messages with a changed bit in each byte.
 
 use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider};
 use harness::peers::servers::{Server, Settings};
@@ -12,7 +12,8 @@ const CLIENT_KEY_EXCHANGE: usize = 1;
 const CERTIFICATE_VERIFY: usize = 2;
 const FINISHED: usize = 3;
 
-/// The outcome of the flight with this bit of this message changed, and whether the byte exists.
+/// Returns the outcome of the flight with this bit of this message changed, and true if the byte
+/// exists.
 fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), Refused>, bool) {
     let mut client = server.connect_tls12(&ClientHello::tls12(), None).unwrap();
     let mut changed = false;
@@ -34,7 +35,7 @@ fn outcome(server: &Server, message: usize, at: usize, bit: u8) -> (Result<(), R
     (result, changed)
 }
 
-/// Servers that require a certificate.
+/// Returns servers that require a certificate.
 fn demanding(provider: Provider) -> [Server; 3] {
     let settings = Settings::tls12(provider).edit(|it| it.auth = ClientAuth::Required);
     settings.servers()
@@ -70,7 +71,7 @@ fn every_byte_of_the_clients_messages_counts() {
     }
 }
 
-/// Changes bytes of values, not of lengths: error and alert equal upstream's.
+/// Changes bytes of values, but not of lengths: error and alert equal upstream's.
 #[test]
 fn changed_values_are_refused_as_upstream_refuses_them() {
     for servers in PROVIDERS.map(demanding) {

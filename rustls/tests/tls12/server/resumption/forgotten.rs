@@ -1,4 +1,4 @@
-//! Failures that end a session. Only clients that have proved to own it can cause them.
+//! Tests of failures that end a session. Only clients that have proved to own it can cause them.
 
 use harness::peers::configs::{PROVIDERS, Versions, product};
 use harness::peers::servers::Settings;
@@ -28,7 +28,7 @@ fn an_observer_of_ids_cannot_remove_sessions() {
             server.accept().receive(&tls13.record()).unwrap();
         }
         let offer = offering(&hello, &session);
-        // nor by a handshake that fails
+        // a handshake that fails does not remove it either
         let mut client = server.connect_tls12(&offer, Some(&session)).unwrap();
         client.change_cipher_spec().unwrap();
         client
@@ -39,8 +39,8 @@ fn an_observer_of_ids_cannot_remove_sessions() {
     }
 }
 
-/// RFC 5246 §7.2.2: a fatal alert ends the session, unless it comes from somebody who only saw the
-/// ID.
+/// RFC 5246 §7.2.2: a fatal alert ends the session, unless it comes from somebody who only knows
+/// the ID.
 #[test]
 fn a_session_ends_with_a_connection_that_fails() {
     type Failing = fn(&mut ScriptedClient) -> Result<(), Refused>;
@@ -101,7 +101,8 @@ fn a_session_ends_with_a_connection_that_fails() {
     }
 }
 
-/// With a ticket, the session ID is arbitrary. A failure must not remove the session with that ID.
+/// With a ticket, the session ID is arbitrary. A failure must not remove the session that has the
+/// same ID.
 #[test]
 fn a_failure_removes_no_session_of_others() {
     for provider in PROVIDERS {
