@@ -1,6 +1,7 @@
 //! Key exchange over elliptic curves: X25519 (RFC 7748) and the NIST curves (RFC 8422).
 
 use alloc::boxed::Box;
+use alloc::format;
 use core::fmt;
 
 use subtle::ConstantTimeEq;
@@ -73,9 +74,16 @@ impl Curve {
     pub const fn share_len(self) -> usize {
         match self {
             Self::X25519 => 32,
-            Self::Secp256r1 => 1 + 2 * 32,
-            Self::Secp384r1 => 1 + 2 * 48,
-            Self::Secp521r1 => 1 + 2 * 66,
+            _ => 1 + 2 * self.coordinate_len(),
+        }
+    }
+
+    /// The length in bytes of a shared secret, and of a private key of a NIST curve or X25519.
+    pub(super) const fn coordinate_len(self) -> usize {
+        match self {
+            Self::X25519 | Self::Secp256r1 => 32,
+            Self::Secp384r1 => 48,
+            Self::Secp521r1 => 66,
         }
     }
 
@@ -87,6 +95,12 @@ impl Curve {
         share.len() == self.share_len()
             && (self == Self::X25519 || share.first() == Some(&UNCOMPRESSED))
     }
+
+    /// Returns an error if the length of a library's secret is wrong.
+    pub(super) fn check_secret(self, secret: &SharedSecret) -> Result<(), Error> {
+        let secret = secret.secret_bytes();
+        check_len(self.group(), "secret", secret, self.coordinate_len())
+    }
 }
 
 /// The [`SupportedKxGroup`] of a curve that a library implements.
@@ -96,6 +110,13 @@ pub struct EcdhGroup<E>(pub E);
 impl<E: Ecdh> EcdhGroup<E> {
     fn start_exchange(&self) -> Result<EcdhExchange<E>, Error> {
         let (private_key, public_key) = self.0.generate()?;
+        let curve = self.0.curve();
+        check_len(
+            curve.group(),
+            "share",
+            public_key.as_ref(),
+            curve.share_len(),
+        )?;
         Ok(EcdhExchange {
             ecdh: self.0,
             private_key,
@@ -133,6 +154,22 @@ impl<E: Ecdh> fmt::Debug for EcdhGroup<E> {
     }
 }
 
+/// Returns an error if `bytes`, a library's `output` for `group`, does not have the `expected`
+/// length. A hybrid of it would be split in the wrong place, and a zero secret of X25519 be missed.
+pub(super) fn check_len(
+    group: NamedGroup,
+    output: &str,
+    bytes: &[u8],
+    expected: usize,
+) -> Result<(), Error> {
+    match bytes.len() {
+        len if len == expected => Ok(()),
+        len => Err(Error::General(format!(
+            "the library made a {output} of {len} bytes for {group:?}, which takes {expected}"
+        ))),
+    }
+}
+
 struct EcdhExchange<E: Ecdh> {
     ecdh: E,
     private_key: E::PrivateKey,
@@ -149,6 +186,7 @@ impl<E: Ecdh> EcdhExchange<E> {
             .ecdh
             .agree(self.private_key, peer_pub_key)
             .ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        curve.check_secret(&secret)?;
         // RFC 9846 §7.4.2: reject an all-zero result of X25519
         if curve == Curve::X25519 && bool::from(secret.secret_bytes().ct_eq(&[0; 32])) {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
@@ -173,28 +211,45 @@ impl<E: Ecdh> ActiveKeyExchange for EcdhExchange<E> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+    use alloc::{format, vec};
+
     use super::*;
 
     /// A curve that contains every point except those that end in 0xbb. Its secrets are the peer's
     /// share, truncated to the length of a coordinate.
     #[derive(Clone, Copy)]
-    struct ToyCurve(Curve);
+    struct ToyCurve {
+        curve: Curve,
+        public_key_len: usize,
+        secret_len: usize,
+    }
+
+    impl ToyCurve {
+        fn new(curve: Curve) -> Self {
+            Self {
+                curve,
+                public_key_len: curve.share_len(),
+                secret_len: curve.coordinate_len(),
+            }
+        }
+    }
 
     impl Ecdh for ToyCurve {
         type PrivateKey = ();
-        type PublicKey = [u8; 3];
+        type PublicKey = Vec<u8>;
 
         fn curve(&self) -> Curve {
-            self.0
+            self.curve
         }
 
-        fn generate(&self) -> Result<((), [u8; 3]), GetRandomFailed> {
-            Ok(((), [1, 2, 3]))
+        fn generate(&self) -> Result<((), Vec<u8>), GetRandomFailed> {
+            Ok(((), vec![6; self.public_key_len]))
         }
 
         fn agree(&self, (): (), peer: &[u8]) -> Option<SharedSecret> {
             let on_the_curve = peer.last() != Some(&0xbb);
-            on_the_curve.then(|| peer[peer.len() - 32..].into())
+            on_the_curve.then(|| peer[peer.len() - self.secret_len..].into())
         }
 
         fn fips(&self) -> bool {
@@ -209,15 +264,15 @@ mod tests {
         Curve::Secp521r1,
     ];
 
-    fn share(curve: Curve, last: u8) -> alloc::vec::Vec<u8> {
-        let mut share = alloc::vec![7; curve.share_len()];
+    fn share(curve: Curve, last: u8) -> Vec<u8> {
+        let mut share = vec![7; curve.share_len()];
         share[0] = 4;
         *share.last_mut().unwrap() = last;
         share
     }
 
-    fn complete(curve: Curve, share: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
-        let group = EcdhGroup(ToyCurve(curve));
+    fn complete(curve: Curve, share: &[u8]) -> Result<Vec<u8>, Error> {
+        let group = EcdhGroup(ToyCurve::new(curve));
         let by_server = group.start_and_complete(share);
         let by_client = group.start().unwrap().complete(share);
         let by_server = by_server.map(|done| done.secret.secret_bytes().to_vec());
@@ -229,22 +284,48 @@ mod tests {
     #[test]
     fn exchange_uses_the_library() {
         for curve in CURVES {
-            let group = EcdhGroup(ToyCurve(curve));
-            let share = share(curve, 1);
-            assert_eq!(group.start().unwrap().pub_key(), [1, 2, 3]);
+            let group = EcdhGroup(ToyCurve::new(curve));
+            let (share, own) = (share(curve, 1), vec![6; curve.share_len()]);
+            assert_eq!(group.start().unwrap().pub_key(), own);
             assert_eq!(group.start().unwrap().group(), curve.group());
             let done = group.start_and_complete(&share).unwrap();
-            assert_eq!(
-                (done.group, &done.pub_key[..]),
-                (curve.group(), &[1, 2, 3][..])
-            );
-            assert_eq!(complete(curve, &share).unwrap(), share[share.len() - 32..]);
+            assert_eq!((done.group, done.pub_key), (curve.group(), own));
+            let secret = &share[share.len() - curve.coordinate_len()..];
+            assert_eq!(complete(curve, &share).unwrap(), secret);
             assert_eq!(group.fips(), curve != Curve::X25519);
-            assert_eq!(
-                alloc::format!("{group:?}"),
-                alloc::format!("{:?}", curve.group())
-            );
+            assert_eq!(format!("{group:?}"), format!("{:?}", curve.group()));
         }
+    }
+
+    #[test]
+    fn keys_and_secrets_of_a_wrong_length_by_the_library_are_errors() {
+        for curve in CURVES {
+            let good = ToyCurve::new(curve);
+            let share = share(curve, 0);
+            for public_key_len in [0, curve.share_len() - 1, curve.share_len() + 1] {
+                let group = EcdhGroup(ToyCurve {
+                    public_key_len,
+                    ..good
+                });
+                assert!(matches!(group.start(), Err(Error::General(_))));
+                let done = group.start_and_complete(&share);
+                assert!(matches!(done, Err(Error::General(_))));
+            }
+            for secret_len in [0, curve.coordinate_len() - 1] {
+                let group = EcdhGroup(ToyCurve { secret_len, ..good });
+                let done = group.start().unwrap().complete(&share);
+                assert!(matches!(done, Err(Error::General(_))));
+                let done = group.start_and_complete(&share);
+                assert!(matches!(done, Err(Error::General(_))));
+            }
+        }
+        let group = EcdhGroup(ToyCurve {
+            secret_len: 31,
+            ..ToyCurve::new(Curve::X25519)
+        });
+        let text = group.start_and_complete(&[0; 32]).err().unwrap();
+        let expected = "the library made a secret of 31 bytes for X25519, which takes 32";
+        assert_eq!(format!("{text}"), format!("unexpected error: {expected}"));
     }
 
     #[test]

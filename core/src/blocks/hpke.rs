@@ -24,7 +24,7 @@ use core::marker::PhantomData;
 
 use subtle::ConstantTimeEq;
 
-use super::ecdh::Curve;
+use super::ecdh::{Curve, check_len};
 use super::hash::HashFunction;
 use crate::crypto::aead::{AeadAlgorithm, OpeningKey, SealingKey, TAG_LEN};
 use crate::crypto::cipher::{AeadKey, Iv, NONCE_LEN, Nonce};
@@ -90,7 +90,8 @@ pub trait HpkeDh: Send + Sync + 'static {
 /// The [`Hpke`] of a KEM over `D`, HKDF with the hash function `H`, and the AEAD `A`.
 ///
 /// A failure is an [`Error::Other`] with an [`HpkeError`] inside, or
-/// [`Error::FailedToGetRandomBytes`].
+/// [`Error::FailedToGetRandomBytes`]. It is an [`Error::General`] if the library returns a key or a
+/// secret of a wrong length.
 pub struct HpkeBase<D, H, A>(PhantomData<(D, H, A)>);
 
 impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
@@ -118,11 +119,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         .expect("no AEAD of RFC 9180 §7.3");
 
     /// `Nsk` of RFC 9180 §7.1: the length of a private key in bytes.
-    const PRIVATE_KEY_LEN: usize = match D::CURVE {
-        Curve::X25519 | Curve::Secp256r1 => 32,
-        Curve::Secp384r1 => 48,
-        Curve::Secp521r1 => 66,
-    };
+    const PRIVATE_KEY_LEN: usize = D::CURVE.coordinate_len();
 
     /// Runs `SetupBaseS` with the key pair `ephemeral`. Also returns the encapsulated key for the
     /// receiver.
@@ -131,7 +128,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         receiver: &HpkePublicKey,
         ephemeral: &D::PrivateKey,
     ) -> Result<(EncapsulatedSecret, Sealer<A>), Error> {
-        let enc = D::public_key(ephemeral).ok_or(HpkeError::InvalidPrivateKey)?;
+        let enc = Self::public_key(ephemeral)?;
         // RFC 9180 §4.1, Encap
         let dh = Self::diffie_hellman(ephemeral, &receiver.0)?;
         let shared_secret = Self::extract_and_expand(&dh, &enc, &receiver.0);
@@ -150,7 +147,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         secret_key: &HpkePrivateKey,
     ) -> Result<Opener<A>, Error> {
         let secret_key = Self::deserialize_private_key(secret_key)?;
-        let public_key = D::public_key(&secret_key).ok_or(HpkeError::InvalidPrivateKey)?;
+        let public_key = Self::public_key(&secret_key)?;
         // RFC 9180 §4.1, Decap
         let dh = Self::diffie_hellman(&secret_key, &enc.0)?;
         let shared_secret = Self::extract_and_expand(&dh, &enc.0, &public_key);
@@ -170,15 +167,24 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         D::from_bytes(bytes).ok_or(HpkeError::InvalidPrivateKey)
     }
 
+    /// Returns the public key of `key`: `SerializePublicKey` of RFC 9180 §7.1.1.
+    fn public_key(key: &D::PrivateKey) -> Result<Vec<u8>, Error> {
+        let public_key = D::public_key(key).ok_or(HpkeError::InvalidPrivateKey)?;
+        let group = D::CURVE.group();
+        check_len(group, "public key", &public_key, D::CURVE.share_len())?;
+        Ok(public_key)
+    }
+
     /// Runs `DH`, with the validation of RFC 9180 §7.1.4.
-    fn diffie_hellman(key: &D::PrivateKey, peer: &[u8]) -> Result<SharedSecret, HpkeError> {
+    fn diffie_hellman(key: &D::PrivateKey, peer: &[u8]) -> Result<SharedSecret, Error> {
         if !D::CURVE.encodes(peer) {
-            return Err(HpkeError::InvalidPublicKey);
+            return Err(HpkeError::InvalidPublicKey.into());
         }
         let secret = D::agree(key, peer).ok_or(HpkeError::InvalidPublicKey)?;
+        D::CURVE.check_secret(&secret)?;
         // RFC 9180 §7.1.4: reject an all-zero result of X25519
         if D::CURVE == Curve::X25519 && bool::from(secret.secret_bytes().ct_eq(&[0; 32])) {
-            return Err(HpkeError::InvalidPublicKey);
+            return Err(HpkeError::InvalidPublicKey.into());
         }
         Ok(secret)
     }
@@ -265,8 +271,15 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> Hpke for HpkeBase<D, H, A> {
 
     fn generate_key_pair(&self) -> Result<(HpkePublicKey, HpkePrivateKey), Error> {
         let key = D::generate()?;
-        let public_key = D::public_key(&key).ok_or(HpkeError::InvalidPrivateKey)?;
+        let public_key = Self::public_key(&key)?;
         let mut private_key = D::to_bytes(&key).ok_or(HpkeError::InvalidPrivateKey)?;
+        let secret = private_key.secret_bytes();
+        check_len(
+            D::CURVE.group(),
+            "private key",
+            secret,
+            Self::PRIVATE_KEY_LEN,
+        )?;
         if D::CURVE == Curve::X25519 {
             private_key.clamp_x25519();
         }
@@ -493,9 +506,12 @@ impl From<HpkeError> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blocks::Computation;
     use crate::crypto::aead::InPlace;
     use crate::crypto::bulk_cipher::BulkCipher;
-    use crate::crypto::toy::ToyAead;
+    use crate::crypto::hash::Output;
+    use crate::crypto::hmac::Hmac;
+    use crate::crypto::toy::{ToyAead, ToyHmac};
 
     struct ToyAlgorithm;
 
@@ -565,5 +581,84 @@ mod tests {
             assert!(message.contains("HPKE: "), "{message}");
             assert!(!messages[..i].contains(message), "{message}");
         }
+    }
+
+    #[derive(Clone)]
+    struct ToySha256;
+
+    impl Computation for ToySha256 {
+        fn update(&mut self, _: &[u8]) {}
+
+        fn finish(self) -> Output {
+            Output::new(&[0; 32])
+        }
+    }
+
+    impl HashFunction for ToySha256 {
+        type Context = Self;
+        type HmacKey = Box<dyn Key>;
+
+        const ALGORITHM: HashAlgorithm = HashAlgorithm::SHA256;
+
+        fn hash() -> Self {
+            Self
+        }
+
+        fn hmac(key: &[u8]) -> Box<dyn Key> {
+            ToyHmac.with_key(key)
+        }
+    }
+
+    /// X25519 whose outputs have these lengths in bytes.
+    struct ToyX25519<const PUBLIC_KEY: usize, const PRIVATE_KEY: usize, const SECRET: usize>;
+
+    impl<const PUBLIC_KEY: usize, const PRIVATE_KEY: usize, const SECRET: usize> HpkeDh
+        for ToyX25519<PUBLIC_KEY, PRIVATE_KEY, SECRET>
+    {
+        type Hash = ToySha256;
+        type PrivateKey = ();
+
+        const CURVE: Curve = Curve::X25519;
+
+        fn generate() -> Result<(), GetRandomFailed> {
+            Ok(())
+        }
+
+        fn from_bytes(_: &[u8]) -> Option<()> {
+            Some(())
+        }
+
+        fn to_bytes((): &()) -> Option<HpkePrivateKey> {
+            Some(vec![1; PRIVATE_KEY].into())
+        }
+
+        fn public_key((): &()) -> Option<Vec<u8>> {
+            Some(vec![1; PUBLIC_KEY])
+        }
+
+        fn agree((): &(), _: &[u8]) -> Option<SharedSecret> {
+            Some([1; SECRET][..].into())
+        }
+    }
+
+    #[test]
+    fn keys_and_secrets_of_a_wrong_length_by_the_library_are_errors() {
+        /// True if a sender, a receiver and the generation of keys fail.
+        fn failures<D: HpkeDh>() -> [bool; 3] {
+            let hpke = HpkeBase::<D, ToySha256, ToyAlgorithm>::NEW;
+            let (own, peer) = (HpkePrivateKey::from(vec![1; 32]), vec![1; 32]);
+            let sender = hpke.setup_sealer(b"", &HpkePublicKey(peer.clone()));
+            let receiver = hpke.setup_opener(&EncapsulatedSecret(peer), b"", &own);
+            let errors = [sender.err(), receiver.err(), hpke.generate_key_pair().err()];
+            errors.map(|error| matches!(error, Some(Error::General(_))))
+        }
+
+        assert_eq!(failures::<ToyX25519<32, 32, 32>>(), [false; 3]);
+        assert_eq!(failures::<ToyX25519<31, 32, 32>>(), [true; 3]);
+        assert_eq!(failures::<ToyX25519<33, 32, 32>>(), [true; 3]);
+        assert_eq!(failures::<ToyX25519<32, 31, 32>>(), [false, false, true]);
+        assert_eq!(failures::<ToyX25519<32, 33, 32>>(), [false, false, true]);
+        assert_eq!(failures::<ToyX25519<32, 32, 31>>(), [true, true, false]);
+        assert_eq!(failures::<ToyX25519<32, 32, 33>>(), [true, true, false]);
     }
 }

@@ -6,10 +6,11 @@
 //! first, for shares and secrets alike (draft-ietf-tls-ecdhe-mlkem §4).
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::ecdh::{Ecdh, EcdhGroup};
+use super::ecdh::{Curve, Ecdh, EcdhGroup, check_len};
 use crate::crypto::{
     ActiveKeyExchange, CompletedKeyExchange, GetRandomFailed, SharedSecret, SupportedKxGroup,
 };
@@ -74,6 +75,9 @@ impl KemParameters {
         }
     }
 
+    /// The length in bytes of a shared secret (FIPS 203 table 3).
+    const SECRET_LEN: usize = 32;
+
     /// The length in bytes of a client's share, an encapsulation key (FIPS 203 table 3).
     pub const fn client_share_len(self) -> usize {
         match self {
@@ -96,12 +100,26 @@ impl KemParameters {
 pub struct KemGroup<K>(pub K);
 
 impl<K: Kem> KemGroup<K> {
+    fn generate(&self) -> Result<(K::DecapsulationKey, Vec<u8>), Error> {
+        let (key, share) = self.0.generate()?;
+        let expected = self.0.parameters().client_share_len();
+        check_len(self.name(), "share", &share, expected)?;
+        Ok((key, share))
+    }
+
     fn encapsulate(&self, client_share: &[u8]) -> Result<(K::Ciphertext, K::Secret), Error> {
-        if client_share.len() != self.0.parameters().client_share_len() {
+        let parameters = self.0.parameters();
+        if client_share.len() != parameters.client_share_len() {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }
-        let encapsulated = self.0.encapsulate(client_share);
-        encapsulated.ok_or_else(|| PeerMisbehaved::InvalidKeyShare.into())
+        let (ciphertext, secret) = self
+            .0
+            .encapsulate(client_share)
+            .ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        let expected = parameters.server_share_len();
+        check_len(self.name(), "share", ciphertext.as_ref(), expected)?;
+        self.check_secret(&secret)?;
+        Ok((ciphertext, secret))
     }
 
     fn decapsulate(
@@ -112,14 +130,23 @@ impl<K: Kem> KemGroup<K> {
         if server_share.len() != self.0.parameters().server_share_len() {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }
-        let secret = self.0.decapsulate(key, server_share);
-        secret.ok_or_else(|| PeerMisbehaved::InvalidKeyShare.into())
+        let secret = self
+            .0
+            .decapsulate(key, server_share)
+            .ok_or(PeerMisbehaved::InvalidKeyShare)?;
+        self.check_secret(&secret)?;
+        Ok(secret)
+    }
+
+    fn check_secret(&self, secret: &K::Secret) -> Result<(), Error> {
+        let expected = KemParameters::SECRET_LEN;
+        check_len(self.name(), "secret", secret.as_ref(), expected)
     }
 }
 
 impl<K: Kem> SupportedKxGroup for KemGroup<K> {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
-        let (key, share) = self.0.generate()?;
+        let (key, share) = self.generate()?;
         Ok(Box::new(KemExchange {
             group: *self,
             key,
@@ -180,6 +207,8 @@ impl<K: Kem> ActiveKeyExchange for KemExchange<K> {
 /// The [`SupportedKxGroup`] over a curve and ML-KEM together, possibly from two libraries.
 pub struct HybridGroup<E, K> {
     name: NamedGroup,
+    /// The curve that the classical part must have.
+    curve: Curve,
     first: First,
     classical: EcdhGroup<E>,
     post_quantum: KemGroup<K>,
@@ -187,10 +216,11 @@ pub struct HybridGroup<E, K> {
 
 impl<E: Ecdh, K: Kem> HybridGroup<E, K> {
     /// X25519 together with ML-KEM-768. `classical` must be X25519 and `post_quantum` must be
-    /// ML-KEM-768.
+    /// ML-KEM-768; otherwise, each exchange fails with [`Error::General`].
     pub const fn x25519_mlkem768(classical: EcdhGroup<E>, post_quantum: KemGroup<K>) -> Self {
         Self {
             name: NamedGroup::X25519MLKEM768,
+            curve: Curve::X25519,
             first: First::PostQuantum,
             classical,
             post_quantum,
@@ -198,25 +228,40 @@ impl<E: Ecdh, K: Kem> HybridGroup<E, K> {
     }
 
     /// P-256 together with ML-KEM-768. `classical` must be P-256 and `post_quantum` must be
-    /// ML-KEM-768.
+    /// ML-KEM-768; otherwise, each exchange fails with [`Error::General`].
     pub const fn secp256r1_mlkem768(classical: EcdhGroup<E>, post_quantum: KemGroup<K>) -> Self {
         Self {
             name: NamedGroup::secp256r1MLKEM768,
+            curve: Curve::Secp256r1,
             first: First::Classical,
             classical,
             post_quantum,
         }
     }
+
+    /// Returns an error if the parts are not those of the hybrid.
+    fn check_parts(&self) -> Result<(), Error> {
+        let parts = (self.classical.0.curve(), self.post_quantum.0.parameters());
+        let expected = (self.curve, KemParameters::MlKem768);
+        if parts == expected {
+            return Ok(());
+        }
+        Err(Error::General(format!(
+            "{:?} consists of {expected:?}, but was made of {parts:?}",
+            self.name
+        )))
+    }
 }
 
 impl<E: Ecdh, K: Kem> SupportedKxGroup for HybridGroup<E, K> {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
+        self.check_parts()?;
         let classical = self.classical.start()?;
-        let (key, post_quantum) = self.post_quantum.0.generate()?;
+        let (key, post_quantum) = self.post_quantum.generate()?;
         Ok(Box::new(HybridExchange {
             name: self.name,
             first: self.first,
-            classical_share_len: self.classical.0.curve().share_len(),
+            classical_share_len: self.curve.share_len(),
             share: self.first.join(classical.pub_key(), &post_quantum),
             classical,
             post_quantum: (self.post_quantum, key),
@@ -224,9 +269,10 @@ impl<E: Ecdh, K: Kem> SupportedKxGroup for HybridGroup<E, K> {
     }
 
     fn start_and_complete(&self, client_share: &[u8]) -> Result<CompletedKeyExchange, Error> {
+        self.check_parts()?;
         let (classical, post_quantum) = self
             .first
-            .split(client_share, self.classical.0.curve().share_len())
+            .split(client_share, self.curve.share_len())
             .ok_or(PeerMisbehaved::InvalidKeyShare)?;
         // check this length first, before the curve's computation
         if post_quantum.len() != self.post_quantum.0.parameters().client_share_len() {
@@ -346,33 +392,62 @@ mod tests {
     use alloc::{format, vec};
 
     use super::*;
-    use crate::blocks::Curve;
 
     /// A curve whose secrets are the first bytes of the peer's share.
     #[derive(Clone, Copy)]
-    struct ToyCurve(Curve);
+    struct ToyCurve {
+        curve: Curve,
+        share_len: usize,
+        secret_len: usize,
+    }
+
+    impl ToyCurve {
+        const fn new(curve: Curve) -> Self {
+            Self {
+                curve,
+                share_len: curve.share_len(),
+                secret_len: curve.coordinate_len(),
+            }
+        }
+    }
 
     impl Ecdh for ToyCurve {
         type PrivateKey = ();
         type PublicKey = Vec<u8>;
 
         fn curve(&self) -> Curve {
-            self.0
+            self.curve
         }
 
         fn generate(&self) -> Result<((), Vec<u8>), GetRandomFailed> {
-            Ok(((), share(self.0.share_len(), 4)))
+            Ok(((), share(self.share_len, 4)))
         }
 
         fn agree(&self, (): (), peer: &[u8]) -> Option<SharedSecret> {
-            Some(peer[..2].into())
+            Some(peer[..self.secret_len].into())
         }
     }
 
     /// A KEM whose secrets are the last bytes of the server's share, the ciphertext. It rejects
     /// keys and ciphertexts that end in 0xbb.
     #[derive(Clone, Copy)]
-    struct ToyKem(KemParameters);
+    struct ToyKem {
+        parameters: KemParameters,
+        client_share_len: usize,
+        server_share_len: usize,
+        secret_len: usize,
+    }
+
+    impl ToyKem {
+        const fn new(parameters: KemParameters) -> Self {
+            Self {
+                parameters,
+                client_share_len: parameters.client_share_len(),
+                server_share_len: parameters.server_share_len(),
+                secret_len: 32,
+            }
+        }
+    }
 
     impl Kem for ToyKem {
         type DecapsulationKey = ();
@@ -380,21 +455,21 @@ mod tests {
         type Secret = Vec<u8>;
 
         fn parameters(&self) -> KemParameters {
-            self.0
+            self.parameters
         }
 
         fn generate(&self) -> Result<((), Vec<u8>), GetRandomFailed> {
-            Ok(((), share(self.0.client_share_len(), 7)))
+            Ok(((), share(self.client_share_len, 7)))
         }
 
         fn encapsulate(&self, peer: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-            let ciphertext = share(self.0.server_share_len(), 9);
-            (*peer.last()? != 0xbb).then(|| (ciphertext, vec![9, 9]))
+            let ciphertext = share(self.server_share_len, 9);
+            (*peer.last()? != 0xbb).then(|| (ciphertext, vec![9; self.secret_len]))
         }
 
         fn decapsulate(&self, (): (), ciphertext: &[u8]) -> Option<Vec<u8>> {
-            let secret = ciphertext.last_chunk::<2>()?;
-            (secret[1] != 0xbb).then(|| secret.to_vec())
+            let secret = &ciphertext[ciphertext.len() - self.secret_len..];
+            (*ciphertext.last()? != 0xbb).then(|| secret.to_vec())
         }
 
         fn fips(&self) -> bool {
@@ -406,11 +481,13 @@ mod tests {
         vec![byte; len]
     }
 
-    const KEM: KemGroup<ToyKem> = KemGroup(ToyKem(KemParameters::MlKem768));
-    const X25519: HybridGroup<ToyCurve, ToyKem> =
-        HybridGroup::x25519_mlkem768(EcdhGroup(ToyCurve(Curve::X25519)), KEM);
-    const P256: HybridGroup<ToyCurve, ToyKem> =
-        HybridGroup::secp256r1_mlkem768(EcdhGroup(ToyCurve(Curve::Secp256r1)), KEM);
+    type Hybrid = HybridGroup<ToyCurve, ToyKem>;
+
+    const KEM: KemGroup<ToyKem> = KemGroup(ToyKem::new(KemParameters::MlKem768));
+    const X25519: Hybrid =
+        HybridGroup::x25519_mlkem768(EcdhGroup(ToyCurve::new(Curve::X25519)), KEM);
+    const P256: Hybrid =
+        HybridGroup::secp256r1_mlkem768(EcdhGroup(ToyCurve::new(Curve::Secp256r1)), KEM);
 
     fn secret_of(completed: Result<SharedSecret, Error>) -> Result<Vec<u8>, Error> {
         completed.map(|secret| secret.secret_bytes().to_vec())
@@ -423,25 +500,25 @@ mod tests {
                 &KEM as &dyn SupportedKxGroup,
                 share(1184, 7),
                 share(1088, 9),
-                vec![9, 9],
+                share(32, 9),
             ),
             (
-                &KemGroup(ToyKem(KemParameters::MlKem1024)),
+                &KemGroup(ToyKem::new(KemParameters::MlKem1024)),
                 share(1568, 7),
                 share(1568, 9),
-                vec![9, 9],
+                share(32, 9),
             ),
             (
                 &X25519,
                 [share(1184, 7), share(32, 4)].concat(),
                 [share(1088, 9), share(32, 4)].concat(),
-                vec![9, 9, 4, 4],
+                [share(32, 9), share(32, 4)].concat(),
             ),
             (
                 &P256,
                 [share(65, 4), share(1184, 7)].concat(),
                 [share(65, 4), share(1088, 9)].concat(),
-                vec![4, 4, 9, 9],
+                [share(32, 4), share(32, 9)].concat(),
             ),
         ] {
             let client = group.start().unwrap();
@@ -494,6 +571,80 @@ mod tests {
         let (name, component) = client.hybrid_component().unwrap();
         assert_eq!((name, component), (NamedGroup::secp256r1, &[4; 65][..]));
         let secret = client.complete_hybrid_component(&[4; 65]);
-        assert_eq!(secret_of(secret).unwrap(), [4, 4]);
+        assert_eq!(secret_of(secret).unwrap(), [4; 32]);
+    }
+
+    #[test]
+    fn outputs_of_a_wrong_length_by_the_library_are_errors() {
+        let kem = KEM.0;
+        let curve = ToyCurve::new(Curve::X25519);
+        let with_kem = |kem| HybridGroup::x25519_mlkem768(EcdhGroup(curve), KemGroup(kem));
+        let with_curve = |curve| HybridGroup::x25519_mlkem768(EcdhGroup(curve), KEM);
+        for wrong in [-32_isize, -1, 1, 32] {
+            let differing = |len: usize| len.wrapping_add_signed(wrong);
+            // what goes wrong at a client and at a server; the other half is not of their making
+            let (mut of_client, mut of_server, mut of_both) = (kem, kem, kem);
+            of_client.client_share_len = differing(of_client.client_share_len);
+            of_server.server_share_len = differing(of_server.server_share_len);
+            of_both.secret_len = differing(of_both.secret_len);
+            for (kem, client_fails, server_fails) in [
+                (of_client, true, false),
+                (of_server, false, true),
+                (of_both, true, true),
+            ] {
+                let expected = (client_fails, server_fails);
+                assert_eq!(failures(&KemGroup(kem), &KEM), expected, "{wrong}");
+                assert_eq!(failures(&with_kem(kem), &X25519), expected, "{wrong}");
+            }
+            let mut of_both = curve;
+            of_both.share_len = differing(of_both.share_len);
+            assert_eq!(failures(&with_curve(of_both), &X25519), (true, true));
+        }
+        for secret_len in [0, 31] {
+            let curve = ToyCurve {
+                secret_len,
+                ..curve
+            };
+            assert_eq!(failures(&with_curve(curve), &X25519), (true, true));
+        }
+    }
+
+    #[test]
+    fn hybrids_of_wrong_parts_are_errors() {
+        let [x25519, p256] =
+            [Curve::X25519, Curve::Secp256r1].map(|curve| EcdhGroup(ToyCurve::new(curve)));
+        let kem_1024 = KemGroup(ToyKem::new(KemParameters::MlKem1024));
+        for (wrong, good) in [
+            (HybridGroup::x25519_mlkem768(p256, KEM), X25519),
+            (HybridGroup::x25519_mlkem768(x25519, kem_1024), X25519),
+            (HybridGroup::secp256r1_mlkem768(x25519, KEM), P256),
+            (HybridGroup::secp256r1_mlkem768(p256, kem_1024), P256),
+        ] {
+            assert_eq!(failures(&wrong, &good), (true, true), "{wrong:?}");
+        }
+        let wrong = HybridGroup::x25519_mlkem768(p256, KEM);
+        let error = format!("{}", wrong.start().err().unwrap());
+        assert!(
+            error.ends_with(
+                "X25519MLKEM768 consists of (X25519, MlKem768), but was made of (Secp256r1, MlKem768)"
+            ),
+            "{error}"
+        );
+    }
+
+    /// True for a client, and for a server, if its exchange with `group` fails because of itself.
+    /// The shares of its peer are those of `good`.
+    fn failures(group: &dyn SupportedKxGroup, good: &dyn SupportedKxGroup) -> (bool, bool) {
+        let from_client = good.start().unwrap().pub_key().to_vec();
+        let from_server = good.start_and_complete(&from_client).unwrap().pub_key;
+        let client = group.start();
+        let client = client.and_then(|client| client.complete(&from_server));
+        let server = group.start_and_complete(&from_client);
+        let fails = |error| match error {
+            None => false,
+            Some(Error::General(_)) => true,
+            Some(other) => panic!("{other:?}"),
+        };
+        (fails(client.err()), fails(server.err()))
     }
 }
