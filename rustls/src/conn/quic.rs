@@ -222,6 +222,10 @@ impl Transport for Quic {
         self.peer_parameters.as_deref()
     }
 
+    fn remember_peer_parameters(&mut self, remembered: &[u8]) {
+        self.peer_parameters = Some(remembered.to_vec());
+    }
+
     fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
         let typ = self.carrier().parameters_extension();
         // always replaces remembered parameters
@@ -260,10 +264,8 @@ impl Transport for Quic {
         secret: &OkmBlock,
         // RFC 9001 §4.6.1: QUIC limits early data itself
         _: usize,
-        parameters: &[u8],
     ) {
         self.start_early_keys(suite, secret);
-        self.peer_parameters = Some(parameters.to_vec());
     }
 
     fn end_early_data(&mut self) {
@@ -272,8 +274,6 @@ impl Transport for Quic {
 
     fn drop_sending_secret(&mut self) {
         self.end_early_data();
-        // these were remembered only for early data
-        self.peer_parameters = None;
     }
 
     fn set_receiving_secret(

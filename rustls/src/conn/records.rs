@@ -337,6 +337,8 @@ impl Transport for Records {
         None
     }
 
+    fn remember_peer_parameters(&mut self, _: &[u8]) {}
+
     fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
         self.carrier().check_peer_parameters(received)
     }
@@ -371,7 +373,6 @@ impl Transport for Records {
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
         limit: usize,
-        _: &[u8],
     ) {
         TrafficSecret::with(suite, secret, |secret| {
             self.set_sending_secret(Level::Handshake, secret);

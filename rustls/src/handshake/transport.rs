@@ -28,6 +28,10 @@ pub(crate) trait Transport {
     /// Returns the peer's transport parameters: received, or remembered with the session.
     fn peer_parameters(&self) -> Option<&[u8]>;
 
+    /// Stores the transport parameters that the offered session remembers, until the peer sends its
+    /// own. Does nothing over records.
+    fn remember_peer_parameters(&mut self, remembered: &[u8]);
+
     /// Stores the transport parameters that the peer has sent.
     ///
     /// # Errors
@@ -59,13 +63,12 @@ pub(crate) trait Transport {
     fn set_sending_secret(&mut self, level: Level, secret: &TrafficSecret<'_>);
 
     /// Starts sending early data, up to `limit` bytes protected with the keys of `secret`, until
-    /// [`Self::end_early_data`]. `parameters` are the peer's, as remembered with the session.
+    /// [`Self::end_early_data`].
     fn start_early_data(
         &mut self,
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,
         limit: usize,
-        parameters: &[u8],
     );
 
     /// Ends the sending of early data.

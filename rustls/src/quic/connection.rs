@@ -35,8 +35,8 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// Returns the peer's encoded transport parameters (RFC 9000 §18).
     ///
     /// They are available to a server once it has answered a ClientHello, and to a client once it
-    /// has read EncryptedExtensions. Before that, a client that may send early data gets the
-    /// parameters remembered from the session's connection (RFC 9000 §7.4.1). They are not
+    /// has read EncryptedExtensions. Before that, a client that offers a session gets those of the
+    /// session's connection (RFC 9000 §7.4.1), or no bytes if QUIC did not carry it. None are
     /// authenticated until the handshake is complete.
     pub fn quic_transport_parameters(&self) -> Option<&[u8]> {
         self.quic.as_deref()?.peer_parameters()

@@ -146,24 +146,6 @@ fn remembered_parameters_are_replaced() {
     });
 }
 
-/// A session's parameters are for early data only; upstream shows them in any case.
-#[test]
-fn parameters_are_remembered_for_early_data_only() {
-    for ends in ENDS {
-        let case = Case {
-            early_data: false,
-            ..Case::with_early_data(ends, PROVIDERS[0])
-        };
-        let (client, server) = case.sides();
-        first(&client, &server);
-        let remembered = client.connect().peer_parameters();
-        match ends {
-            [Crate::This, _] => assert_eq!(remembered, None),
-            [Crate::Upstream, _] => assert_eq!(remembered.unwrap(), SERVER_PARAMETERS),
-        }
-    }
-}
-
 /// A session from the other transport resumes, but its early data is rejected. Over records, a
 /// client remembers no transport parameters (RFC 9000 §7.4.1).
 #[test]

@@ -166,7 +166,6 @@ impl OfferedSession {
             self.suite,
             &secret,
             self.value.max_early_data_size() as usize,
-            self.value.quic_parameters(),
         );
     }
 }

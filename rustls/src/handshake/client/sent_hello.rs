@@ -68,6 +68,7 @@ impl SentHello {
         transport.send_first_client_hello(sent_message(&encoded, outer.as_deref()))?;
         let mut ccs = CompatibilityCcs::default();
         if let (Some(session), Some(transcript)) = (&session, &mut transcript) {
+            transport.remember_peer_parameters(session.value.quic_parameters());
             if session.with_early_data {
                 // RFC 9846 §E.4: with early data it directly follows the first ClientHello
                 ccs.send_once(transport);
