@@ -77,6 +77,12 @@ const SERVER_KEY_EXCHANGE_LEN: usize = 64 + 4 + 32;
 /// The approximate length of a session without certificates in a ticket.
 const SESSION_LEN: usize = 128;
 
+/// The number of tickets that a TLS 1.3 server sends by default, in both libraries.
+const TICKETS: usize = 2;
+
+/// The AEAD of this library's ticketers.
+const TICKET_CIPHER: Cipher = Cipher::Aes256Gcm;
+
 impl Handshake<'_> {
     /// Lists the operations of TLS 1.3. RFC 9846 §7.1 has the picture of the key schedule.
     fn tls13(&mut self) {
@@ -103,11 +109,8 @@ impl Handshake<'_> {
             self.macs([vec![22, 21, derive_empty], vec![22, 21], vec![len]]);
         }
         self.keys(4);
-        let tickets = self
-            .flights
-            .get(3)
-            .map(|flight| self.encrypted(flight).len());
-        let tickets = tickets.unwrap_or(0);
+        let has_tickets = self.flights.get(3).is_some_and(|it| !it.is_empty());
+        let tickets = if has_tickets { TICKETS } else { 0 };
         // the PSK of a ticket's nonce
         self.macs(vec![vec![30]; tickets]);
         self.tickets(tickets);
@@ -133,6 +136,7 @@ impl Handshake<'_> {
         self.prf(15 + len, 12);
         self.prf(15 + len, 12);
         self.keys(2);
+        // both libraries renew the ticket when they resume, too (RFC 5077 §3.3)
         self.tickets(1);
     }
 
@@ -216,14 +220,11 @@ impl Handshake<'_> {
             .iter()
             .flat_map(|_| &identities.client.chain);
         let len = SESSION_LEN + chain.map(|certificate| certificate.len()).sum::<usize>();
-        let cipher = Cipher::Chacha20Poly1305;
         if self.is_resumed {
-            self.all.push(Primitive::Open(cipher, len));
+            self.all.push(Primitive::Open(TICKET_CIPHER, len));
         }
-        // a resumed TLS 1.2 session keeps its ticket
-        if self.is_tls13 || !self.is_resumed {
-            self.all.extend(vec![Primitive::Seal(cipher, len); sent]);
-        }
+        self.all
+            .extend(vec![Primitive::Seal(TICKET_CIPHER, len); sent]);
     }
 
     /// Seals this side's encrypted records and opens the peer's.
@@ -273,20 +274,22 @@ mod tests {
 
     use super::*;
     use crate::choices::{KeyType, Provider};
+    use crate::this::connection::handshake::handshakes as of_this;
     use crate::upstream::connection::handshake::handshakes as of_upstream;
-    use crate::workload::Identity;
     use crate::workload::handshakes::flights;
+    use crate::workload::{Identity, RECORD_HEADER_LEN};
 
-    /// The numbers of signatures, verifications, key exchanges, opened tickets, sealed and opened
-    /// records of `role`.
-    fn counts(scenario: &Scenario, role: Role) -> [usize; 6] {
+    /// The numbers of signatures, verifications, key exchanges, opened and sealed tickets, sealed and
+    /// opened records of `role`.
+    fn counts(scenario: &Scenario, role: Role) -> [usize; 7] {
         let flights = flights(&mut *of_upstream(scenario).unwrap()).unwrap();
         let all = operations(role, scenario, &flights);
-        let is: [fn(&&Primitive) -> bool; 6] = [
+        let is: [fn(&&Primitive) -> bool; 7] = [
             |p| matches!(p, Primitive::Sign(..)),
             |p| matches!(p, Primitive::Verify(..)),
             |p| matches!(p, Primitive::Exchange(..)),
-            |p| matches!(p, Primitive::Open(Cipher::Chacha20Poly1305, _)),
+            |p| matches!(p, Primitive::Open(TICKET_CIPHER, _)),
+            |p| matches!(p, Primitive::Seal(TICKET_CIPHER, _)),
             |p| matches!(p, Primitive::Seal(Cipher::Aes128Gcm, _)),
             |p| matches!(p, Primitive::Open(Cipher::Aes128Gcm, _)),
         ];
@@ -297,13 +300,24 @@ mod tests {
     fn every_signature_and_every_encrypted_record_is_counted() {
         for &version in Version::ALL {
             let share = usize::from(version == Version::Tls13);
+            let sent = if share == 1 { TICKETS } else { 1 };
             let key_type = KeyType::EcdsaP256;
             let new = Scenario::of(Provider::Ring, version, key_type).unwrap();
             for (sessions, client_auth, of_client, of_server) in [
-                (Sessions::Nothing, false, [0, 2, 1, 0], [1, 0, 1, 0]),
-                (Sessions::Nothing, true, [1, 2, 1, 0], [1, 2, 1, 0]),
-                (Sessions::Stored, false, [0, 0, share, 0], [0, 0, share, 0]),
-                (Sessions::Tickets, false, [0, 0, share, 0], [0, 0, share, 1]),
+                (Sessions::Nothing, false, [0, 2, 1, 0, 0], [1, 0, 1, 0, 0]),
+                (Sessions::Nothing, true, [1, 2, 1, 0, 0], [1, 2, 1, 0, 0]),
+                (
+                    Sessions::Stored,
+                    false,
+                    [0, 0, share, 0, 0],
+                    [0, 0, share, 0, 0],
+                ),
+                (
+                    Sessions::Tickets,
+                    false,
+                    [0, 0, share, 0, 0],
+                    [0, 0, share, 1, sent],
+                ),
             ] {
                 let scenario = new.with(|new| {
                     new.server = Some(Arc::new(Identity::of(key_type, Role::Server)));
@@ -315,7 +329,7 @@ mod tests {
                 let [client, server] =
                     [Role::Client, Role::Server].map(|role| counts(&scenario, role));
                 assert_eq!(
-                    (&client[..4], &server[..4]),
+                    (&client[..5], &server[..5]),
                     (&of_client[..], &of_server[..])
                 );
                 // a known chain leaves the signature of the handshake
@@ -325,8 +339,24 @@ mod tests {
                 assert_eq!(client_once[1], of_client[1] / 2);
                 assert_eq!(server_once[1], of_server[1] / 2);
                 // each side opens the records that the other seals
-                assert_eq!((client[4], client[5]), (server[5], server[4]));
-                assert!(client[4] > 0 && client[5] > 0, "{client:?}");
+                assert_eq!((client[5], client[6]), (server[6], server[5]));
+                assert!(client[5] > 0 && client[6] > 0, "{client:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_sends_a_new_ticket_in_each_resumption_of_tls12() {
+        for &provider in Provider::ALL {
+            let new = Scenario::of(provider, Version::Tls12, KeyType::EcdsaP256).unwrap();
+            let scenario = new.with(|new| new.sessions = Sessions::Tickets);
+            for build in [of_this, of_upstream] {
+                let flights = flights(&mut *build(&scenario).unwrap()).unwrap();
+                // RFC 5077 §3.3: NewSessionTicket follows ServerHello in a record of its own
+                let (_, hello) = records(&flights[1]).next().unwrap();
+                let next = &flights[1][RECORD_HEADER_LEN + hello..];
+                let messages = [next[0], next[RECORD_HEADER_LEN]];
+                assert_eq!(messages, [22, 4], "{next:?}");
             }
         }
     }
