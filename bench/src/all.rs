@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use itertools::Itertools;
 
-use crate::choices::Threads;
 use crate::cli::{All, command, option};
 use crate::jobs::{JOBS, chosen};
+use crate::processes::print;
 use crate::row::Row;
 use crate::workload::Result;
 use crate::{machine, report};
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for line in lines(args) {
         if !args.common.json {
-            report::print(&format!("# {}\n", line.join(" ")))?;
+            print(&format!("# {}\n", line.join(" ")))?;
         }
         let line = line.into_iter().map(OsString::from).collect_vec();
         let matches = command().try_get_matches_from(["bench".into()].iter().chain(&line))?;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
             rows.extend(report::run(&*job, &run, &line)?);
         }
         if !args.common.json {
-            report::print("")?;
+            print("")?;
         }
     }
     Ok(rows)
@@ -32,30 +32,32 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
 
 /// The command lines of all jobs.
 fn lines(args: &All) -> Vec<Vec<String>> {
-    let threads = args.threads.clone().unwrap_or_else(|| {
+    let threads = if args.threads.is_empty() {
         let processors = machine::processors();
         let doubled = (0..).map(|power| 1 << power);
         let doubled = doubled.take_while(|number| *number < processors);
-        Threads(doubled.chain([processors]).collect())
-    });
+        doubled.chain([processors]).collect()
+    } else {
+        args.threads.clone()
+    };
     let working_set = format!("{}B", args.working_set.as_u64());
     let common = &args.common;
-    let (allocators, multiplier) = (common.allocators(), common.multiplier);
+    let (allocators, multiplier) = (&common.allocators, common.multiplier);
     let runs = JOBS
         .iter()
         .flat_map(|job| job.in_all.iter().map(|run| (job.name, run)));
     let lines = runs.map(|(name, run)| {
         let run = run
             .replace("WORKING_SET", &working_set)
-            .replace("THREADS", &threads.0.iter().join(","));
+            .replace("THREADS", &threads.iter().join(","));
         let words = name.split(' ').chain(run.split_whitespace());
         let mut line = words.map(str::to_owned).collect_vec();
-        line.push(option("provider", &common.providers()));
+        line.push(option("provider", &common.providers));
         line.push(format!("--multiplier={multiplier}"));
         line.extend(common.json.then(|| "--json".to_owned()));
         line.extend(common.detail.then(|| "--detail".to_owned()));
         if !allocators.is_empty() && !run.contains("--allocator") {
-            line.push(option("allocator", &allocators));
+            line.push(option("allocator", allocators));
         }
         line
     });

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 
-use crate::choices::{Allocator, KeyType, Provider, Several, chosen, one, several};
+use crate::choices::{Allocator, Provider, names, one};
 use crate::suites;
 
 #[derive(Args, Clone, Debug)]
@@ -19,22 +19,18 @@ pub(crate) struct Connection {
     /// `max_fragment_size` of both configurations: 32 to 16389
     #[arg(long, value_name = "BYTES", value_parser = in_range(32..=16389))]
     pub(crate) max_fragment_size: Option<usize>,
-
-    /// The type of the keys in all certificates; default: one that works with the suite
-    #[arg(long, value_parser = one::<KeyType>())]
-    pub(crate) key_type: Option<KeyType>,
 }
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
-    /// The cryptography provider
-    #[arg(long, value_parser = several::<Provider>(), value_delimiter = ',', default_value = "all")]
-    provider: Vec<Several<Provider>>,
+    /// The cryptography providers
+    #[arg(long = "provider", value_parser = one::<Provider>(), value_delimiter = ',',
+          default_values = names::<Provider>())]
+    pub(crate) providers: Vec<Provider>,
 
-    /// The memory allocator, each in a process of its own; default: `all` for `bulk`, otherwise
-    /// `system`
-    #[arg(long, value_parser = several::<Allocator>(), value_delimiter = ',')]
-    allocator: Vec<Several<Allocator>>,
+    /// The memory allocators, each in its own process; default: all for `bulk`, otherwise `system`
+    #[arg(long = "allocator", value_parser = one::<Allocator>(), value_delimiter = ',')]
+    pub(crate) allocators: Vec<Allocator>,
 
     /// Scale the measuring time; 0.01 is a quick check that everything works
     #[arg(long, env = "BENCH_MULTIPLIER", default_value = "1", value_parser = multiplier)]
@@ -59,17 +55,6 @@ pub(crate) struct Common {
     /// Measure on this process's allocator and print rows for the parent process
     #[arg(long, hide = true)]
     pub(crate) in_this_process: bool,
-}
-
-impl Common {
-    pub(crate) fn providers(&self) -> Vec<Provider> {
-        chosen(&self.provider)
-    }
-
-    /// The requested allocators, if any were.
-    pub(crate) fn allocators(&self) -> Vec<Allocator> {
-        chosen(&self.allocator)
-    }
 }
 
 pub(crate) fn in_range(range: core::ops::RangeInclusive<u64>) -> RangedU64ValueParser<usize> {

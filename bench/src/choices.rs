@@ -1,7 +1,5 @@
 //! Named values that command-line options take.
 
-use core::str::FromStr;
-
 pub(crate) use bench_allocator::Kind as Allocator;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 pub(crate) use harness::peers::configs::KeyType;
@@ -63,9 +61,6 @@ choices! {
     Provider { AwsLc = "aws-lc-rs", Ring = "ring", Fastest = "fastest" }
 
     ClientAuth { No = "no", Yes = "yes" }
-
-    /// The handshakes in which rustls-inplace verifies a peer's chain.
-    Verification { Once = "once", Each = "each" }
 }
 
 impl Choice for Allocator {
@@ -123,56 +118,16 @@ impl Group {
     }
 }
 
-/// The values that one word on the command line stands for: one, or `all`.
-#[derive(Clone, Debug)]
-pub(crate) struct Several<T>(Vec<T>);
+/// The names of all values of `T`.
+pub(crate) fn names<T: Choice>() -> impl Iterator<Item = &'static str> {
+    T::ALL.iter().map(|choice| choice.name())
+}
 
-/// Returns a parser of one choice.
+/// Returns a parser of one value.
 pub(crate) fn one<T: Choice>() -> impl TypedValueParser<Value = T> {
-    let names = T::ALL.iter().map(|choice| choice.name());
-    PossibleValuesParser::new(names).try_map(|name| named(&name).ok_or("unknown"))
-}
-
-/// Returns a parser of one choice or `all`.
-pub(crate) fn several<T: Choice>() -> impl TypedValueParser<Value = Several<T>> {
-    let names = T::ALL.iter().map(|choice| choice.name());
-    PossibleValuesParser::new(names.chain(["all"]))
-        .map(|name| Several(named(&name).map_or_else(|| T::ALL.to_vec(), |choice| vec![choice])))
-}
-
-fn named<T: Choice>(name: &str) -> Option<T> {
-    let mut all = T::ALL.iter().copied();
-    all.find(|choice| choice.name().eq_ignore_ascii_case(name))
-}
-
-/// The values of all words of an option, each once.
-pub(crate) fn chosen<T: Choice>(words: &[Several<T>]) -> Vec<T> {
-    let mut chosen = Vec::new();
-    for value in words.iter().flat_map(|word| &word.0) {
-        if !chosen.contains(value) {
-            chosen.push(*value);
-        }
-    }
-    chosen
-}
-
-/// One or more numbers of threads: `1..4` (inclusive) or `1,2,8`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Threads(pub(crate) Vec<usize>);
-
-impl FromStr for Threads {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let valid = 1..=1024;
-        let number = |text: &str| text.parse().ok().filter(|number| valid.contains(number));
-        let numbers: Option<Vec<usize>> = match text.split_once("..") {
-            Some((first, last)) => number(first)
-                .zip(number(last))
-                .map(|(first, last)| (first..=last).collect()),
-            None => text.split(',').map(number).collect(),
-        };
-        let numbers = numbers.filter(|numbers| !numbers.is_empty()).map(Self);
-        numbers.ok_or_else(|| "expected numbers from 1 to 1024, as in 4, 1..4 or 1,2,4".to_owned())
-    }
+    PossibleValuesParser::new(names::<T>()).try_map(|name| {
+        let mut all = T::ALL.iter().copied();
+        let found = all.find(|choice| choice.name().eq_ignore_ascii_case(&name));
+        found.ok_or("unknown")
+    })
 }

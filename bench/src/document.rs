@@ -18,11 +18,12 @@ use itertools::Itertools;
 use serde_json::Value;
 
 use crate::jobs::view_of;
+use crate::machine;
 use crate::plot::Picture;
+use crate::processes::print;
 use crate::row::Row;
 use crate::tables::{self, Style, View, parts};
 use crate::workload::Result;
-use crate::{machine, report};
 
 const TEMPLATE: &str = include_str!("document/template.md");
 
@@ -37,10 +38,10 @@ pub(crate) fn write(file: Option<PathBuf>) -> Result<()> {
         let (view, mut rows) = select(&rows, PICTURE)?;
         rows.retain(|row| row.text("api") != "fill-buf");
         picture.draw(&parts(view, &rows))?;
-        report::print("wrote BENCHMARKS.md and docs/results.svg")?;
+        print("wrote BENCHMARKS.md and docs/results.svg")?;
     }
     figures::insert(&root)?;
-    report::print("inserted the figures of BENCHMARKS.md in the other documents")
+    print("inserted the figures of BENCHMARKS.md in the other documents")
 }
 
 /// The rows of the picture, which shows five of each provider: each API in both directions.

@@ -3,8 +3,6 @@
 use std::process::Command;
 use std::{fs, thread};
 
-use bytesize::ByteSize;
-use harness::peers::pairs::Result;
 use serde_json::{Value, json};
 
 /// The number of threads that run at once.
@@ -67,25 +65,9 @@ fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     Some(value.trim())
 }
 
-/// A number of bytes in `/proc`, whose unit is kB.
-fn bytes(file: &str, key: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
-    let kib: u64 = field(&text, key)?.strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib << 10)
-}
-
 /// The resident memory of this process, where the system reports it.
 pub(crate) fn resident_bytes() -> Option<i64> {
-    bytes("/proc/self/status", "VmRSS").map(|bytes| bytes as i64)
-}
-
-/// Fails if less than `needed` bytes of memory are available.
-pub(crate) fn check_room(needed: u64) -> Result<()> {
-    match bytes("/proc/meminfo", "MemAvailable") {
-        Some(available) if available < needed => {
-            let [needed, available] = [needed, available].map(ByteSize::b);
-            Err(format!("the working set takes {needed} on all threads, but only {available} of memory are available").into())
-        }
-        _ => Ok(()),
-    }
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let kib = field(&text, "VmRSS")?.strip_suffix("kB")?;
+    Some(kib.trim().parse::<i64>().ok()? << 10)
 }

@@ -41,6 +41,7 @@ use choices::Choice;
 use clap::{ArgMatches, FromArgMatches};
 use cli::Tool;
 use itertools::Itertools;
+use processes::print;
 use serde_json::json;
 use workload::Result;
 
@@ -48,7 +49,7 @@ use workload::Result;
 static ALLOCATOR: bench_allocator::Selected = bench_allocator::Selected;
 
 fn main() -> ExitCode {
-    let matches = cli::parse();
+    let matches = cli::command().get_matches();
     let line = env::args_os().skip(1).collect_vec();
     match run(&matches, &line) {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,7 +76,7 @@ fn run(matches: &ArgMatches, line: &[OsString]) -> Result<()> {
 fn list_suites(json: bool) -> Result<()> {
     for (suite, providers) in suites::by_suite() {
         let (name, version) = (&suite.name, format!("TLS {}", suite.version.name()));
-        report::print(&if json {
+        print(&if json {
             let bench = "list-suites";
             json!({ "bench": bench, "suite": name, "version": version, "providers": providers })
                 .to_string()

@@ -77,13 +77,15 @@ impl Timed<1> for Repeated {
     }
 }
 
-/// One of the workloads that are measured against each other.
+/// Work without further properties.
 pub(crate) type Contender<const PARTS: usize> = Box<dyn Timed<PARTS>>;
 
+/// Creates the workloads that are measured against each other; each thread has its own.
+pub(crate) type Build<'a, W> = &'a (dyn Fn() -> Result<Vec<Box<W>>> + Sync);
+
 /// Work that is measured: the same on each thread.
-pub(crate) struct Work<'a, const PARTS: usize> {
-    /// Creates the workloads; each thread has its own.
-    pub(crate) build: &'a (dyn Fn() -> Result<Vec<Contender<PARTS>>> + Sync),
+pub(crate) struct Work<'a, W: ?Sized> {
+    pub(crate) build: Build<'a, W>,
     /// The number of workloads.
     pub(crate) workloads: usize,
     /// The size of one batch, in the unit of the rates.
@@ -108,13 +110,13 @@ const LAYOUTS: usize = 12;
 /// `rates[workload][part][round]`.
 pub(crate) type Rates<const PARTS: usize> = Vec<[Vec<f64>; PARTS]>;
 
-impl<'a, const PARTS: usize> Work<'a, PARTS> {
+impl<'a, W: ?Sized> Work<'a, W> {
     /// Work on one thread, in batches of one.
     pub(crate) fn new(
-        build: &'a (dyn Fn() -> Result<Vec<Contender<PARTS>>> + Sync),
+        build: Build<'a, W>,
         workloads: usize,
         multiplier: f64,
-        label: &str,
+        label: impl Into<String>,
     ) -> Self {
         Self {
             build,
@@ -122,7 +124,7 @@ impl<'a, const PARTS: usize> Work<'a, PARTS> {
             batch_len: 1,
             threads: 1,
             multiplier,
-            label: label.to_owned(),
+            label: label.into(),
         }
     }
 
@@ -130,7 +132,10 @@ impl<'a, const PARTS: usize> Work<'a, PARTS> {
     ///
     /// The layout is an accident of a process, but decides how fast copies between buffers are. So
     /// each part of the rounds has its own workloads, behind memory that is never freed.
-    pub(crate) fn over_layouts(&self) -> Result<Rates<PARTS>> {
+    pub(crate) fn over_layouts<const PARTS: usize>(&self) -> Result<Rates<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
         let layouts = (rounds(self.multiplier) / FEWEST_ROUNDS).clamp(1, LAYOUTS);
         let multiplier = self.multiplier / layouts as f64;
         let bar = progress(&self.label, layouts * rounds(multiplier));
@@ -156,21 +161,27 @@ impl<'a, const PARTS: usize> Work<'a, PARTS> {
     }
 
     /// Measures in rounds.
-    pub(crate) fn interleaved(&self) -> Result<Rates<PARTS>> {
+    pub(crate) fn interleaved<const PARTS: usize>(&self) -> Result<Rates<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
         self.reporting_to(&progress(&self.label, rounds(self.multiplier)))
     }
 
     /// Measures in rounds, and advances `bar` by the number of planned ones.
-    fn reporting_to(&self, bar: &ProgressBar) -> Result<Rates<PARTS>> {
+    fn reporting_to<const PARTS: usize>(&self, bar: &ProgressBar) -> Result<Rates<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
         let shared = &Shared::new(self, bar);
-        let of_threads: Vec<Result<Turns<PARTS>>> = thread::scope(|scope| {
+        let of_threads = thread::scope(|scope| {
             let start = |index| scope.spawn(move || shared.measure(index == 0));
             let threads: Vec<_> = (0..self.threads).map(start).collect();
             let panicked = |_| Err("a measuring thread panicked".into());
             let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(panicked);
-            threads.into_iter().map(join).collect()
+            threads.into_iter().map(join).collect::<Vec<_>>()
         });
-        let of_threads = of_threads.into_iter().collect::<Result<Vec<_>>>()?;
+        let of_threads: Vec<Turns<PARTS>> = of_threads.into_iter().collect::<Result<_>>()?;
         let rates = (0..self.workloads).map(|workload| {
             let turns = |round: usize| of_threads.iter().map(move |turns| &turns[workload][round]);
             array::from_fn(|part| {
@@ -227,8 +238,8 @@ fn summed<'a, const PARTS: usize>(
 }
 
 /// The parts of a measurement that its threads share.
-struct Shared<'a, const PARTS: usize> {
-    work: &'a Work<'a, PARTS>,
+struct Shared<'a, W: ?Sized> {
+    work: &'a Work<'a, W>,
     /// The approximate duration of a turn, including its untimed part.
     turn: Duration,
     /// No turn is repeated after this time, and no round begins if the fewest are done.
@@ -245,8 +256,8 @@ struct Shared<'a, const PARTS: usize> {
     epoch: Instant,
 }
 
-impl<'a, const PARTS: usize> Shared<'a, PARTS> {
-    fn new(work: &'a Work<'a, PARTS>, progress: &'a ProgressBar) -> Self {
+impl<'a, W: ?Sized> Shared<'a, W> {
+    fn new(work: &'a Work<'a, W>, progress: &'a ProgressBar) -> Self {
         let planned = rounds(work.multiplier);
         let turns = (planned * work.workloads) as u32;
         let turn = TOTAL.mul_f64(work.multiplier) / turns;
@@ -265,7 +276,10 @@ impl<'a, const PARTS: usize> Shared<'a, PARTS> {
 
     /// Measures on the calling thread. The first one sets the number of batches and rounds, and
     /// reports progress.
-    fn measure(&self, is_first: bool) -> Result<Turns<PARTS>> {
+    fn measure<const PARTS: usize>(&self, is_first: bool) -> Result<Turns<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
         let warm = |mut workloads: Vec<_>| {
             let done = self.warm_up(&mut workloads, is_first);
             done.map(|()| workloads)
@@ -300,7 +314,10 @@ impl<'a, const PARTS: usize> Shared<'a, PARTS> {
     }
 
     /// Runs each workload a few times and derives the number of batches in a turn.
-    fn warm_up(&self, workloads: &mut [Contender<PARTS>], is_first: bool) -> Result<()> {
+    fn warm_up<const PARTS: usize>(&self, workloads: &mut [Box<W>], is_first: bool) -> Result<()>
+    where
+        W: Timed<PARTS>,
+    {
         for workload in &mut *workloads {
             workload.batch()?;
         }
@@ -327,7 +344,10 @@ impl<'a, const PARTS: usize> Shared<'a, PARTS> {
     const ATTEMPTS: usize = 12;
 
     /// Runs one turn of `workload`. Repeats it if another program took the processor meanwhile.
-    fn turn(&self, round: usize, workload: &mut dyn Timed<PARTS>) -> Result<Turn<PARTS>> {
+    fn turn<const PARTS: usize>(&self, round: usize, workload: &mut W) -> Result<Turn<PARTS>>
+    where
+        W: Timed<PARTS>,
+    {
         workload.vary(round);
         // untimed: the first batch refills the caches that the previous workload evicted
         workload.batch()?;
@@ -408,9 +428,9 @@ mod tests {
 
     /// The shortest work of one workload on one thread.
     fn one<const PARTS: usize>(
-        build: &(dyn Fn() -> Result<Vec<Contender<PARTS>>> + Sync),
+        build: Build<'_, dyn Timed<PARTS>>,
         rounds: usize,
-    ) -> Work<'_, PARTS> {
+    ) -> Work<'_, dyn Timed<PARTS>> {
         Work {
             batch_len: 1000,
             ..Work::new(build, 1, rounds as f64 / ROUNDS, "")

@@ -2,7 +2,6 @@
 //! further files.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::PathBuf;
 
 use harness::peers::pairs::Result;
@@ -11,34 +10,30 @@ use itertools::Itertools;
 use crate::row::Row;
 use crate::tables::{self, Part, broken, grouped};
 
-/// A file for a picture, which is opened before anything is measured.
-pub(crate) struct Picture {
-    path: PathBuf,
-    file: File,
-}
+/// A file for a picture.
+pub(crate) struct Picture(PathBuf);
 
 impl Picture {
+    /// Creates the file, so that a mistake is found before anything is measured.
     pub(crate) fn create(path: PathBuf) -> Result<Self> {
         let file = File::create(&path);
-        let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-        Ok(Self { path, file })
+        file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        Ok(Self(path))
     }
 
     /// Draws the charts of `parts`. The second page is `NAME-2.svg`, and so on.
-    pub(crate) fn draw(mut self, parts: &[Part]) -> Result<()> {
-        let mut written = Ok(());
+    pub(crate) fn draw(self, parts: &[Part]) -> Result<()> {
+        let mut path = self.0.clone();
         for (page, number) in pages(parts).iter().zip(1..) {
-            written = written.and_then(|()| match number {
-                1 => self.file.write_all(page.as_bytes()),
-                _ => {
-                    let name = self.path.file_stem().unwrap_or_default().to_string_lossy();
-                    let path = self.path.with_file_name(format!("{name}-{number}.svg"));
-                    eprintln!("bench: the picture continues in {}", path.display());
-                    fs::write(path, page)
-                }
-            });
+            if number > 1 {
+                let name = self.0.file_stem().unwrap_or_default().to_string_lossy();
+                path.set_file_name(format!("{name}-{number}.svg"));
+                eprintln!("bench: the picture continues in {}", path.display());
+            }
+            fs::write(&path, page)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
-        Ok(written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))?)
+        Ok(())
     }
 }
 
@@ -110,32 +105,24 @@ impl Drawing {
         self.top = 0.0;
     }
 
-    fn element(&mut self, element: &str) {
-        self.elements += element;
-        self.elements.push('\n');
-    }
-
     /// Writes a text whose `anchor` ("start", "middle" or "end") lies at the position.
     fn text(&mut self, (x, y): (f64, f64), anchor: &str, text: &str) {
         let text = text.replace('&', "&amp;");
         let text = text.replace('<', "&lt;").replace('>', "&gt;");
-        self.element(&format!(
-            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
-        ));
+        self.elements +=
+            &format!("<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>\n");
     }
 
     fn line(&mut self, points: &[(f64, f64)], style: &str) {
         let points = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}"));
         let points = points.format(" ");
-        self.element(&format!(
-            "<polyline points=\"{points}\" fill=\"none\" {style}/>"
-        ));
+        self.elements += &format!("<polyline points=\"{points}\" fill=\"none\" {style}/>\n");
     }
 
     fn rectangle(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), colour: &str) {
-        self.element(&format!(
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>"
-        ));
+        self.elements += &format!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{colour}\"/>\n"
+        );
     }
 
     /// Draws the rows of one table.
@@ -143,13 +130,12 @@ impl Drawing {
         let (across, main) = (part.view.across, part.main());
         let keys = part.varying(&["bench", "impl", across]);
         // long labels become headings, except for their ends
+        let most = keys.len().saturating_sub(1);
         let fits = |folded: &usize| {
             let label = |row: &Row| text_width(&tables::phrases(row, &keys[*folded..]));
             part.rows.iter().all(|row| label(row) <= LABELS)
         };
-        let most = keys.len().saturating_sub(1);
-        let folded = (0..most).find(fits);
-        let (folded, shown) = keys.split_at(folded.unwrap_or(most));
+        let (folded, shown) = keys.split_at((0..most).find(fits).unwrap_or(most));
         let series = part.values(across);
         let points = part.rows.iter().filter_map(|row| {
             let own = row.get(across)?;
@@ -165,7 +151,6 @@ impl Drawing {
         });
         let points = points.collect_vec();
         let groups = grouped(&points, |point| &point.place);
-        let (heading, unit) = (part.heading(), tables::title(main));
         let mut rest = &groups[..];
         while !rest.is_empty() {
             let mut height = LINE * 3.0 + LEGEND + AXIS;
@@ -175,24 +160,25 @@ impl Drawing {
                 at == 0 || height <= HEIGHT
             });
             let (now, later) = rest.split_at(fitting.count());
-            self.bars(&heading, now, &unit, height);
+            if self.top > 0.0 && self.top + height > HEIGHT {
+                self.end_page();
+            }
+            self.head(&part.heading(), &now.concat());
+            self.bars(now, &tables::title(main));
             rest = later;
         }
     }
 
-    /// Writes title and legend, on a new page if `height` does not fit this one.
-    fn head(&mut self, title: &str, points: &[&Point], height: f64) {
-        if self.top > 0.0 && self.top + height > HEIGHT {
-            self.end_page();
-        }
+    /// Writes title and legend.
+    fn head(&mut self, title: &str, points: &[&Point]) {
         let fits = |line: &str| 1.1 * text_width(line) <= WIDTH - 2.0 * MARGIN;
         self.top += 8.0;
-        self.element("<g font-weight=\"bold\">");
+        self.elements += "<g font-weight=\"bold\">\n";
         for line in broken(title, fits) {
             self.top += LINE;
             self.text((MARGIN, self.top), "start", &line);
         }
-        self.element("</g>");
+        self.elements += "</g>\n";
         let (mut x, y) = (MARGIN, self.top + 11.0);
         for point in points.iter().unique_by(|point| &point.series) {
             self.rectangle((x, y), (11.0, 11.0), point.colour);
@@ -202,17 +188,16 @@ impl Drawing {
         self.top += LEGEND;
     }
 
-    fn bars(&mut self, title: &str, groups: &[Vec<&Point>], unit: &str, height: f64) {
-        // times differ by orders of magnitude
-        let is_log = unit.contains("µs") || unit == "ns";
+    fn bars(&mut self, groups: &[Vec<&Point>], unit: &str) {
         let points = groups.concat();
-        self.head(title, &points, height);
         let widest = |width: &dyn Fn(&Point) -> f64| {
             let widths = points.iter().map(|point| width(point));
             widths.fold(0.0, f64::max)
         };
         let left = MARGIN + 8.0 + widest(&|point| text_width(&point.place[1]));
         let right = WIDTH - MARGIN - 4.0 - widest(&|point| text_width(&number(point.value)));
+        // times differ by orders of magnitude
+        let is_log = unit.contains("µs") || unit == "ns";
         let scale = Scale::of(&points, (left, right), is_log);
         let (top, start) = (self.top, self.elements.len());
         let mut y = top + BAR / 2.0;
@@ -251,7 +236,7 @@ impl Drawing {
         let corner = [(left, top), (left, bottom), (WIDTH - MARGIN, bottom)];
         self.line(&corner, BLACK);
         let unit = unit.to_owned() + if is_log { " (logarithmic)" } else { "" };
-        let middle = Ord::max(left as usize, text_width(&unit) as usize / 2) as f64;
+        let middle = f64::max(left.floor(), (text_width(&unit) / 2.0).floor());
         self.text(((middle + WIDTH) / 2.0, bottom + 33.0), "middle", &unit);
         self.top = bottom + AXIS;
     }
@@ -296,55 +281,40 @@ impl Scale {
         self.pixels.0 + (self.pixels.1 - self.pixels.0) * share
     }
 
-    /// Round values and their places: four to nine of them, or powers of ten.
+    /// Round values and their places: four to nine of them, or powers of ten. Leaves out those whose
+    /// numbers would overlap the one on their left.
     fn ticks(&self) -> Vec<(f64, f64)> {
-        let unit = 10f64.powf((self.high / 4.0).log10().floor());
-        let step = match self.high / 4.0 / unit {
-            _ if self.is_log => 1.0,
-            few if few < 2.0 => unit,
-            few if few < 5.0 => 2.0 * unit,
-            _ => 5.0 * unit,
-        };
+        let fourth = self.high / 4.0;
+        let steps = [5.0, 2.0, 1.0].map(|step| step * 10f64.powf(fourth.log10().floor()));
+        let mut round = steps.into_iter().filter(|step| *step <= fourth);
+        let step = round.next().filter(|_| !self.is_log).unwrap_or(1.0);
         let count = ((self.high - self.low) / step) as usize;
-        let values = (0..=count).map(|count| self.low + count as f64 * step);
-        let values = values.map(|value| {
-            if self.is_log {
+        let mut end = f64::MIN;
+        let ticks = (0..=count).filter_map(|count| {
+            let value = self.low + count as f64 * step;
+            let value = if self.is_log {
                 10f64.powf(value)
             } else {
                 value
-            }
+            };
+            let (x, half) = (self.place(value), text_width(&number(value)) / 2.0);
+            let is_apart = x - half > end + 4.0;
+            end = if is_apart { x + half } else { end };
+            is_apart.then_some((value, x))
         });
-        apart(values.map(|value| (value, self.place(value))))
+        ticks.collect()
     }
-}
-
-/// Leaves out numbers that would overlap the one on their left.
-fn apart(ticks: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
-    let mut apart = Vec::new();
-    let mut end = f64::MIN;
-    for (value, x) in ticks {
-        let half = text_width(&number(value)) / 2.0;
-        if x - half > end + 4.0 {
-            apart.push((value, x));
-            end = x + half;
-        }
-    }
-    apart
 }
 
 /// Formats `value` with a sensible number of digits.
 fn number(value: f64) -> String {
-    let is_large = value >= 1e6;
-    let (value, unit) = if is_large {
+    let (value, unit) = if value >= 1e6 {
         (value / 1e6, " M")
     } else {
         (value, "")
     };
-    if value != 0.0 && value < 10.0 && value.fract() > 1e-6 {
-        format!("{value:.1}{unit}")
-    } else {
-        format!("{value:.0}{unit}")
-    }
+    let places = usize::from(value != 0.0 && value < 10.0 && value.fract() > 1e-6);
+    format!("{value:.places$}{unit}")
 }
 
 #[cfg(test)]

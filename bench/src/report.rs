@@ -2,7 +2,7 @@
 //! tables or JSON.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use itertools::Itertools;
 use serde_json::Value;
@@ -10,12 +10,13 @@ use serde_json::Value;
 use crate::arguments::Common;
 use crate::choices::Allocator;
 use crate::jobs::{Job, Run, view_of};
+use crate::machine;
 use crate::plot::Picture;
+use crate::processes::{self, print};
 use crate::row::Row;
 use crate::statistics::median;
 use crate::tables::{self, Part, Style, UPSTREAM, parts};
 use crate::workload::Result;
-use crate::{machine, processes};
 
 /// Draws the rows that `run` returns, if `common` asks for a picture. Its file is opened before.
 pub(crate) fn drawn(common: &Common, run: impl FnOnce() -> Result<Vec<Row>>) -> Result<()> {
@@ -36,23 +37,14 @@ pub(crate) fn charts(rows: &[Row]) -> Vec<Part> {
 /// Runs `job`, as requested by the command line `line`; prints its rows and returns them.
 pub(crate) fn run(job: &dyn Job, run: &Run, line: &[OsString]) -> Result<Vec<Row>> {
     let common = &run.common;
-    let steps = job.steps(run)?;
     if common.in_this_process {
-        for rows in steps {
-            rows?.iter().try_for_each(|row| print(&row.json()))?;
-        }
+        job.measure(run)?;
         return Ok(Vec::new());
-    }
-    let (processors, most) = (machine::processors(), job.threads().iter().max());
-    if let Some(most) = most.filter(|most| **most > processors) {
-        eprintln!(
-            "bench: {most} threads share {processors} processors, so their throughput does not add up"
-        );
     }
     let earlier = common.compare.as_deref().map(Row::read_all).transpose()?;
     let machine = machine::describe();
 
-    let allocators = match &common.allocators()[..] {
+    let allocators = match &common.allocators[..] {
         [] if run.bench == "bulk" => Allocator::ALL.to_vec(),
         [] => vec![Allocator::System],
         requested => requested.to_vec(),
@@ -187,14 +179,6 @@ fn style() -> Style {
     } else {
         Style::Markdown
     }
-}
-
-/// Prints `text` and a line break. Unlike `println!`, it does not panic when the reader has closed
-/// the pipe.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
-    Ok(written.map_err(|error| format!("cannot write to standard output: {error}"))?)
 }
 
 #[cfg(test)]

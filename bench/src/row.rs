@@ -4,7 +4,7 @@ use harness::peers::pairs::Result;
 use serde_json::{Map, Value};
 
 use crate::choices::{Allocator, Choice, Provider};
-use crate::statistics::quantiles;
+use crate::statistics::{quantiles, ratio};
 
 /// The keys that say what was measured, in the order in which tables show them. All other keys are
 /// figures.
@@ -51,6 +51,23 @@ impl Row {
         Ok(named.fold(self, |row, (suffix, value)| {
             row.rounded(&format!("{key}{suffix}"), value / unit, 1)
         }))
+    }
+
+    /// Adds the median of a contender's `rates` in `unit`, and its ratios to those of upstream and of
+    /// the limit, round by round. `prefix` precedes each key.
+    pub(crate) fn compared(
+        self,
+        prefix: &str,
+        key: &str,
+        [rates, upstream, limit]: [&[f64]; 3],
+        unit: f64,
+    ) -> Result<Self> {
+        self.median(&format!("{prefix}{key}"), rates, unit)?
+            .ratio(
+                &format!("{prefix}ratio_to_upstream"),
+                ratio(rates, upstream),
+            )?
+            .ratio(&format!("{prefix}share_of_limit"), ratio(rates, limit))
     }
 
     /// Adds `value` as a ratio.

@@ -1,6 +1,5 @@
 //! The cipher suites, the providers that have them, and those that can be measured.
 
-use clap::builder::PossibleValue;
 use harness::peers::additions;
 use harness::peers::pairs::Result;
 use itertools::Itertools;
@@ -40,9 +39,8 @@ impl Suite {
         suites.collect()
     }
 
-    /// Finds the suite `name`, which all of `providers` must have. Accepts `TLS12_ECDHE_...`, too.
+    /// Finds the suite `name`, which all of `providers` must have.
     pub(crate) fn find(name: &str, providers: &[Provider]) -> Result<Self> {
-        let name = name.replace("TLS12_", "TLS_");
         for &provider in providers {
             if Self::all(provider).iter().all(|suite| suite.name != name) {
                 return Err(format!("{} has no cipher suite {name}", provider.name()).into());
@@ -70,17 +68,13 @@ impl Suite {
         }
     }
 
-    /// The key type for the certificates: `wanted`, or the first that works with this suite.
-    pub(crate) fn key_type(&self, wanted: Option<KeyType>) -> Result<KeyType> {
-        let mut usable = KeyType::ALL.to_vec();
-        usable.retain(|&key_type| self.goes_with(key_type));
-        let key_type = wanted.unwrap_or(usable[0]);
-        if usable.contains(&key_type) {
-            return Ok(key_type);
+    /// A type of keys for certificates that works with this suite.
+    pub(crate) fn key_type(&self) -> KeyType {
+        if self.name.contains("_RSA_") {
+            KeyType::Rsa2048
+        } else {
+            KeyType::EcdsaP256
         }
-        let usable = usable.iter().map(|usable| usable.name()).join(" or ");
-        let (name, key_type) = (&self.name, key_type.name());
-        Err(format!("{name} needs a key of another type than {key_type}: {usable}").into())
     }
 
     pub(crate) fn hash(&self) -> Hash {
@@ -120,13 +114,9 @@ pub(crate) fn by_suite() -> impl Iterator<Item = (Suite, Vec<&'static str>)> {
     })
 }
 
-/// The names of all suites for the command line. TLS 1.2 has two spellings.
-pub(crate) fn names() -> Vec<PossibleValue> {
-    let names = by_suite().map(|(suite, _)| {
-        let alias = suite.name.replace("TLS_", "TLS12_");
-        PossibleValue::new(suite.name).alias(alias)
-    });
-    names.collect()
+/// The names of all suites.
+pub(crate) fn names() -> impl Iterator<Item = String> {
+    by_suite().map(|(suite, _)| suite.name)
 }
 
 #[cfg(test)]
@@ -144,18 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tls12_suite_rejects_a_key_of_another_type() {
-        let name = "TLS12_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
+    fn every_type_of_key_has_a_suite_of_tls12() {
+        let name = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
         let suite = Suite::find(name, Provider::ALL).unwrap();
-        assert_eq!(suite.name, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256");
         assert_eq!(suite.version, Version::Tls12);
-        assert_eq!(suite.key_type(None).unwrap(), KeyType::Rsa2048);
-        let error = suite.key_type(Some(KeyType::Ed25519)).unwrap_err();
-        assert!(error.to_string().ends_with("than ed25519: rsa-2048"));
-
+        assert_eq!(suite.key_type(), KeyType::Rsa2048);
         for &key_type in KeyType::ALL {
             let suite = Suite::with(Version::Tls12, Cipher::Aes256Gcm, key_type).unwrap();
-            assert_eq!(suite.key_type(Some(key_type)).unwrap(), key_type);
+            assert!(suite.goes_with(key_type));
             assert_eq!(suite.hash(), Hash::Sha384);
         }
     }

@@ -74,16 +74,6 @@ fn instructions_belong_to_the_source_they_come_from() {
     assert_eq!(profile.library, 100 + 7 + 20 + 1 + 8);
     assert_eq!(profile.binding, 3 + 30 + 4 + 2 + 5);
     assert_eq!(profile.foreign, 40000 + 900 + 600 + 70);
-
-    let key = |function: &str, file: &str| (function.to_owned(), file.to_owned());
-    let sender = key(
-        "rustls_core::record::sender::seal",
-        "/src/core/src/record/sender.rs",
-    );
-    assert_eq!(profile.functions[&sender], 108);
-    let sum: u64 = profile.functions.values().sum();
-    assert_eq!(sum, profile.library + profile.binding);
-    assert_eq!(profile.total(), sum + profile.foreign);
 }
 
 #[test]

@@ -96,10 +96,11 @@ pub(crate) fn sessions_heap_bytes(
     clients: &[Arc<Identity>],
     sessions: usize,
 ) -> Result<i64> {
-    let mut scenario = scenario.with(|new| new.tickets = Some(1));
-    let mut server = configs(&scenario)?.server;
+    let (mut scenario, mut server) = (scenario.clone(), configs(scenario)?.server);
+    let config = Arc::make_mut(&mut server);
+    config.send_tls13_tickets = 1;
     // room for the session of the warm-up
-    Arc::make_mut(&mut server).session_storage = ServerSessionMemoryCache::new(sessions + 1);
+    config.session_storage = ServerSessionMemoryCache::new(sessions + 1);
     let clients = clients.iter().map(|client| {
         scenario.client = Some(client.clone());
         let mut configs = configs(&scenario)?;

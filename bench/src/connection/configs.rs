@@ -4,17 +4,12 @@ use std::sync::Arc;
 
 use pki_types::CertificateDer;
 use tls::client::{Resumption, Tls12Resumption};
-use tls::crypto::GetRandomFailed;
-use tls::server::{
-    NoServerSessionStorage, ProducesTickets, ServerSessionMemoryCache, WebPkiClientVerifier,
-};
-use tls::ticketer::TicketRotator;
+use tls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
 use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::dialect::pairs::Configs;
-use super::dialect::tickets::Tickets;
 use super::dialect::{self, tls};
-use crate::choices::{Choice, Provider, Role, Version};
+use crate::choices::{Choice, Role, Version};
 use crate::workload::{Identity, Result, Scenario, Sessions};
 
 /// Creates the configurations of both sides.
@@ -77,41 +72,17 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
             client.resumption = in_memory().tls12_resumption(Tls12Resumption::SessionIdOnly);
             server.session_storage = cache();
         }
-        Sessions::Tickets | Sessions::RotatedTickets => {
+        Sessions::Tickets => {
             client.resumption = in_memory();
             server.session_storage = Arc::new(NoServerSessionStorage {});
-            server.ticketer = match scenario.sessions {
-                Sessions::RotatedTickets => rotated(scenario.provider)?,
-                _ => dialect::ticketer(scenario.provider),
-            };
+            server.ticketer = dialect::ticketer(scenario.provider);
         }
-    }
-    if let Some(tickets) = scenario.tickets {
-        server.send_tls13_tickets = tickets;
     }
     dialect::set_up_caches(scenario, &mut client, &mut server);
     Ok(Configs {
         client: Arc::new(client),
         server: Arc::new(server),
     })
-}
-
-/// A ticketer whose keys rotate every second, instead of the library's six hours.
-fn rotated(provider: Provider) -> Result<Arc<dyn ProducesTickets>> {
-    fn one(provider: Provider) -> core::result::Result<Box<dyn ProducesTickets>, GetRandomFailed> {
-        let sealing = dialect::ticketer(provider);
-        let opening = sealing.clone();
-        Ok(Box::new(Tickets::new(
-            sealing.lifetime(),
-            move |plain| sealing.encrypt(plain),
-            move |cipher| opening.decrypt(cipher),
-        )))
-    }
-    let make = match provider {
-        Provider::AwsLc | Provider::Fastest => || one(Provider::AwsLc),
-        Provider::Ring => || one(Provider::Ring),
-    };
-    Ok(Arc::new(TicketRotator::new(1, make)?))
 }
 
 /// A store that trusts only this authority.

@@ -13,14 +13,13 @@ use super::dialect::pairs::Configs;
 use super::dialect::pairs::buffered::{hand_over, take_in};
 use super::dialect::tls;
 use crate::workload::handshakes::{Handshakes, Spent};
-use crate::workload::{Result, Scenario, Sessions};
+use crate::workload::{Result, Scenario};
 
 /// Creates handshakes as in `scenario`. If they resume sessions, a first one has already been made.
 pub(crate) fn handshakes(scenario: &Scenario) -> Result<Box<dyn Handshakes>> {
     let mut handshakes = Repeated {
         configs: configs(scenario)?,
         is_resumed: false,
-        may_be_full: scenario.sessions == Sessions::RotatedTickets,
         pipes: Pipes::default(),
         open: Vec::new(),
     };
@@ -34,8 +33,6 @@ pub(crate) fn handshakes(scenario: &Scenario) -> Result<Box<dyn Handshakes>> {
 struct Repeated {
     configs: Configs,
     is_resumed: bool,
-    /// True if a ticket may have expired.
-    may_be_full: bool,
     pipes: Pipes,
     /// Connections that their clients have not closed.
     open: Vec<ServerConnection>,
@@ -51,7 +48,7 @@ impl Repeated {
         let sides = pipes.connect(spent, client, &configs.server, sent)?;
         let expected = [HandshakeKind::Full, HandshakeKind::Resumed][usize::from(self.is_resumed)];
         for kind in [sides.0.handshake_kind(), sides.1.handshake_kind()] {
-            if kind != Some(expected) && !self.may_be_full {
+            if kind != Some(expected) {
                 return Err(format!("{kind:?}, where {expected:?} was expected").into());
             }
         }

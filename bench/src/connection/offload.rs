@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::task::{Wake, Waker};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Instant;
 
 use harness::peers::configs::server_name;
@@ -28,7 +28,8 @@ use crate::choices::{KeyType, Role};
 use crate::workload::offload::{AT_ONCE, Handshakes, INTERVAL, Load, Outcome, Service, Setup};
 use crate::workload::{Identity, Result, Scenario};
 
-/// Starts a server, and connects the clients that send messages.
+/// Starts a server, and connects the clients that send messages. The server's thread sleeps until
+/// the process ends.
 pub(crate) fn service(scenario: &Scenario, setup: &Setup) -> Result<Service> {
     let Configs { client, mut server } = configs(scenario)?;
     let single = Arc::new(Identity::of(KeyType::EcdsaP256, Role::Server));
@@ -44,23 +45,34 @@ pub(crate) fn service(scenario: &Scenario, setup: &Setup) -> Result<Service> {
     let network = Network {
         events: events.clone(),
         config: client,
-        next_id: Arc::default(),
+        next_id: AtomicUsize::default(),
     };
-    let server = thread::spawn(move || {
+    thread::spawn(move || {
         take_first_processor();
-        serve(&server, &events, &incoming)
+        if let Err(error) = serve(&server, &events, &incoming) {
+            eprintln!("bench: the server of `offload` failed: {error}");
+        }
     });
-    let answers = channel();
+    let mut answers = channel();
     let clients = (0..setup.connections).map(|_| network.connect(&answers, false));
-    let clients = clients.collect::<Result<_>>()?;
-    let server = Some(server);
-    let mut echo = Echo {
-        network,
-        server,
-        clients,
-        answers,
-    };
-    Ok(Box::new(move |load, duration| echo.run(load, duration)))
+    let mut clients: Vec<_> = clients.collect::<Result<_>>()?;
+    let per_second = setup.per_second;
+    Ok(Box::new(move |load, duration| {
+        let (network, clients, answers) = (&network, &mut clients, &mut answers.1);
+        thread::scope(|scope| {
+            let new = scope.spawn(|| make_handshakes(network, load, per_second, duration));
+            let echo = scope.spawn(|| {
+                leave_first_processor();
+                messages(network, clients, answers, duration)
+            });
+            let latencies = echo.join().map_err(|_| "a client panicked")?;
+            let handshakes_per_s = new.join().map_err(|_| "a client panicked")?;
+            Ok(Outcome {
+                latencies: latencies?,
+                handshakes_per_s: handshakes_per_s?,
+            })
+        })
+    }))
 }
 
 /// A key whose signatures take time before they are made.
@@ -101,15 +113,13 @@ impl Signer for Slow<Box<dyn Signer>> {
 /// The bytes that the server sends to the client of this number.
 type Answer = (usize, Vec<u8>);
 
-/// The events of the server's thread. Each but the last names a connection.
+/// The events of the server's thread, each of a connection.
 enum Event {
     /// The channel is for the answers. The signatures are offloaded if the last value is true.
     Opened(usize, Sender<Answer>, bool),
-    Received(usize, Vec<u8>),
-    Woken(usize),
+    /// Bytes have arrived, or an operation has ended.
+    Ready(usize, Vec<u8>),
     Closed(usize),
-    /// The server ends.
-    Stopped,
 }
 
 /// A task that becomes an event of its connection.
@@ -117,12 +127,12 @@ struct Task(usize, Sender<Event>);
 
 impl Wake for Task {
     fn wake(self: Arc<Self>) {
-        // nobody listens after the server has stopped
-        let _ = self.1.send(Event::Woken(self.0));
+        // nobody listens after the server has failed
+        let _ = self.1.send(Event::Ready(self.0, Vec::new()));
     }
 }
 
-/// Serves connections until [`Event::Stopped`].
+/// Serves connections.
 fn serve(
     config: &Arc<ServerConfig>,
     events: &Sender<Event>,
@@ -130,29 +140,25 @@ fn serve(
 ) -> Result<()> {
     let mut connections = HashMap::new();
     for event in incoming {
-        let (id, wire) = match event {
+        match event {
             Event::Opened(id, client, is_offloaded) => {
                 let mut tls = ServerConnection::new(config.clone())?;
                 dialect::set_async(&mut tls, is_offloaded);
                 let waker = Waker::from(Arc::new(Task(id, events.clone())));
                 connections.insert(id, (tls, waker, client));
-                continue;
             }
-            Event::Received(id, wire) => (id, wire),
-            Event::Woken(id) => (id, Vec::new()),
-            Event::Closed(id) => {
-                connections.remove(&id);
-                continue;
+            Event::Ready(id, wire) => {
+                // a closed connection may be woken
+                let Some((tls, waker, client)) = connections.get_mut(&id) else {
+                    continue;
+                };
+                let answer = answer(tls, waker, &wire)?;
+                if !answer.is_empty() {
+                    // the client may have given up
+                    let _ = client.send((id, answer));
+                }
             }
-            Event::Stopped => break,
-        };
-        // a closed connection may be woken
-        if let Some((tls, waker, client)) = connections.get_mut(&id) {
-            let answer = answer(tls, waker, &wire)?;
-            if !answer.is_empty() {
-                // the client may have given up
-                let _ = client.send((id, answer));
-            }
+            Event::Closed(id) => drop(connections.remove(&id)),
         }
     }
     Ok(())
@@ -173,11 +179,10 @@ fn answer(tls: &mut ServerConnection, waker: &Waker, wire: &[u8]) -> Result<Vec<
 }
 
 /// The way from clients to the server.
-#[derive(Clone)]
 struct Network {
     events: Sender<Event>,
     config: Arc<ClientConfig>,
-    next_id: Arc<AtomicUsize>,
+    next_id: AtomicUsize,
 }
 
 impl Network {
@@ -234,84 +239,58 @@ impl Client {
     fn flush(&mut self, network: &Network) -> Result<()> {
         let mut wire = Vec::new();
         hand_over(&mut self.tls, &mut wire)?;
-        match wire.is_empty() {
-            true => Ok(()),
-            false => network.send(Event::Received(self.id, wire)),
+        if wire.is_empty() {
+            return Ok(());
         }
+        network.send(Event::Ready(self.id, wire))
     }
 }
 
 /// The longest time without an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The clients that send messages. The server's thread ends when they are dropped.
-struct Echo {
-    network: Network,
-    server: Option<JoinHandle<Result<()>>>,
-    /// The number of each is its place.
-    clients: Vec<Client>,
-    answers: (Sender<Answer>, Receiver<Answer>),
-}
-
-impl Echo {
-    fn run(&mut self, load: Load, duration: Duration) -> Result<Outcome> {
-        let network = self.network.clone();
-        thread::scope(|scope| {
-            let new = scope.spawn(move || make_handshakes(&network, load, duration));
-            let echo = scope.spawn(|| {
-                leave_first_processor();
-                self.messages(duration)
-            });
-            let latencies = echo.join().map_err(|_| "a client panicked")?;
-            let handshakes_per_s = new.join().map_err(|_| "a client panicked")?;
-            Ok(Outcome {
-                latencies: latencies?,
-                handshakes_per_s: handshakes_per_s?,
-            })
-        })
-    }
-
-    /// Sends messages on one connection after the other. Returns the seconds until each echo.
-    fn messages(&mut self, duration: Duration) -> Result<Vec<f64>> {
-        let (start, mut sent, mut latencies) = (Instant::now(), 0_u32, Vec::new());
-        loop {
-            let (now, due) = (start.elapsed(), INTERVAL * sent);
-            let is_over = due >= duration;
-            if is_over && latencies.len() == sent as usize {
-                return Ok(latencies);
-            }
-            if !is_over && now >= due {
-                let at = sent as usize % self.clients.len();
-                self.clients[at].send(now.as_secs_f64(), &self.network)?;
-                sent += 1;
-                continue;
-            }
-            let pause = if is_over { PATIENCE } else { due - now };
-            let (id, answer) = match self.answers.1.recv_timeout(pause) {
-                Err(RecvTimeoutError::Timeout) if !is_over => continue,
-                received => received?,
-            };
-            if let Some(sent) = self.clients[id].receive(&answer, &self.network)? {
-                latencies.push(start.elapsed().as_secs_f64() - sent);
-            }
+/// Sends messages on one connection after the other. The number of each is its place in `clients`.
+/// Returns the seconds until each echo.
+fn messages(
+    network: &Network,
+    clients: &mut [Client],
+    answers: &mut Receiver<Answer>,
+    duration: Duration,
+) -> Result<Vec<f64>> {
+    let (start, mut sent, mut latencies) = (Instant::now(), 0_u32, Vec::new());
+    loop {
+        let (now, due) = (start.elapsed(), INTERVAL * sent);
+        let is_over = due >= duration;
+        if is_over && latencies.len() == sent as usize {
+            return Ok(latencies);
         }
-    }
-}
-
-impl Drop for Echo {
-    fn drop(&mut self) {
-        let _ = self.network.events.send(Event::Stopped);
-        if let Some(Ok(Err(error))) = self.server.take().map(JoinHandle::join) {
-            eprintln!("bench: the server of `offload` failed: {error}");
+        if !is_over && now >= due {
+            let at = sent as usize % clients.len();
+            clients[at].send(now.as_secs_f64(), network)?;
+            sent += 1;
+            continue;
+        }
+        let pause = if is_over { PATIENCE } else { due - now };
+        let (id, answer) = match answers.recv_timeout(pause) {
+            Err(RecvTimeoutError::Timeout) if !is_over => continue,
+            received => received?,
+        };
+        if let Some(sent) = clients[id].receive(&answer, network)? {
+            latencies.push(start.elapsed().as_secs_f64() - sent);
         }
     }
 }
 
 /// Makes the handshakes of `load`, and completes all of them. Returns their number in a second.
-fn make_handshakes(network: &Network, load: Load, duration: Duration) -> Result<f64> {
+fn make_handshakes(
+    network: &Network,
+    load: Load,
+    per_second: usize,
+    duration: Duration,
+) -> Result<f64> {
     let interval = match load.handshakes {
         Handshakes::None => return Ok(0.0),
-        Handshakes::PerSecond(number) => Duration::from_secs(1) / number as u32,
+        Handshakes::PerSecond => Duration::from_secs(1) / per_second as u32,
         Handshakes::AtOnce => Duration::ZERO,
     };
     let (start, begun) = (Instant::now(), AtomicU32::new(0));

@@ -4,15 +4,14 @@ use bytesize::ByteSize;
 use clap::Args;
 use itertools::{Itertools, iproduct};
 
-use super::job::{Entry, Job, Run, Steps};
+use super::job::{Entry, Job, Run};
 use crate::arguments::{Connection, in_range};
-use crate::choices::{Api, Choice, Direction, Several, Threads, chosen, several};
+use crate::choices::{Api, Choice, Direction, names, one};
 use crate::measure::{Contender, Rates, Work, rounds};
 use crate::row::Row;
-use crate::statistics::ratio;
 use crate::tables::TO_BOTH;
 use crate::workload::{Result, Slowest, Traffic, Workload};
-use crate::{limit, machine, this, upstream};
+use crate::{limit, this, upstream};
 
 pub(super) const ENTRY: Entry = Entry {
     in_all: &[
@@ -30,14 +29,15 @@ pub(crate) struct Bulk {
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// The API for passing data to the connection
-    #[arg(long, value_parser = several::<Api>(), value_delimiter = ',', default_value = "all")]
-    pub(crate) api: Vec<Several<Api>>,
+    /// The APIs for passing data to the connection
+    #[arg(long = "api", value_parser = one::<Api>(), value_delimiter = ',',
+          default_values = names::<Api>())]
+    pub(crate) apis: Vec<Api>,
 
-    /// The number of threads, each with its own connections; throughputs are summed. `1..4` or
-    /// `1,2,4` measures each number
-    #[arg(long, default_value = "1", value_name = "N")]
-    pub(crate) threads: Threads,
+    /// The numbers of threads, each with its own connections; throughputs are summed
+    #[arg(long, default_value = "1", value_name = "N", value_delimiter = ',',
+          value_parser = in_range(1..=1024))]
+    pub(crate) threads: Vec<usize>,
 
     /// The bytes that the application writes at a time
     #[arg(long, default_value_t = 16384, value_name = "BYTES", value_parser = in_range(1..=16 << 20))]
@@ -57,48 +57,32 @@ const LIMIT: usize = 2;
 
 /// The measured halves of connections: all APIs receive in place, and `fill-buf` is a way to
 /// receive.
-fn exists(api: Api, direction: Direction) -> bool {
+fn exists((api, direction): &(&Api, &Direction)) -> bool {
     let none = [
         (Api::InPlace, Direction::Receive),
         (Api::FillBuf, Direction::Send),
     ];
-    !none.contains(&(api, direction))
+    !none.contains(&(**api, **direction))
 }
 
 impl Job for Bulk {
-    fn threads(&self) -> &[usize] {
-        &self.threads.0
-    }
-
     fn note(&self, run: &Run) -> String {
         let rounds = rounds(SHARE * run.common.multiplier);
         format!("Medians of {rounds} rounds on each allocator\n")
     }
 
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
-        let working_set = self.working_set.map(|bytes| bytes.as_u64());
-        let most = self.threads.0.iter().max().copied().unwrap_or(1) as u64;
-        machine::check_room(6 * most * working_set.unwrap_or(0))?;
-        let apis = iproduct!(chosen(&self.api), Direction::ALL);
-        let apis = apis.filter(|(api, direction)| exists(*api, **direction));
-        let all = iproduct!(run.scenarios(&self.connection)?, apis, &self.threads.0);
-        Ok(Box::new(all.map(
-            move |(connection, (api, &direction), &threads)| {
-                let traffic = Traffic {
-                    connection,
-                    plaintext_size: self.plaintext_size,
-                    working_set: working_set.map(|bytes| bytes as usize),
-                };
-                let comparison = Comparison {
-                    run,
-                    traffic,
-                    api,
-                    direction,
-                    threads,
-                };
-                comparison.rows()
-            },
-        )))
+    fn measure(&self, run: &Run) -> Result<()> {
+        let halves = iproduct!(&self.apis, Direction::ALL).filter(exists);
+        let all = iproduct!(run.scenarios(&self.connection)?, halves, &self.threads);
+        for (connection, (&api, &direction), &threads) in all {
+            let traffic = Traffic {
+                connection,
+                plaintext_size: self.plaintext_size,
+                working_set: self.working_set.map(|bytes| bytes.as_u64() as usize),
+            };
+            run.print(compare(run, &traffic, api, direction, threads)?)?;
+        }
+        Ok(())
     }
 }
 
@@ -106,134 +90,101 @@ impl Job for Bulk {
 /// allocators takes less than two minutes.
 const SHARE: f64 = 0.6;
 
-/// One API in one direction.
-struct Comparison<'a> {
-    run: &'a Run,
-    traffic: Traffic,
+/// Copies of fewer bytes are equally fast at all offsets.
+const SHORTEST_SLOW: usize = 2048;
+
+/// Measures one API in one direction.
+fn compare(
+    run: &Run,
+    traffic: &Traffic,
     api: Api,
     direction: Direction,
     threads: usize,
-}
+) -> Result<Vec<Row>> {
+    let build = || build(api, direction, traffic);
+    let counts = build()?.into_iter().map(count);
+    let counts: Vec<_> = counts.collect::<Result<_>>()?;
+    let multiplier = run.common.multiplier;
+    let provider = traffic.connection.provider.name();
+    let label = format!("{provider} · {} {}", api.name(), direction.name());
+    let work = Work {
+        batch_len: traffic.batch_len(),
+        threads,
+        ..Work::new(&build, NAMES.len(), SHARE * multiplier, &label)
+    };
+    let is_streamed = traffic.working_set.is_some();
+    let rates = if is_streamed {
+        work.interleaved()
+    } else {
+        work.over_layouts()
+    };
+    let rates: Rates<1> = rates?;
 
-impl Comparison<'_> {
-    fn rows(&self) -> Result<Vec<Row>> {
-        let counts = count(self.build()?)?;
-        let build = || {
-            Ok(self
-                .build()?
-                .into_iter()
-                .map(|it| it as Contender<1>)
-                .collect())
-        };
-        let work = self.work(&build, SHARE * self.run.common.multiplier);
-        let rates = if self.traffic.working_set.is_some() {
-            work.interleaved()?
-        } else {
-            work.over_layouts()?
-        };
-        let slowest = self.slowest()?;
+    // the limit copies nothing, but both implementations may
+    let copies = |workload: &mut Box<dyn Workload>| workload.place(0);
+    let may_be_slow = !is_streamed
+        && traffic.plaintext_size >= SHORTEST_SLOW
+        && build()?[..LIMIT].iter_mut().all(copies);
+    let stride = if multiplier < 0.1 { 32 } else { 1 };
+    let slowest = |workload| Ok(Box::new(Slowest::new(workload, stride)?) as Contender<1>);
+    let build_slowest = || build()?.into_iter().map(slowest).collect();
+    let slowest = Work {
+        batch_len: work.batch_len,
+        threads,
+        ..Work::new(&build_slowest, NAMES.len(), SHARE * multiplier / 3.0, label)
+    };
+    let slowest: Option<Rates<1>> = may_be_slow.then(|| slowest.interleaved()).transpose()?;
 
-        let mut rows = Vec::new();
-        for (index, name) in NAMES.into_iter().enumerate() {
-            if (self.api, index) == (Api::InPlace, UPSTREAM) {
-                continue;
-            }
-            let row = self.row(name, index, &rates, counts[index])?;
-            rows.push(match &slowest {
-                Some(rates) => figures(row, "slowest_offset_", index, rates)?,
-                None => row,
-            });
+    let mut rows = Vec::new();
+    for (index, name) in NAMES.into_iter().enumerate() {
+        if (api, index) == (Api::InPlace, UPSTREAM) {
+            continue;
         }
-        Ok(rows)
-    }
-
-    /// Upstream has no in-place encryption; a program would use its unbuffered API instead.
-    fn build(&self) -> Result<Vec<Box<dyn Workload>>> {
-        let (api, direction, traffic) = (self.api, self.direction, &self.traffic);
-        let this = match api {
-            Api::InPlace => this::in_place::workload(traffic),
-            api => this::connection::bulk::workload(api, direction, traffic),
-        };
-        let upstream = upstream::connection::bulk::workload(api, direction, traffic);
-        let limit = limit::records(api, direction, traffic);
-        Ok(vec![this?, upstream?, limit?])
-    }
-
-    fn work<'w>(
-        &self,
-        build: &'w (dyn Fn() -> Result<Vec<Contender<1>>> + Sync),
-        multiplier: f64,
-    ) -> Work<'w, 1> {
-        let provider = self.traffic.connection.provider.name();
-        let (api, direction) = (self.api.name(), self.direction.name());
-        let label = format!("{provider} · {api} {direction}");
-        Work {
-            batch_len: self.traffic.batch_len(),
-            threads: self.threads,
-            ..Work::new(build, NAMES.len(), multiplier, &label)
-        }
-    }
-
-    /// Measures each workload at the offset of the application's buffer at which it is slowest.
-    fn slowest(&self) -> Result<Option<Rates<1>>> {
-        // shorter copies are fast everywhere
-        if self.traffic.working_set.is_some() || self.traffic.plaintext_size < 2048 {
-            return Ok(None);
-        }
-        // the limit copies nothing, but both implementations may
-        let mut implementations = self.build()?;
-        implementations.truncate(LIMIT);
-        if !implementations.iter_mut().all(|workload| workload.place(0)) {
-            return Ok(None);
-        }
-        let multiplier = self.run.common.multiplier;
-        let stride = if multiplier < 0.1 { 32 } else { 1 };
-        let slowest = |workload| Ok(Box::new(Slowest::new(workload, stride)?) as Contender<1>);
-        let build = || self.build()?.into_iter().map(slowest).collect();
-        let work = self.work(&build, SHARE * multiplier / 3.0);
-        work.interleaved().map(Some)
-    }
-
-    fn row(&self, name: &str, index: usize, rates: &Rates<1>, counts: (f64, f64)) -> Result<Row> {
-        let (traffic, (allocations, records)) = (&self.traffic, counts);
-        let record_len = traffic.batch_len() as f64 / records;
-        let mut row = self
-            .run
-            .row_of(name, &traffic.connection, self.api.name())
-            .with("direction", self.direction.name())
-            .with("threads", self.threads)
-            .with("plaintext_size", traffic.plaintext_size);
+        let (allocations, records) = counts[index];
+        let seconds = traffic.batch_len() as f64 / records * threads as f64;
+        let times = rates[index][0].iter().map(|rate| seconds / rate);
+        let mut row = run
+            .row_of(name, &traffic.connection, api.name())
+            .with("direction", direction.name())
+            .with("threads", threads)
+            .with("plaintext_size", traffic.plaintext_size)
+            .rounded("allocations_per_record", allocations / records, 4)
+            .median("ns_per_record", &times.collect_vec(), 1e-9)?;
         if let Some(bytes) = traffic.working_set {
             row = row.with("working_set", bytes);
         }
-        let time = |rate| record_len * self.threads as f64 / rate;
-        let times = rates[index][0].iter().map(time).collect_vec();
-        let row = figures(row, "", index, rates)?.median("ns_per_record", &times, 1e-9)?;
-        Ok(row.rounded("allocations_per_record", allocations / records, 4))
-    }
-}
-
-/// Adds the throughput of workload `index` and its ratios to the others', with `prefix` before each
-/// key. Ratios compare within a round.
-fn figures(row: Row, prefix: &str, index: usize, rates: &Rates<1>) -> Result<Row> {
-    let ([own], [upstream], [limit]) = (&rates[index], &rates[UPSTREAM], &rates[LIMIT]);
-    row.median(&format!("{prefix}mb_per_s"), own, 1e6)?
-        .ratio(&format!("{prefix}ratio_to_upstream"), ratio(own, upstream))?
-        .ratio(&format!("{prefix}share_of_limit"), ratio(own, limit))
-}
-
-/// Counts the allocations and records of one batch of each, in a separate pass, so that counting
-/// does not disturb the timing.
-fn count(workloads: Vec<Box<dyn Workload>>) -> Result<Vec<(f64, f64)>> {
-    let counts = workloads.into_iter().map(|mut workload| {
-        for _ in 0..4 {
-            workload.prepare()?;
-            workload.run()?;
+        for (prefix, rates) in [("", Some(&rates)), ("slowest_offset_", slowest.as_ref())] {
+            if let Some(rates) = rates {
+                let of = |index: usize| &rates[index][0][..];
+                let compared = [of(index), of(UPSTREAM), of(LIMIT)];
+                row = row.compared(prefix, "mb_per_s", compared, 1e6)?;
+            }
         }
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Upstream has no in-place encryption; a program would use its unbuffered API instead.
+fn build(api: Api, direction: Direction, traffic: &Traffic) -> Result<Vec<Box<dyn Workload>>> {
+    let this = match api {
+        Api::InPlace => this::in_place::workload(traffic),
+        api => this::connection::bulk::workload(api, direction, traffic),
+    };
+    let upstream = upstream::connection::bulk::workload(api, direction, traffic);
+    let limit = limit::records(api, direction, traffic);
+    [this, upstream, limit].into_iter().collect()
+}
+
+/// Counts the allocations and records of one batch, in a separate pass, so that counting does not
+/// disturb the timing.
+fn count(mut workload: Box<dyn Workload>) -> Result<(f64, f64)> {
+    for _ in 0..4 {
         workload.prepare()?;
-        let (result, counted) = bench_allocator::count(|| workload.run());
-        result?;
-        Ok((counted.allocations as f64, workload.records().max(1) as f64))
-    });
-    counts.collect()
+        workload.run()?;
+    }
+    workload.prepare()?;
+    let (result, counted) = bench_allocator::count(|| workload.run());
+    result?;
+    Ok((counted.allocations as f64, workload.records().max(1) as f64))
 }

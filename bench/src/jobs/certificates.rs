@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use bench_allocator::count;
 use clap::Args;
-use itertools::{Itertools, izip};
+use itertools::{Itertools, iproduct, izip};
 use rustls::certificates::Certificate;
 
 use super::handshake::{BUILDS, Build};
-use super::job::{Both, Entry, Job, Run, Steps, both};
+use super::job::{Both, Entry, Job, Run, both};
 use crate::choices::{Choice, KeyType, Provider, Role, Version};
-use crate::measure::{Contender, Work};
+use crate::measure::{Contender, Rates, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::workload::certificates::{Costly, Files, List, repeating};
@@ -33,28 +33,27 @@ pub(super) const ENTRY: Entry = Entry::of::<Certificates>(
 pub(crate) struct Certificates {}
 
 impl Job for Certificates {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
-        let all = run.common.providers().into_iter().enumerate();
-        Ok(Box::new(all.map(move |(index, provider)| {
-            let authority = Authority::new(2);
-            let mut comparison = Comparison {
+    fn measure(&self, run: &Run) -> Result<()> {
+        for (&provider, topic) in iproduct!(&run.common.providers, TOPICS) {
+            let comparison = Comparison {
                 run,
                 provider,
-                authority: &authority,
-                rows: Vec::new(),
+                authority: Authority::new(2),
             };
-            // parsing does not depend on the provider
-            if index == 0 {
-                comparison.properties()?;
-                comparison.revocation()?;
-            }
-            comparison.own_files()?;
-            comparison.roots()?;
-            comparison.resumption()?;
-            Ok(comparison.rows)
-        })))
+            run.print(topic(&comparison)?)?;
+        }
+        Ok(())
     }
 }
+
+const TOPICS: [fn(&Comparison<'_>) -> Result<Vec<Row>>; 6] = [
+    |it| it.property(),
+    |it| it.revocation(),
+    |it| it.own_files(),
+    |it| it.roots(),
+    |it| it.resumption(),
+    |it| it.stored(),
+];
 
 /// A way to do a piece of work: the implementation, a name, and the work.
 type Way<'a> = (
@@ -62,24 +61,6 @@ type Way<'a> = (
     &'static str,
     &'a (dyn Fn() -> Result<Costly> + Sync),
 );
-
-/// Reads one property of a certificate.
-type Reads = fn(&Certificate) -> Result<()>;
-
-const PROPERTIES: [(&str, Reads); 4] = [
-    ("subject", |it| consume(it.subject()?)),
-    ("validity", |it| consume(it.validity()?)),
-    ("subject alternative names", |it| {
-        consume(it.subject_alt_names()?)
-    }),
-    ("key usages", |it| consume(it.key_usages()?)),
-];
-
-/// Uses `value`, so that it must be computed.
-fn consume<T>(value: T) -> Result<()> {
-    black_box(value);
-    Ok(())
-}
 
 const RESUMPTION: &str = "resumption with a client's chain of three certificates";
 
@@ -90,12 +71,11 @@ type HeapBytes = fn(&Scenario, &[Arc<Identity>], usize) -> Result<i64>;
 
 const HEAP_BYTES: Both<HeapBytes> = both!(certificates::sessions_heap_bytes);
 
-/// All pieces of work with one provider, and their rows so far.
+/// All pieces of work with one provider.
 struct Comparison<'a> {
     run: &'a Run,
     provider: Provider,
-    authority: &'a Authority,
-    rows: Vec<Row>,
+    authority: Authority,
 }
 
 impl Comparison<'_> {
@@ -114,7 +94,7 @@ impl Comparison<'_> {
     }
 
     /// Measures `ways` in turns. The others are compared with the first one.
-    fn compare(&mut self, topic: &str, work: &str, ways: &[Way<'_>]) -> Result<()> {
+    fn compare(&self, topic: &str, work: &str, ways: &[Way<'_>]) -> Result<Vec<Row>> {
         let mut costs = Vec::new();
         for (.., build) in ways {
             // fills the caches first
@@ -126,42 +106,43 @@ impl Comparison<'_> {
             built.map_ok(|it| Box::new(it) as Contender<1>).collect()
         };
         let multiplier = Self::SHARE * self.run.common.multiplier;
-        let rates = Work::new(&build, ways.len(), multiplier, work).interleaved()?;
-        for ((implementation, way, _), spent, [rate]) in izip!(ways, &costs, &rates) {
+        let rates: Rates<1> = Work::new(&build, ways.len(), multiplier, work).interleaved()?;
+        let all = izip!(ways, &costs, &rates);
+        let rows = all.map(|((implementation, way, _), spent, [rate])| {
             let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();
-            let row = self.row(topic, work, implementation, way);
-            let row = row
+            self.row(topic, work, implementation, way)
                 .with("allocations_per_op", spent.allocations)
                 .with("heap_bytes_per_op", spent.heap_bytes)
                 .median("ns_per_op", &times, 1.0)?
-                .ratio("times_as_fast", ratio(rate, &rates[0][0]))?;
-            self.rows.push(row);
-        }
-        Ok(())
+                .ratio("times_as_fast", ratio(rate, &rates[0][0]))
+        });
+        rows.collect()
     }
 
-    /// Reads properties of a certificate: for the first time, and again.
-    fn properties(&mut self) -> Result<()> {
+    /// Reads a property of a certificate: for the first time, and again.
+    fn property(&self) -> Result<Vec<Row>> {
         let client = self.authority.identity(0);
         let der = client.chain.first().ok_or("a chain without certificates")?;
-        for (property, read) in PROPERTIES {
-            let first = || {
-                let der = der.clone();
-                let read = move || read(&Certificate::new(black_box(&der).clone()));
-                repeating(Ok(Box::new(read)))
-            };
-            let again = || {
-                let certificate = Certificate::new(der.clone());
-                repeating(Ok(Box::new(move || read(black_box(&certificate)))))
-            };
-            let ways: [Way<'_>; 2] = [("this", "first time", &first), ("this", "again", &again)];
-            self.compare("properties of a certificate", property, &ways)?;
-        }
-        Ok(())
+        let read = |certificate: &Certificate| {
+            black_box(certificate.subject_alt_names()?);
+            Ok(())
+        };
+        let first = || {
+            let der = der.clone();
+            let read = move || read(&Certificate::new(black_box(&der).clone()));
+            repeating(Ok(Box::new(read)))
+        };
+        let again = || {
+            let certificate = Certificate::new(der.clone());
+            repeating(Ok(Box::new(move || read(black_box(&certificate)))))
+        };
+        let ways: [Way<'_>; 2] = [("this", "first time", &first), ("this", "again", &again)];
+        let topic = "properties of a certificate";
+        self.compare(topic, "subject alternative names", &ways)
     }
 
     /// Creates verifiers that use a long revocation list.
-    fn revocation(&mut self) -> Result<()> {
+    fn revocation(&self) -> Result<Vec<Row>> {
         let entries = self.scaled(100_000, 500);
         let provider = self.provider;
         // a list without another user is parsed each time, so there are two lists
@@ -188,7 +169,7 @@ impl Comparison<'_> {
     }
 
     /// Loads a server's certificate and key.
-    fn own_files(&mut self) -> Result<()> {
+    fn own_files(&self) -> Result<Vec<Row>> {
         let own = self.authority.identity(0);
         let provider = self.provider;
         let files = &Files {
@@ -212,7 +193,8 @@ impl Comparison<'_> {
     }
 
     /// Creates a configuration per connection, each with the same 140 authorities.
-    fn roots(&mut self) -> Result<()> {
+    fn roots(&self) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
         // the client verifies two signatures with these keys; with ECDSA that dominates the cost of
         // a connection
         for key_type in [KeyType::Rsa2048, KeyType::EcdsaP256] {
@@ -237,13 +219,14 @@ impl Comparison<'_> {
             ];
             let key = key_type.name();
             let work = format!("configuration from {AUTHORITIES} certificates, connection, {key}");
-            self.compare("roots", &work, &ways)?;
+            rows.extend(self.compare("roots", &work, &ways)?);
         }
-        Ok(())
+        Ok(rows)
     }
 
     /// Resumes sessions of clients that authenticate with chains of three certificates.
-    fn resumption(&mut self) -> Result<()> {
+    fn resumption(&self) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
         for &version in Version::ALL {
             let new = Scenario::of(self.provider, version, KeyType::EcdsaP256)?;
             let scenario = new.with(|new| {
@@ -260,40 +243,38 @@ impl Comparison<'_> {
                 }),
             ];
             let work = format!("TLS {}, ticket, server", version.name());
-            self.compare(RESUMPTION, &work, &ways)?;
-            if version == Version::Tls13 {
-                self.stored(&scenario)?;
-            }
+            rows.extend(self.compare(RESUMPTION, &work, &ways)?);
         }
-        Ok(())
+        Ok(rows)
     }
 
     /// Measures the memory per stored session, for one client and for as many clients as sessions.
-    fn stored(&mut self, scenario: &Scenario) -> Result<()> {
+    fn stored(&self) -> Result<Vec<Row>> {
         let sessions = self.scaled(4000, 20);
-        let shared = scenario.with(|new| {
+        let new = Scenario::of(self.provider, Version::Tls13, KeyType::EcdsaP256)?;
+        let shared = new.with(|new| {
+            new.client = Some(Arc::new(self.authority.identity(0)));
             new.sessions = Sessions::Stored;
             // the chains that the server remembers belong to no session
             new.verifies_once = false;
         });
         let copies = shared.with(|new| new.shares_chains = false);
-        for (whose, count) in [("one client", 1), ("as many clients", sessions)] {
+        let [(_, this), (_, upstream)] = HEAP_BYTES;
+        let ways = [
+            ("this", "a copy each", this, &copies),
+            ("this", "shared", this, &shared),
+            ("upstream", "a copy each", upstream, &shared),
+        ];
+        let of_whom = [("one client", 1), ("as many clients", sessions)];
+        let rows = iproduct!(of_whom, ways).map(|((whose, count), way)| {
+            let (name, way, heap_bytes, scenario) = way;
             let clients = (0..count).map(|number| Arc::new(self.authority.identity(number)));
-            let clients = clients.collect_vec();
-            let [(_, this), (_, upstream)] = HEAP_BYTES;
-            for (name, way, heap_bytes, scenario) in [
-                ("this", "a copy each", this, &copies),
-                ("this", "shared", this, &shared),
-                ("upstream", "a copy each", upstream, &shared),
-            ] {
-                let bytes = heap_bytes(scenario, &clients, sessions)?;
-                let work = format!("TLS 1.3, {sessions} stored sessions of {whose}");
-                let row = self.row(RESUMPTION, &work, name, way);
-                let bytes = bytes as f64 / sessions as f64;
-                self.rows.push(row.rounded("bytes_per_session", bytes, 1));
-            }
-        }
-        Ok(())
+            let bytes = heap_bytes(scenario, &clients.collect_vec(), sessions)?;
+            let work = format!("TLS 1.3, {sessions} stored sessions of {whose}");
+            let row = self.row(RESUMPTION, &work, name, way);
+            Ok(row.rounded("bytes_per_session", bytes as f64 / sessions as f64, 1))
+        });
+        rows.collect()
     }
 }
 

@@ -14,12 +14,12 @@
 //! until that is done, so that both are busy all the time.
 
 use clap::Args;
-use itertools::{Itertools, iproduct, izip};
+use itertools::{Itertools, izip};
 
-use super::job::{Entry, Job, Run, Steps};
-use crate::arguments::{Connection, in_range};
+use super::job::{Entry, Job, Run};
+use crate::arguments::Connection;
 use crate::choices::Choice;
-use crate::measure::{Contender, Work};
+use crate::measure::{Contender, Rates, Work};
 use crate::row::Row;
 use crate::statistics::median;
 use crate::workload::duplex::{Amount, Use};
@@ -34,12 +34,10 @@ pub(super) const ENTRY: Entry =
 pub(crate) struct Duplex {
     #[command(flatten)]
     connection: Connection,
-
-    /// The bytes that the application writes at a time; several sizes may be separated by commas
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "16384",
-          value_parser = in_range(1..=1 << 20))]
-    write_sizes: Vec<usize>,
 }
+
+/// The bytes that the application writes at a time.
+const WRITE_SIZE: usize = 16384;
 
 type Build = fn(&Scenario, Amount) -> Result<Contender<2>>;
 
@@ -60,11 +58,11 @@ const WAYS: [(&str, &str, Build, Use); 7] = {
 };
 
 impl Job for Duplex {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
-        let all = iproduct!(run.scenarios(&self.connection)?, &self.write_sizes);
-        Ok(Box::new(all.map(|(scenario, &write_size)| {
-            compare(run, &scenario, write_size)
-        })))
+    fn measure(&self, run: &Run) -> Result<()> {
+        for scenario in run.scenarios(&self.connection)? {
+            run.print(compare(run, &scenario)?)?;
+        }
+        Ok(())
     }
 }
 
@@ -72,27 +70,27 @@ impl Job for Duplex {
 const BYTES: f64 = 8e6;
 const FEWEST_BYTES: f64 = 250e3;
 
-fn compare(run: &Run, scenario: &Scenario, write_size: usize) -> Result<Vec<Row>> {
+fn compare(run: &Run, scenario: &Scenario) -> Result<Vec<Row>> {
     let multiplier = run.common.multiplier;
     let bytes = (BYTES * multiplier).clamp(FEWEST_BYTES, BYTES);
-    let writes = (bytes as usize).div_ceil(write_size);
+    let writes = (bytes as usize).div_ceil(WRITE_SIZE);
     let build = || {
         let built = WAYS.iter().map(|&(_, _, build, directions)| {
             let amount = Amount {
                 directions,
-                write_size,
+                write_size: WRITE_SIZE,
                 writes,
             };
             build(scenario, amount)
         });
         built.collect()
     };
-    let label = format!("{} · duplex {write_size}", scenario.provider.name());
+    let label = format!("{} · duplex", scenario.provider.name());
     let work = Work {
-        batch_len: write_size * writes,
-        ..Work::new(&build, WAYS.len(), 2.0 * multiplier, &label)
+        batch_len: WRITE_SIZE * writes,
+        ..Work::new(&build, WAYS.len(), 2.0 * multiplier, label)
     };
-    let rates = work.interleaved()?;
+    let rates: Rates<2> = work.interleaved()?;
     let rows = izip!(WAYS, &rates).map(|((name, sharing, _, directions), [sent, received])| {
         let alone = WAYS.iter().position(|way| way.0 == name);
         let alone = &rates[alone.unwrap_or_default()..];
@@ -104,7 +102,7 @@ fn compare(run: &Run, scenario: &Scenario, write_size: usize) -> Result<Vec<Row>
             .with("direction", format!("{directions:?}").to_lowercase())
             .with("sharing", sharing)
             .with("threads", if directions == Use::Both { 2 } else { 1 })
-            .with("write_size", write_size)
+            .with("write_size", WRITE_SIZE)
             .median("mb_per_s", &sums.collect_vec(), 1e6)?
             .ratio("ratio_to_one_direction", median(&shares.collect_vec()))
     });

@@ -4,6 +4,7 @@ use clap::{ArgMatches, Args, Command};
 
 use crate::arguments::{Common, Connection};
 use crate::choices::Provider;
+use crate::processes::print;
 use crate::row::Row;
 use crate::suites::Suite;
 use crate::tables::View;
@@ -56,23 +57,15 @@ impl Entry {
 
 /// A sub-command that measures, with its arguments.
 pub(crate) trait Job {
-    /// The numbers of threads to measure with.
-    fn threads(&self) -> &[usize] {
-        &[1]
-    }
-
     /// A note below the table.
     fn note(&self, run: &Run) -> String {
         let _ = run;
         String::new()
     }
 
-    /// Returns the measurements, which begin when they are taken. Fails if there are none.
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>>;
+    /// Measures on the allocator of this process, and prints the rows.
+    fn measure(&self, run: &Run) -> Result<()>;
 }
-
-/// The rows of one measurement after the other, on the allocator of this process.
-pub(crate) type Steps<'a> = Box<dyn Iterator<Item = Result<Vec<Row>>> + 'a>;
 
 /// The run of a job: all that its arguments do not determine.
 pub(crate) struct Run {
@@ -82,6 +75,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Prints `rows` for the parent process.
+    pub(super) fn print(&self, rows: impl IntoIterator<Item = Row>) -> Result<()> {
+        rows.into_iter().try_for_each(|row| print(&row.json()))
+    }
+
     /// A row without figures, for this process's allocator.
     pub(super) fn row(&self, implementation: &str, provider: Provider) -> Row {
         let allocator = bench_allocator::selected();
@@ -100,9 +98,9 @@ impl Run {
         &self,
         connection: &Connection,
     ) -> Result<impl Iterator<Item = Scenario> + Clone + use<>> {
-        let providers = self.common.providers();
+        let providers = self.common.providers.clone();
         let suite = Suite::find(&connection.suite, &providers)?;
-        let key_type = suite.key_type(connection.key_type)?;
+        let key_type = suite.key_type();
         let max_fragment_size = connection.max_fragment_size;
         Ok(providers.into_iter().map(move |provider| Scenario {
             max_fragment_size,

@@ -5,10 +5,10 @@ use bench_allocator::{count, so_far};
 use clap::Args;
 use itertools::iproduct;
 
-use super::job::{Entry, Job, Run, Steps};
-use super::memory::{APIS, CONNECT};
-use crate::arguments::{Connection, in_range};
-use crate::choices::Choice;
+use super::job::{Entry, Job, Run};
+use super::memory::CONNECT;
+use crate::arguments::Connection;
+use crate::choices::{Api, Choice};
 use crate::workload::Result;
 use crate::workload::memory::{Data, Pairs};
 use crate::{machine, measure};
@@ -25,11 +25,10 @@ pub(super) const ENTRY: Entry = Entry::of::<LoadConnections>(
 pub(crate) struct LoadConnections {
     #[command(flatten)]
     connection: Connection,
-
-    /// The number of client-server pairs to establish at once
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = in_range(4..=1 << 20))]
-    connections: usize,
 }
+
+/// The number of client-server pairs in a long measurement.
+const PAIRS: f64 = 10_000.0;
 
 const ROUNDS: usize = 4;
 
@@ -44,35 +43,30 @@ const STATES: [(&str, Data); 6] = [
 ];
 
 impl Job for LoadConnections {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
-        let pairs = (self.connections as f64 * run.common.multiplier).max(4.0) as usize;
-        let all = iproduct!(run.scenarios(&self.connection)?, APIS, CONNECT);
-        let (label, count_of_all) = (format!("{pairs} pairs"), all.clone().count());
-        let mut progress = None;
-        Ok(Box::new(all.map(
-            move |(scenario, api, (name, connect))| {
-                let progress =
-                    progress.get_or_insert_with(|| measure::progress(&label, count_of_all));
-                // one-time setup happens with a process's first connections
-                connect(api, &scenario, 1)?;
-                let (states, _) = count(|| measured(pairs, || connect(api, &scenario, pairs)));
-                let (states, growth) = states?;
-                progress.inc(1);
-                if name == "this" && growth > 0 {
-                    let api = api.name();
-                    return Err(format!("{api}: the heap grew by {growth} bytes").into());
-                }
-                let row = run.row_of(name, &scenario, api.name());
-                let row = row
-                    .with("connections", 2 * pairs)
-                    .with("growth_bytes", growth);
-                let rows = states.into_iter().map(|(state, bytes)| {
-                    let row = row.clone().with("state", state);
-                    row.rounded("bytes_per_connection", bytes, 1)
-                });
-                Ok(rows.collect())
-            },
-        )))
+    fn measure(&self, run: &Run) -> Result<()> {
+        let pairs = (PAIRS * run.common.multiplier).max(4.0) as usize;
+        let all = iproduct!(run.scenarios(&self.connection)?, CONNECT);
+        let progress = measure::progress(&format!("{pairs} pairs"), all.clone().count());
+        for (scenario, (name, connect)) in all {
+            let connect = |pairs| connect(Api::Buffered, &scenario, pairs);
+            // one-time setup happens with a process's first connections
+            connect(1)?;
+            let (states, growth) = count(|| measured(pairs, connect)).0?;
+            progress.inc(1);
+            if name == "this" && growth > 0 {
+                return Err(format!("the heap grew by {growth} bytes").into());
+            }
+            let row = run
+                .row_of(name, &scenario, Api::Buffered.name())
+                .with("connections", 2 * pairs)
+                .with("growth_bytes", growth);
+            let rows = states.into_iter().map(|(state, bytes)| {
+                let row = row.clone().with("state", state);
+                row.rounded("bytes_per_connection", bytes, 1)
+            });
+            run.print(rows)?;
+        }
+        Ok(())
     }
 }
 
@@ -80,10 +74,10 @@ impl Job for LoadConnections {
 /// heap from the end of the first round to that of the last. Call it within the work of [`count`].
 fn measured(
     pairs: usize,
-    connect: impl FnOnce() -> Result<Box<dyn Pairs>>,
+    connect: impl FnOnce(usize) -> Result<Box<dyn Pairs>>,
 ) -> Result<(Vec<(&'static str, f64)>, i64)> {
     let resident = machine::resident_bytes();
-    let mut all = connect()?;
+    let mut all = connect(pairs)?;
     // later, it depends on the allocator's fragments of what the connections held together
     let resident = resident.zip(machine::resident_bytes());
     let mut ends = Vec::with_capacity(ROUNDS);
@@ -110,10 +104,7 @@ fn measured(
     states.extend(held.map(|((name, _), bytes)| (*name, mean(idle + bytes - end))));
     // less than the heap if the process reused memory of earlier connections
     let growth = resident.map(|(before, now)| now - before);
-    states.extend(
-        growth
-            .filter(|bytes| *bytes > idle)
-            .map(|bytes| ("resident", mean(bytes))),
-    );
+    let growth = growth.filter(|bytes| *bytes > idle);
+    states.extend(growth.map(|bytes| ("resident", mean(bytes))));
     Ok((states, end - first))
 }

@@ -6,7 +6,7 @@ use bench_allocator::count;
 use clap::Args;
 use itertools::iproduct;
 
-use super::job::{Both, Entry, Job, Run, Steps, both};
+use super::job::{Both, Entry, Job, Run, both};
 use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Role};
 use crate::row::Row;
@@ -32,16 +32,17 @@ pub(crate) struct Memory {
 }
 
 /// The APIs that hold data in different places.
-pub(super) const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
+const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
 
 /// Connects pairs.
-pub(super) type Connect = fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>;
+type Connect = fn(Api, &Scenario, usize) -> Result<Box<dyn Pairs>>;
 
 pub(super) const CONNECT: Both<Connect> = both!(many_pairs::connect);
 
 /// Counts the allocations of a handshake.
-const HANDSHAKE_ALLOCATIONS: Both<fn(Api, &Scenario) -> Result<u64>> =
-    both!(many_pairs::handshake_allocations);
+type Allocations = fn(Api, &Scenario) -> Result<u64>;
+
+const HANDSHAKE_ALLOCATIONS: Both<Allocations> = both!(many_pairs::handshake_allocations);
 
 /// Heap bytes that dropping `pairs` frees, after 1 MiB each way if `used`.
 fn idle(mut pairs: Box<dyn Pairs>, used: bool) -> Result<[i64; 2]> {
@@ -53,17 +54,26 @@ fn idle(mut pairs: Box<dyn Pairs>, used: bool) -> Result<[i64; 2]> {
 }
 
 impl Job for Memory {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
-        let all = iproduct!(run.scenarios(&self.connection)?, 0..CONNECT.len());
-        Ok(Box::new(all.map(|(scenario, index)| {
-            self.measure(run, &scenario, index)
-        })))
+    fn measure(&self, run: &Run) -> Result<()> {
+        let both = CONNECT.iter().zip(HANDSHAKE_ALLOCATIONS);
+        for (scenario, (&(name, connect), (_, allocations))) in
+            iproduct!(run.scenarios(&self.connection)?, both)
+        {
+            run.print(self.rows(run, name, &scenario, connect, allocations)?)?;
+        }
+        Ok(())
     }
 }
 
 impl Memory {
-    fn measure(&self, run: &Run, scenario: &Scenario, index: usize) -> Result<Vec<Row>> {
-        let (name, connect) = CONNECT[index];
+    fn rows(
+        &self,
+        run: &Run,
+        name: &str,
+        scenario: &Scenario,
+        connect: Connect,
+        allocations: Allocations,
+    ) -> Result<Vec<Row>> {
         let pairs = self.connections;
         let row = |api: Api| {
             let row = run.row_of(name, scenario, api.name());
@@ -82,7 +92,7 @@ impl Memory {
             }
         }
         for api in APIS {
-            let allocations = HANDSHAKE_ALLOCATIONS[index].1(api, scenario)?;
+            let allocations = allocations(api, scenario)?;
             rows.push(row(api).with("allocations_per_handshake", allocations));
         }
         // a fresh thread, which has had no connection

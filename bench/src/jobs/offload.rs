@@ -22,17 +22,18 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use clap::Args;
-use itertools::{Itertools, iproduct};
+use itertools::iproduct;
 
-use super::job::{Both, Entry, Job, Run, Steps, both};
+use super::job::{Both, Entry, Job, Run, both};
 use crate::arguments::in_range;
 use crate::choices::{Choice, KeyType, Version};
+use crate::machine;
+use crate::measure::progress;
 use crate::row::Row;
 use crate::statistics::{median, quantiles, ratio};
 use crate::workload::identities::Authority;
-use crate::workload::offload::{Handshakes, Load, Outcome, Pool, Service, Setup};
+use crate::workload::offload::{Handshakes, Load, Pool, Service, Setup};
 use crate::workload::{Result, Scenario, Sessions};
-use crate::{machine, measure};
 
 pub(super) const ENTRY: Entry = Entry::of::<Offload>(
     "offload",
@@ -55,11 +56,6 @@ pub(crate) struct Offload {
     /// The milliseconds of a signature by the slow signer
     #[arg(long, default_value_t = 5, value_name = "MS", value_parser = in_range(1..=1000))]
     signature_ms: usize,
-
-    /// The threads that make signatures; default: 16 for the slow signer, which sleeps, and all
-    /// processors but one for RSA
-    #[arg(long, value_name = "N", value_parser = in_range(1..=256))]
-    pool_threads: Option<usize>,
 }
 
 /// The threads of a pool whose jobs only wait.
@@ -72,10 +68,30 @@ const FEWEST_SECONDS: f64 = 0.05;
 
 const BUILDS: Both<fn(&Scenario, &Setup) -> Result<Service>> = both!(offload::service);
 
+/// The loads of a round, each with the place of its implementation in [`BUILDS`]. Each
+/// implementation is first without handshakes.
+const LOADS: [(usize, Load); 8] = {
+    const fn load(handshakes: Handshakes, is_offloaded: bool) -> Load {
+        Load {
+            handshakes,
+            is_offloaded,
+        }
+    }
+    [
+        (0, load(Handshakes::None, false)),
+        (0, load(Handshakes::PerSecond, false)),
+        (0, load(Handshakes::PerSecond, true)),
+        (0, load(Handshakes::AtOnce, false)),
+        (0, load(Handshakes::AtOnce, true)),
+        (1, load(Handshakes::None, false)),
+        (1, load(Handshakes::PerSecond, false)),
+        (1, load(Handshakes::AtOnce, false)),
+    ]
+};
+
 impl Job for Offload {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
-        let all = iproduct!(run.common.providers(), [false, true]);
-        Ok(Box::new(all.map(|(provider, is_rsa)| {
+    fn measure(&self, run: &Run) -> Result<()> {
+        for (&provider, is_rsa) in iproduct!(&run.common.providers, [false, true]) {
             let mut scenario = Scenario::of(provider, Version::Tls13, KeyType::EcdsaP256)?;
             scenario.sessions = Sessions::Nothing;
             let (topic, delay, threads) = if is_rsa {
@@ -89,108 +105,65 @@ impl Job for Offload {
             };
             let setup = Setup {
                 connections: self.connections,
+                per_second: self.handshakes,
                 delay,
-                pool: Pool::new(self.pool_threads.unwrap_or(threads)),
+                pool: Pool::new(threads),
             };
-            self.measure(run, &scenario, &topic, &setup)
-        })))
+            run.print(compare(run, &scenario, &topic, &setup)?)?;
+        }
+        Ok(())
     }
 }
 
-impl Offload {
-    fn measure(
-        &self,
-        run: &Run,
-        scenario: &Scenario,
-        topic: &str,
-        setup: &Setup,
-    ) -> Result<Vec<Row>> {
-        let built = BUILDS.iter().map(|(_, build)| build(scenario, setup));
-        let mut services: Vec<_> = built.collect::<Result<_>>()?;
-        let loads = self.loads();
-        let total = ROUNDS * SECONDS * run.common.multiplier;
-        let rounds = total.clamp(1.0, 100.0).round() as usize;
-        let duration = Duration::from_secs_f64(total.clamp(FEWEST_SECONDS, SECONDS));
-        let label = format!("{} · {topic}", scenario.provider.name());
-        let progress = measure::progress(&label, rounds * loads.len());
-        let mut outcomes: Vec<Vec<Outcome>> = loads.iter().map(|_| Vec::new()).collect();
-        for round in 0..=rounds {
-            for ((service, _, _, load), outcomes) in loads.iter().zip(&mut outcomes) {
-                // the first round fills caches
-                if round == 0 {
-                    services[*service](*load, duration / 10)?;
-                } else {
-                    outcomes.push(services[*service](*load, duration)?);
-                    progress.inc(1);
-                }
-            }
+fn compare(run: &Run, scenario: &Scenario, topic: &str, setup: &Setup) -> Result<Vec<Row>> {
+    let built = BUILDS.iter().map(|(_, build)| build(scenario, setup));
+    let mut services: Vec<_> = built.collect::<Result<_>>()?;
+    let total = ROUNDS * SECONDS * run.common.multiplier;
+    let rounds = total.clamp(1.0, 100.0).round() as usize;
+    let duration = Duration::from_secs_f64(total.clamp(FEWEST_SECONDS, SECONDS));
+    let label = format!("{} · {topic}", scenario.provider.name());
+    let progress = progress(&label, rounds * LOADS.len());
+    // fills caches
+    for (service, load) in LOADS {
+        services[service](load, duration / 10)?;
+    }
+    // the figures of each load in each round
+    let [mut p50, mut p99, mut rates] = [const { [const { Vec::new() }; LOADS.len()] }; 3];
+    for _ in 0..rounds {
+        for (at, (service, load)) in LOADS.into_iter().enumerate() {
+            let outcome = services[service](load, duration)?;
+            let quantiles = quantiles(&outcome.latencies, [0.5, 0.99]).ok_or("no echo")?;
+            p50[at].push(quantiles[0]);
+            p99[at].push(quantiles[1]);
+            rates[at].push(outcome.handshakes_per_s);
+            progress.inc(1);
         }
-
-        // the latencies of a load in each round
-        let quantile = |at: usize, which: f64| -> Result<Vec<f64>> {
-            let of_round = |outcome: &Outcome| {
-                let quantile = quantiles(&outcome.latencies, [which]);
-                Ok(quantile.ok_or("no echo")?[0])
-            };
-            outcomes[at].iter().map(of_round).collect()
+    }
+    let rows = LOADS.iter().enumerate().map(|(at, (service, load))| {
+        let alone = LOADS.iter().position(|(of, _)| of == service);
+        let way = match load.handshakes {
+            Handshakes::None => "",
+            _ if load.is_offloaded => "offloaded",
+            _ => "on the thread",
         };
-        let rows = loads
-            .iter()
-            .enumerate()
-            .map(|(at, (service, work, way, _))| {
-                let alone = loads.iter().position(|(of, ..)| of == service);
-                let [p50, p99, p99_alone] = [
-                    quantile(at, 0.5)?,
-                    quantile(at, 0.99)?,
-                    quantile(alone.unwrap_or_default(), 0.99)?,
-                ];
-                let rates = outcomes[at].iter().map(|outcome| outcome.handshakes_per_s);
-                run.row_of(BUILDS[*service].0, scenario, "buffered")
-                    .with("topic", topic)
-                    .with("work", &work[..])
-                    .with("way", *way)
-                    .with("connections", self.connections)
-                    .median("echo_p99_us", &p99, 1e-6)?
-                    .rounded("echo_p50_us", median(&p50).ok_or("no round")? * 1e6, 1)
-                    .rounded(
-                        "handshakes_per_s",
-                        median(&rates.collect_vec()).ok_or("no round")?,
-                        1,
-                    )
-                    .ratio("ratio_to_no_handshakes", ratio(&p99, &p99_alone))
-            });
-        rows.collect()
-    }
-
-    /// The loads of a round: the implementation, the names of the work and the way, the load. Each
-    /// implementation is first without handshakes.
-    fn loads(&self) -> Vec<(usize, String, &'static str, Load)> {
-        let rate = self.handshakes;
-        let none = ("none".to_owned(), Handshakes::None);
-        let some = (format!("{rate} a second"), Handshakes::PerSecond(rate));
-        let many = ("as many as possible".to_owned(), Handshakes::AtOnce);
-        let mut loads = Vec::new();
-        for (service, (name, _)) in BUILDS.iter().enumerate() {
-            for (work, handshakes) in [&none, &some, &many] {
-                let ways: &[_] = match handshakes {
-                    Handshakes::None => &[("", false)],
-                    _ if *name == "this" => &[("on the thread", false), ("offloaded", true)],
-                    _ => &[("on the thread", false)],
-                };
-                loads.extend(ways.iter().map(|&(way, is_offloaded)| {
-                    let handshakes = *handshakes;
-                    (
-                        service,
-                        work.clone(),
-                        way,
-                        Load {
-                            handshakes,
-                            is_offloaded,
-                        },
-                    )
-                }));
-            }
-        }
-        loads
-    }
+        let work = match load.handshakes {
+            Handshakes::None => "none".to_owned(),
+            Handshakes::PerSecond => format!("{} a second", setup.per_second),
+            Handshakes::AtOnce => "as many as possible".to_owned(),
+        };
+        let median = |samples: &[f64]| median(samples).ok_or("no round");
+        run.row_of(BUILDS[*service].0, scenario, "buffered")
+            .with("topic", topic)
+            .with("work", work)
+            .with("way", way)
+            .with("connections", setup.connections)
+            .rounded("echo_p50_us", median(&p50[at])? * 1e6, 1)
+            .rounded("handshakes_per_s", median(&rates[at])?, 1)
+            .median("echo_p99_us", &p99[at], 1e-6)?
+            .ratio(
+                "ratio_to_no_handshakes",
+                ratio(&p99[at], &p99[alone.unwrap_or_default()]),
+            )
+    });
+    rows.collect()
 }

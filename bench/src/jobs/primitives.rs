@@ -4,7 +4,7 @@
 use clap::Args;
 use itertools::Itertools;
 
-use super::job::{Entry, Job, Run, Steps};
+use super::job::{Entry, Job, Run};
 use crate::choices::Provider;
 use crate::limit::Library;
 use crate::limit::primitive::Primitive;
@@ -29,7 +29,7 @@ pub(crate) struct Primitives {
 }
 
 impl Job for Primitives {
-    fn steps<'a>(&'a self, run: &'a Run) -> Result<Steps<'a>> {
+    fn measure(&self, run: &Run) -> Result<()> {
         let (filter, mut chosen) = (self.filter.to_lowercase(), Primitive::all());
         chosen.retain(|primitive| {
             let is_chosen = primitive.to_string().to_lowercase().contains(&filter);
@@ -40,9 +40,10 @@ impl Job for Primitives {
             let error = format!("no operation has \"{filter}\" in its name; there are {all}");
             return Err(error.into());
         }
-        Ok(Box::new(
-            chosen.into_iter().map(|primitive| measure(run, &primitive)),
-        ))
+        for primitive in chosen {
+            run.print(measure(run, &primitive)?)?;
+        }
+        Ok(())
     }
 }
 
@@ -52,7 +53,7 @@ const SHARE: f64 = 0.2;
 
 /// The requested providers that have `primitive`.
 fn providers(run: &Run, primitive: &Primitive) -> Vec<Provider> {
-    let mut providers = run.common.providers();
+    let mut providers = run.common.providers.clone();
     providers.retain(|provider| primitive.is_usable_with(*provider));
     providers
 }

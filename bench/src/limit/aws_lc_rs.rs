@@ -9,7 +9,7 @@ use lib::digest;
 use lib::kem::{self, DecapsulationKey, EncapsulationKey};
 use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
 
-use super::aead::Inputs;
+use super::aead::{Framing, NONCE};
 use super::primitive::{refused, repeated};
 use crate::choices::{Hash, Role};
 use crate::measure::Operation;
@@ -37,14 +37,14 @@ fn agree(
 /// Seals out of place.
 fn seal(
     key: &lib::aead::LessSafeKey,
-    inputs: &Inputs,
+    framing: &Framing,
     plaintext: &[u8],
     out: &mut [u8],
 ) -> Result<()> {
-    let nonce = lib::aead::Nonce::assume_unique_for_key(inputs.nonce);
-    let aad = lib::aead::Aad::from(inputs.aad());
+    let nonce = lib::aead::Nonce::assume_unique_for_key(NONCE);
+    let aad = lib::aead::Aad::from(framing.aad());
     let (ciphertext, tail) = out.split_at_mut(plaintext.len());
-    key.seal_out_of_place_scatter(nonce, aad, plaintext, ciphertext, inputs.trailer, tail)
+    key.seal_out_of_place_scatter(nonce, aad, plaintext, ciphertext, framing.trailer, tail)
         .map_err(refused)
 }
 

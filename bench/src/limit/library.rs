@@ -13,7 +13,7 @@ use super::lib::signature::{
 use super::lib::{agreement, digest};
 use super::{agree, ecdsa_key, hybrid_exchange, hybrid_share, mac};
 use crate::choices::{Cipher, Group, Hash, KeyType, Role};
-use crate::limit::aead::{Inputs, TAG_LEN};
+use crate::limit::aead::{Framing, NONCE, TAG_LEN};
 use crate::limit::primitive::{Primitive, refused, repeated};
 use crate::measure::Operation;
 
@@ -176,36 +176,32 @@ fn key(cipher: Cipher) -> Result<LessSafeKey> {
 }
 
 /// Seals the plaintext at the front of `record` and the trailer after it; the tag fills the rest.
-pub(super) fn seal_in_place(key: &LessSafeKey, inputs: &Inputs, record: &mut [u8]) -> Result<()> {
-    let nonce = Nonce::assume_unique_for_key(inputs.nonce);
+pub(super) fn seal_in_place(key: &LessSafeKey, framing: &Framing, record: &mut [u8]) -> Result<()> {
     let (inner, tag) = record.split_at_mut(record.len() - TAG_LEN);
-    let payload_len = inner.len() - inputs.trailer.len();
-    inner[payload_len..].copy_from_slice(inputs.trailer);
-    let sealed = key.seal_in_place_separate_tag(nonce, Aad::from(inputs.aad()), inner);
+    let payload_len = inner.len() - framing.trailer.len();
+    inner[payload_len..].copy_from_slice(framing.trailer);
+    let nonce = Nonce::assume_unique_for_key(NONCE);
+    let sealed = key.seal_in_place_separate_tag(nonce, Aad::from(framing.aad()), inner);
     tag.copy_from_slice(sealed.map_err(refused)?.as_ref());
     Ok(())
 }
 
 /// Opens `record`; returns plaintext and trailer.
-fn open_in_place<'a>(key: &LessSafeKey, inputs: &Inputs, record: &'a mut [u8]) -> Result<&'a [u8]> {
-    let nonce = Nonce::assume_unique_for_key(inputs.nonce);
-    let opened = key.open_in_place(nonce, Aad::from(inputs.aad()), record);
+fn open_in_place<'a>(
+    key: &LessSafeKey,
+    framing: &Framing,
+    record: &'a mut [u8],
+) -> Result<&'a [u8]> {
+    let nonce = Nonce::assume_unique_for_key(NONCE);
+    let opened = key.open_in_place(nonce, Aad::from(framing.aad()), record);
     Ok(opened.map_err(refused)?)
 }
-
-/// The inputs of TLS 1.3, always with the same nonce.
-const INPUTS: Inputs = Inputs {
-    nonce: [0; 12],
-    aad: [0; 13],
-    aad_len: 5,
-    trailer: &[],
-};
 
 /// Seals in place, over the ciphertext of the last time.
 fn seal(cipher: Cipher, len: usize) -> Result<Operation> {
     let (key, mut record) = (key(cipher)?, vec![0x17; len + TAG_LEN]);
     Ok(Box::new(move || {
-        seal_in_place(&key, &INPUTS, black_box(&mut record))
+        seal_in_place(&key, &Framing::BARE, black_box(&mut record))
     }))
 }
 
@@ -214,18 +210,19 @@ fn seal_apart(cipher: Cipher, len: usize) -> Result<Operation> {
     let (key, plaintext) = (key(cipher)?, vec![0x17; len]);
     let mut record = vec![0; len + TAG_LEN];
     Ok(Box::new(move || {
-        super::seal(&key, &INPUTS, black_box(&plaintext), black_box(&mut record))
+        let (plaintext, record) = (black_box(&plaintext), black_box(&mut record));
+        super::seal(&key, &Framing::BARE, plaintext, record)
     }))
 }
 
 /// Opens a fresh copy each time, since opening overwrites the ciphertext.
 fn open(cipher: Cipher, len: usize) -> Result<Operation> {
     let (key, mut sealed) = (key(cipher)?, vec![0x17; len + TAG_LEN]);
-    seal_in_place(&key, &INPUTS, &mut sealed)?;
+    seal_in_place(&key, &Framing::BARE, &mut sealed)?;
     let mut record = sealed.clone();
     Ok(Box::new(move || {
         record.copy_from_slice(&sealed);
-        black_box(open_in_place(&key, &INPUTS, black_box(&mut record))?);
+        black_box(open_in_place(&key, &Framing::BARE, black_box(&mut record))?);
         Ok(())
     }))
 }

@@ -9,7 +9,7 @@ use lib::rand::SystemRandom;
 use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
 use ring as lib;
 
-use super::aead::Inputs;
+use super::aead::Framing;
 use super::primitive::refused;
 use crate::choices::{Hash, Role};
 use crate::measure::Operation;
@@ -35,8 +35,8 @@ fn agree(
 
 /// Seals in place, because ring cannot do otherwise. The limit omits the copy that TLS has to make
 /// for it.
-fn seal(key: &lib::aead::LessSafeKey, inputs: &Inputs, _: &[u8], out: &mut [u8]) -> Result<()> {
-    library::seal_in_place(key, inputs, out)
+fn seal(key: &lib::aead::LessSafeKey, framing: &Framing, _: &[u8], out: &mut [u8]) -> Result<()> {
+    library::seal_in_place(key, framing, out)
 }
 
 fn hybrid_share() -> Result<Operation> {

@@ -5,7 +5,6 @@ use std::task::{Context, Poll, Waker};
 
 use harness::peers::additions;
 pub(super) use harness::peers::pairs::this as pairs;
-pub(super) use harness::providers::tickets::this as tickets;
 pub(super) use rustls as tls;
 use tls::certificates::{PeerChains, VerifiedChains};
 use tls::operation::{Job, Offload};

@@ -4,7 +4,6 @@ use core::task::Waker;
 use std::sync::Arc;
 
 pub(super) use harness::peers::pairs::upstream as pairs;
-pub(super) use harness::providers::tickets::upstream as tickets;
 pub(super) use rustls_upstream as tls;
 
 use crate::choices::Provider;

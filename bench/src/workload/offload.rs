@@ -13,7 +13,7 @@ use harness::peers::pairs::Result;
 pub(crate) type Service = Box<dyn FnMut(Load, Duration) -> Result<Outcome>>;
 
 /// The load of a [`Service`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Load {
     pub(crate) handshakes: Handshakes,
     /// True if the server's thread does not wait for signatures. Only this library has that.
@@ -21,10 +21,10 @@ pub(crate) struct Load {
 }
 
 /// The handshakes that clients begin.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Handshakes {
     None,
-    PerSecond(usize),
+    PerSecond,
     /// Clients keep [`AT_ONCE`] handshakes in progress.
     AtOnce,
 }
@@ -42,6 +42,8 @@ pub(crate) struct Outcome {
 /// The parameters of a service.
 pub(crate) struct Setup {
     pub(crate) connections: usize,
+    /// The handshakes of [`Handshakes::PerSecond`].
+    pub(crate) per_second: usize,
     /// The time that each signature waits before it is made.
     pub(crate) delay: Duration,
     pub(crate) pool: Pool,

@@ -27,8 +27,6 @@ pub(crate) struct Scenario {
     /// True if a chain is verified only once, where the implementation can.
     pub(crate) verifies_once: bool,
     pub(crate) sessions: Sessions,
-    /// The number of tickets from a TLS 1.3 server; `None`: the default for `sessions`.
-    pub(crate) tickets: Option<usize>,
     /// The number of sessions that each side keeps in memory, if it keeps any.
     pub(crate) kept: usize,
     pub(crate) max_fragment_size: Option<usize>,
@@ -46,7 +44,6 @@ impl Scenario {
             shares_chains: true,
             verifies_once: true,
             sessions: Sessions::Default,
-            tickets: None,
             kept: 256,
             max_fragment_size: None,
         }
@@ -78,8 +75,6 @@ pub(crate) enum Sessions {
     Stored,
     /// Encrypted in tickets that the client keeps and the server opens.
     Tickets,
-    /// Like tickets, but the server rotates their keys every second.
-    RotatedTickets,
 }
 
 impl Sessions {
