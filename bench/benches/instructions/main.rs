@@ -4,7 +4,6 @@
 //! ```text
 //! cargo bench -p bench --bench instructions         # all workloads, compared with expected.json
 //!     -- receive/64                                 # only workloads with this in their name
-//!     -- receive/64 --functions                     # with the functions that take them
 //!     -- --record                                   # updates expected.json
 //! ```
 //!
@@ -23,25 +22,18 @@
 //! length in each run. Keys and randoms differ between runs, which changes the figure by less than
 //! one percent.
 //!
-//! `roots` are configurations with 140 authorities from a file, each with one connection. The roots
-//! are parsed each time, taken from the cache, or at hand.
-//!
-//! **Failures**: a cache of authorities that leaves more than a fifth of all instructions,
-//! including foreign ones; and a figure more than 5 % above the one in `expected.json`. Other
-//! compilers generate other code: if `rustc --version` differs from the file's, the bound is 20 %.
-//! On other architectures nothing is compared.
+//! A figure more than 5 % above the one in `expected.json` is a failure. Other compilers generate
+//! other code: if `rustc --version` differs from the file's, the bound is 20 %. On other
+//! architectures nothing is compared. `callgrind_annotate` lists the functions that take the
+//! instructions; the profiles are in `target/tmp/instructions`.
 //!
 //! A benchmark harness such as gungraun counts a benchmark function as a whole, including the AEAD,
 //! and needs a separately installed runner. This program attributes the instructions instead.
 
 mod callgrind;
-#[path = "../../src/workload/files.rs"]
-mod files;
 mod profile;
-mod roots;
 mod workloads;
 
-use core::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -65,10 +57,6 @@ struct Args {
     /// Update the file of expected figures
     #[arg(long)]
     record: bool,
-
-    /// Show the functions that the instructions belong to, with the file that each was inlined from
-    #[arg(long)]
-    functions: bool,
 
     /// Run the workloads; for the process under callgrind
     #[arg(long, hide = true)]
@@ -140,7 +128,6 @@ fn report(args: &Args, counted: &[Counted]) -> Result<()> {
     if args.record {
         return record(counted);
     }
-    roots::check(counted)?;
     let mut expected: Expected = serde_json::from_str(&fs::read_to_string(expected_file())?)?;
     let bound = expected.bound();
     println!(
@@ -158,9 +145,6 @@ fn report(args: &Args, counted: &[Counted]) -> Result<()> {
             counted.name,
             100.0 * change,
         );
-        if args.functions {
-            counted.print_functions();
-        }
         // a workload that is not in the file has a change of NaN
         if bound.is_some_and(|bound| change.is_nan() || change > bound) {
             wrong.push(counted.name.clone());
@@ -238,33 +222,10 @@ impl Counted {
             library,
             binding,
             foreign,
-            ..
         } = self.profile;
-        [library, binding, foreign].map(|instructions| self.divided(instructions))
+        [library, binding, foreign]
+            .map(|instructions| (10.0 * instructions as f64 / self.operations).round() / 10.0)
     }
-
-    fn divided(&self, instructions: u64) -> f64 {
-        (10.0 * instructions as f64 / self.operations).round() / 10.0
-    }
-
-    fn print_functions(&self) {
-        let mut functions: Vec<_> = self.profile.functions.iter().collect();
-        functions.sort_by_key(|(_, count)| Reverse(**count));
-        for ((function, file), count) in functions {
-            let count = self.divided(*count);
-            println!("    {count:>9.1}  {function}  [{}]", short(file));
-        }
-    }
-}
-
-/// The path of a source file, starting with the folder that names its crate.
-fn short(file: &str) -> &str {
-    let (workspace, _) = env!("CARGO_MANIFEST_DIR")
-        .rsplit_once('/')
-        .unwrap_or_default();
-    let folders = [workspace, "/library/", "/registry/src/"];
-    let tail = folders.iter().find_map(|folder| file.split_once(folder));
-    tail.map_or(file, |(_, tail)| tail.trim_start_matches('/'))
 }
 
 fn expected_file() -> PathBuf {

@@ -1,7 +1,5 @@
 //! A profile in callgrind's format, with the owner of each instruction.
 
-use std::collections::BTreeMap;
-
 /// The owner of an instruction, according to its source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
@@ -24,8 +22,6 @@ pub(crate) struct Profile {
     pub(crate) library: u64,
     pub(crate) binding: u64,
     pub(crate) foreign: u64,
-    /// The instructions of the library and the bindings, by function and source file.
-    pub(crate) functions: BTreeMap<(String, String), u64>,
 }
 
 impl Profile {
@@ -33,12 +29,15 @@ impl Profile {
     /// function of the cost lines are given whenever they change.
     pub(crate) fn parse(text: &str, program: &str) -> Result<Self, String> {
         let mut profile = Self::default();
-        let (mut object, mut file, mut function) = ("", "", "");
+        let (mut object, mut file) = ("", "");
         let mut home = Owner::Foreign;
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             if line.starts_with(|first: char| first.is_ascii_digit()) {
-                let cost = line.split(' ').nth(1).and_then(|cost| cost.parse().ok());
+                let cost = line
+                    .split(' ')
+                    .nth(1)
+                    .and_then(|cost| cost.parse::<u64>().ok());
                 let cost = cost.ok_or_else(|| format!("no cost in \"{line}\""))?;
                 let owner = match home {
                     _ if object != program => Owner::Foreign,
@@ -46,15 +45,17 @@ impl Profile {
                     Owner::Binding | Owner::Foreign => home,
                     Owner::Library | Owner::Bench => Owner::of(file, ""),
                 };
-                profile.add(owner, (function, file), cost);
+                match owner {
+                    Owner::Library => profile.library += cost,
+                    Owner::Binding => profile.binding += cost,
+                    Owner::Foreign => profile.foreign += cost,
+                    Owner::Bench => {}
+                }
             } else if let Some((key, value)) = line.split_once('=') {
                 match key {
                     "ob" => object = value,
                     "fl" | "fi" | "fe" => file = value,
-                    "fn" => {
-                        function = value;
-                        home = Owner::of(file, function);
-                    }
+                    "fn" => home = Owner::of(file, value),
                     // the next line is the cost of the called function
                     "calls" => drop(lines.next()),
                     _ => {}
@@ -62,22 +63,6 @@ impl Profile {
             }
         }
         Ok(profile)
-    }
-
-    /// All instructions except those of the program that counts.
-    pub(crate) fn total(&self) -> u64 {
-        self.library + self.binding + self.foreign
-    }
-
-    fn add(&mut self, owner: Owner, (function, file): (&str, &str), cost: u64) {
-        match owner {
-            Owner::Library => self.library += cost,
-            Owner::Binding => self.binding += cost,
-            Owner::Foreign => return self.foreign += cost,
-            Owner::Bench => return,
-        }
-        let key = (function.to_owned(), file.to_owned());
-        *self.functions.entry(key).or_default() += cost;
     }
 }
 

@@ -10,8 +10,6 @@ use rustls::client::{Resumption, UnbufferedClientConnection};
 use rustls::unbuffered::ConnectionState;
 use rustls::{ClientConnection, ConnectionCommon, HandshakeKind, ServerConnection};
 
-use crate::roots;
-
 /// The name of the function in which callgrind counts.
 pub(crate) const COLLECTED: &str = "collected_by_callgrind";
 
@@ -36,7 +34,7 @@ const WORKLOADS: [(&str, Workload); 5] = [
 const RECORDS: usize = 16;
 
 /// The number of uncounted runs before: they allocate buffers and bind symbols.
-pub(crate) const WARM_UP: usize = 3;
+const WARM_UP: usize = 3;
 
 /// Runs `work`, and it is counted.
 #[inline(never)]
@@ -48,7 +46,7 @@ fn collected_by_callgrind(work: &mut dyn FnMut()) {
 
 /// Ends what is counted for one workload.
 #[inline(never)]
-pub(crate) fn reported_by_callgrind(name: &str, operations: usize) {
+fn reported_by_callgrind(name: &str, operations: usize) {
     println!("{name} {operations}");
 }
 
@@ -61,12 +59,9 @@ pub(crate) fn run_all(filter: &str) {
                 Versions::Tls12 => format!("{}/tls12", provider.name()),
                 _ => provider.name().to_owned(),
             };
-            let new_configs = || configs(provider, version, KeyType::Ed25519);
+            let new_configs = || configs(provider, version);
             run_records(&label, &new_configs(), filter);
             run_handshakes(&label, new_configs, filter);
-            if version == Versions::Tls13 {
-                roots::run_all(&label, provider, filter);
-            }
         }
     }
 }
@@ -109,7 +104,7 @@ fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) 
 
 /// Configurations of both sides. Their certificates are the same in each run, because the length
 /// of a certificate counts. Sessions are resumed from tickets.
-pub(crate) fn configs(provider: Provider, version: Versions, key: KeyType) -> Configs {
+fn configs(provider: Provider, version: Versions) -> Configs {
     let mut crypto = provider.this();
     let suites = [
         "TLS13_AES_128_GCM_SHA256",
@@ -118,7 +113,7 @@ pub(crate) fn configs(provider: Provider, version: Versions, key: KeyType) -> Co
     crypto
         .cipher_suites
         .retain(|suite| suites.contains(&&format!("{:?}", suite.suite())[..]));
-    let mut configs = Configs::new(version, crypto, key);
+    let mut configs = Configs::new(version, crypto, KeyType::Ed25519);
     Arc::make_mut(&mut configs.server).ticketer = provider.this_ticketer();
     configs
 }
@@ -289,23 +284,13 @@ fn in_place_send(configs: &Configs, size: usize) {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Side {
+enum Side {
     Client,
     Server,
 }
 
-/// A handshake; one side of it is counted, from the making of the connection on.
+/// Makes a handshake. One side of it is counted, including the creation of the connection.
 fn handshake(configs: &Configs, counted: Option<Side>) -> Option<HandshakeKind> {
-    let client = || ClientConnection::new(configs.client.clone(), server_name()).unwrap();
-    handshake_of(&client, configs, counted)
-}
-
-/// The same, of a client that `new_client` makes.
-pub(crate) fn handshake_of(
-    new_client: &dyn Fn() -> ClientConnection,
-    configs: &Configs,
-    counted: Option<Side>,
-) -> Option<HandshakeKind> {
     let count = |side, work: &mut dyn FnMut()| {
         if counted == Some(side) {
             collected_by_callgrind(work);
@@ -313,6 +298,7 @@ pub(crate) fn handshake_of(
             work();
         }
     };
+    let new_client = || ClientConnection::new(configs.client.clone(), server_name()).unwrap();
     let new_server = || ServerConnection::new(configs.server.clone()).unwrap();
     let (mut client, mut server) = (None, None);
     let mut pipe = Vec::with_capacity(1 << 14);
@@ -330,7 +316,7 @@ pub(crate) fn handshake_of(
     client.handshake_kind()
 }
 
-/// `pipe` in, and `pipe` out.
+/// Takes in the bytes in `pipe`, and replaces them by the output.
 fn turn<Data>(connection: &mut ConnectionCommon<Data>, pipe: &mut Vec<u8>) {
     let mut incoming = &pipe[..];
     while !incoming.is_empty() {
