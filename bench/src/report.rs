@@ -15,7 +15,7 @@ use crate::plot::Picture;
 use crate::processes::{self, print};
 use crate::row::Row;
 use crate::statistics::median;
-use crate::tables::{self, Part, Style, UPSTREAM, parts};
+use crate::tables::{self, Part, Style, UPSTREAM, bytes, parts};
 use crate::workload::Result;
 
 /// Draws the rows that `run` returns, if `common` asks for a picture. Its file is opened before.
@@ -97,23 +97,17 @@ fn text(rows: &[Row], machine: &Value, style: Style, detail: bool, note: &str) -
 /// The result of `bulk` in one sentence.
 fn sentence(rows: &[Row]) -> Option<String> {
     let is = |row: &&Row| row.text("bench") == "bulk" && row.text("impl") == "this";
-    let mut of_this = rows.iter().filter(is).peekable();
-    let first = of_this.peek().copied();
-    let row = of_this
-        .find(|row| row.text("api") == "unbuffered")
-        .or(first)?;
+    let of_this = rows.iter().filter(is);
+    let mut unbuffered = of_this
+        .clone()
+        .filter(|row| row.text("api") == "unbuffered");
+    let row = unbuffered.next().or(of_this.clone().next())?;
     let direction = ["receiving", "sending"][usize::from(row.text("direction") == "send")];
-    let bytes = row.number("plaintext_size")?;
-    let is_whole = bytes % 1024.0 == 0.0;
-    let (size, unit) = if is_whole {
-        (bytes / 1024.0, "KiB")
-    } else {
-        (bytes, "bytes")
-    };
+    let size = bytes(row.get("plaintext_size")?);
     let (api, ratio) = (row.text("api"), row.number("ratio_to_upstream")?);
     let share = 100.0 * row.number("share_of_limit")?;
     Some(format!(
-        "{direction} {size} {unit} {api}: {ratio:.2} × {UPSTREAM}, {share:.1} % of the bare AEAD"
+        "{direction} {size} {api}: {ratio:.2} × {UPSTREAM}, {share:.1} % of the bare AEAD"
     ))
 }
 

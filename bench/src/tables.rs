@@ -426,7 +426,7 @@ fn phrase(key: &str, value: &Value) -> Option<String> {
     })
 }
 
-fn bytes(value: &Value) -> String {
+pub(crate) fn bytes(value: &Value) -> String {
     match value.as_u64().unwrap_or_default() {
         bytes if bytes != 0 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
         bytes if bytes != 0 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),

@@ -4,7 +4,6 @@
 mod bulk;
 pub(crate) mod certificates;
 pub(crate) mod duplex;
-pub(crate) mod files;
 pub(crate) mod handshakes;
 pub(crate) mod identities;
 pub(crate) mod memory;

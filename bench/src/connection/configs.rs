@@ -9,7 +9,7 @@ use tls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 use super::dialect::pairs::Configs;
 use super::dialect::{self, tls};
-use crate::choices::{Choice, Role, Version};
+use crate::choices::{Choice, Version};
 use crate::workload::{Identity, Result, Scenario, Sessions};
 
 /// Creates the configurations of both sides.
@@ -30,8 +30,7 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
         Version::Tls13 => &tls::version::TLS13,
     };
 
-    let single = Arc::new(Identity::of(scenario.key_type, Role::Server));
-    let of_server = scenario.server.as_ref().unwrap_or(&single);
+    let of_server = &scenario.server;
     let client = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[version])?
         .with_root_certificates(only(&of_server.ca)?);

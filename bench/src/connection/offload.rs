@@ -24,16 +24,14 @@ use super::configs::configs;
 use super::dialect::pairs::Configs;
 use super::dialect::pairs::buffered::{hand_over, take_in, write};
 use super::dialect::{self, tls};
-use crate::choices::{KeyType, Role};
 use crate::workload::offload::{AT_ONCE, Handshakes, INTERVAL, Load, Outcome, Service, Setup};
-use crate::workload::{Identity, Result, Scenario};
+use crate::workload::{Result, Scenario};
 
 /// Starts a server, and connects the clients that send messages. The server's thread sleeps until
 /// the process ends.
 pub(crate) fn service(scenario: &Scenario, setup: &Setup) -> Result<Service> {
     let Configs { client, mut server } = configs(scenario)?;
-    let single = Arc::new(Identity::of(KeyType::EcdsaP256, Role::Server));
-    let identity = scenario.server.as_ref().unwrap_or(&single);
+    let identity = &scenario.server;
     let keys = dialect::provider(scenario.provider).key_provider;
     let signs = keys.load_private_key(identity.key.clone_key())?;
     let delay = setup.delay;

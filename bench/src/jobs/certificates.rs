@@ -15,8 +15,7 @@ use crate::choices::{Choice, KeyType, Provider, Role, Version};
 use crate::measure::{Contender, Rates, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
-use crate::workload::certificates::{Costly, Files, List, repeating};
-use crate::workload::files::{AUTHORITIES, PemFile, bundle};
+use crate::workload::certificates::{AUTHORITIES, Costly, Files, List, PemFile, bundle, repeating};
 use crate::workload::identities::Authority;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{this, upstream};
@@ -59,8 +58,16 @@ const TOPICS: [fn(&Comparison<'_>) -> Result<Vec<Row>>; 6] = [
 type Way<'a> = (
     &'static str,
     &'static str,
-    &'a (dyn Fn() -> Result<Costly> + Sync),
+    Box<dyn Fn() -> Result<Costly> + Sync + 'a>,
 );
+
+fn way<'a>(
+    implementation: &'static str,
+    name: &'static str,
+    work: impl Fn() -> Result<Costly> + Sync + 'a,
+) -> Way<'a> {
+    (implementation, name, Box::new(work))
+}
 
 const RESUMPTION: &str = "resumption with a client's chain of three certificates";
 
@@ -136,7 +143,10 @@ impl Comparison<'_> {
             let certificate = Certificate::new(der.clone());
             repeating(Ok(Box::new(move || read(black_box(&certificate)))))
         };
-        let ways: [Way<'_>; 2] = [("this", "first time", &first), ("this", "again", &again)];
+        let ways = [
+            way("this", "first time", first),
+            way("this", "again", again),
+        ];
         let topic = "properties of a certificate";
         self.compare(topic, "subject alternative names", &ways)
     }
@@ -150,17 +160,15 @@ impl Comparison<'_> {
         use this::certificates::{another, with_shared};
         use this::connection::certificates::verifier;
         use upstream::connection::certificates::verifier as of_upstream;
-        let ways: [Way<'_>; 4] = [
-            ("this", "each time", &|| {
-                repeating(verifier(alone, provider))
-            }),
-            ("this", "of the same bytes", &|| {
+        let ways = [
+            way("this", "each time", || repeating(verifier(alone, provider))),
+            way("this", "of the same bytes", || {
                 repeating(another(held, provider))
             }),
-            ("this", "of the same list", &|| {
+            way("this", "of the same list", || {
                 repeating(with_shared(held, provider))
             }),
-            ("upstream", "each time", &|| {
+            way("upstream", "each time", || {
                 repeating(of_upstream(alone, provider))
             }),
         ];
@@ -179,12 +187,12 @@ impl Comparison<'_> {
         use this::certificates::reload_if_changed;
         use this::connection::certificates::load;
         use upstream::connection::certificates::load as of_upstream;
-        let ways: [Way<'_>; 3] = [
-            ("this", "each time", &|| repeating(load(files, provider))),
-            ("this", "reload_if_changed", &|| {
+        let ways = [
+            way("this", "each time", || repeating(load(files, provider))),
+            way("this", "reload_if_changed", || {
                 repeating(reload_if_changed(files, provider))
             }),
-            ("upstream", "each time", &|| {
+            way("upstream", "each time", || {
                 repeating(of_upstream(files, provider))
             }),
         ];
@@ -206,14 +214,14 @@ impl Comparison<'_> {
             use this::connection::certificates as of_this;
             use upstream::connection::certificates as of_upstream;
             let (each_time, alone) = ("parsed each time", "connection alone");
-            let ways: [Way<'_>; 5] = [
-                ("this", each_time, &|| of_this::roots_parsed(scenario, path)),
-                ("this", "cached", &|| cached(scenario, path)),
-                ("this", alone, &|| of_this::roots_kept(scenario, path)),
-                ("upstream", each_time, &|| {
+            let ways = [
+                way("this", each_time, || of_this::roots_parsed(scenario, path)),
+                way("this", "cached", || cached(scenario, path)),
+                way("this", alone, || of_this::roots_kept(scenario, path)),
+                way("upstream", each_time, || {
                     of_upstream::roots_parsed(scenario, path)
                 }),
-                ("upstream", alone, &|| {
+                way("upstream", alone, || {
                     of_upstream::roots_kept(scenario, path)
                 }),
             ];
@@ -235,10 +243,10 @@ impl Comparison<'_> {
             });
             let each = scenario.with(|new| new.verifies_once = false);
             let [(_, this), (_, upstream)] = BUILDS;
-            let ways: [Way<'_>; 3] = [
-                ("this", "verified each time", &|| of_server(this, &each)),
-                ("this", "verified once", &|| of_server(this, &scenario)),
-                ("upstream", "verified once", &|| {
+            let ways = [
+                way("this", "verified each time", || of_server(this, &each)),
+                way("this", "verified once", || of_server(this, &scenario)),
+                way("upstream", "verified once", || {
                     of_server(upstream, &scenario)
                 }),
             ];

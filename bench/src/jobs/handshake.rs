@@ -103,12 +103,11 @@ impl Handshake {
             .filter(|(.., auth, verifies_once)| *verifies_once || verifies(**auth));
         let scenarios = all.map(
             |(&provider, &version, &key_type, &group, &auth, verifies_once)| {
-                let identity = |role| Arc::new(Identity::of(key_type, role));
+                let client = || Arc::new(Identity::of(key_type, Role::Client));
                 let suite = Suite::with(version, self.cipher, key_type)?;
                 Ok(Scenario {
                     group: Some(group),
-                    server: Some(identity(Role::Server)),
-                    client: (auth == ClientAuth::Yes).then(|| identity(Role::Client)),
+                    client: (auth == ClientAuth::Yes).then(client),
                     verifies_once,
                     sessions,
                     ..Scenario::new(provider, suite, key_type)

@@ -95,7 +95,7 @@ impl Job for Offload {
             let mut scenario = Scenario::of(provider, Version::Tls13, KeyType::EcdsaP256)?;
             scenario.sessions = Sessions::Nothing;
             let (topic, delay, threads) = if is_rsa {
-                scenario.server = Some(Arc::new(Authority::new(0).rsa_4096()?));
+                scenario.server = Arc::new(Authority::new(0).rsa_4096()?);
                 let threads = Ord::max(machine::processors() - 1, 1);
                 ("RSA-4096".to_owned(), Duration::ZERO, threads)
             } else {

@@ -140,44 +140,35 @@ impl Handshake<'_> {
         self.tickets(1);
     }
 
+    fn add(&mut self, operations: impl IntoIterator<Item = Primitive>) {
+        self.all.extend(operations);
+    }
+
     fn keys(&mut self, count: usize) {
         let key = Primitive::AeadKey(self.scenario.suite.cipher);
-        self.all.extend(vec![key; count]);
+        self.add(vec![key; count]);
     }
 
     fn exchange(&mut self) {
         let group = self.scenario.group.unwrap_or(Group::X25519);
-        self.all.push(Primitive::Exchange(group, self.role));
+        self.add([Primitive::Exchange(group, self.role)]);
     }
 
     /// Verifies the peer's chain and signature, and signs. `lens` are those of the bytes that
     /// client and server sign.
     fn authenticate(&mut self, lens: [usize; 2]) {
-        let Scenario {
-            key_type,
-            client,
-            server,
-            verifies_once,
-            ..
-        } = self.scenario;
+        let (scenario, key_type) = (self.scenario, self.scenario.key_type);
         let (own, peer) = (lens[self.role as usize], lens[1 - self.role as usize]);
-        let (signs, chain) = match self.role {
-            Role::Client => (client.is_some(), server),
-            Role::Server => (true, client),
-        };
-        if let Some(identity) = chain {
-            let chain = if *verifies_once {
-                &[]
-            } else {
-                &identity.chain[..]
-            };
-            let signed = chain.iter().map(|certificate| certificate.len());
-            let signed = signed.chain([peer]);
-            self.all
-                .extend(signed.map(|len| Primitive::Verify(*key_type, len)));
+        let identities = [scenario.client.as_ref(), Some(&scenario.server)];
+        if let Some(identity) = identities[1 - self.role as usize] {
+            if !scenario.verifies_once {
+                let signed = identity.chain.iter().map(|certificate| certificate.len());
+                self.add(signed.map(|len| Primitive::Verify(key_type, len)));
+            }
+            self.add([Primitive::Verify(key_type, peer)]);
         }
-        self.all
-            .extend(signs.then_some(Primitive::Sign(*key_type, own)));
+        let signer = identities[self.role as usize];
+        self.add(signer.map(|_| Primitive::Sign(key_type, own)));
     }
 
     /// Hashes the handshake's flights, without tickets, and takes the hash `times` times on the
@@ -187,15 +178,14 @@ impl Handshake<'_> {
         let count = if self.is_tls13 { 3 } else { 4 };
         let len: usize = self.flights.iter().take(count).map(Vec::len).sum();
         let pieces = vec![len / times; times];
-        self.all.push(Primitive::Hash(self.hash, pieces));
+        self.add([Primitive::Hash(self.hash, pieces)]);
     }
 
     /// HMACs with one key for each item of `messages`.
     fn macs(&mut self, messages: impl IntoIterator<Item = Vec<usize>>) {
-        let macs = messages
-            .into_iter()
-            .map(|lens| Primitive::Mac(self.hash, lens));
-        self.all.extend(macs);
+        let hash = self.hash;
+        let messages = messages.into_iter();
+        self.add(messages.map(|lens| Primitive::Mac(hash, lens)));
     }
 
     /// The PRF of TLS 1.2 (RFC 5246 §5): two HMACs for each hash length of output.
@@ -213,32 +203,22 @@ impl Handshake<'_> {
         if (self.role, self.scenario.sessions) != (Role::Server, Sessions::Tickets) {
             return;
         }
-        let identities = self.scenario.key_type.identities();
-        let chain = self
-            .scenario
-            .client
-            .iter()
-            .flat_map(|_| &identities.client.chain);
+        let chain = self.scenario.client.iter().flat_map(|client| &client.chain);
         let len = SESSION_LEN + chain.map(|certificate| certificate.len()).sum::<usize>();
         if self.is_resumed {
-            self.all.push(Primitive::Open(TICKET_CIPHER, len));
+            self.add([Primitive::Open(TICKET_CIPHER, len)]);
         }
-        self.all
-            .extend(vec![Primitive::Seal(TICKET_CIPHER, len); sent]);
+        self.add(vec![Primitive::Seal(TICKET_CIPHER, len); sent]);
     }
 
     /// Seals this side's encrypted records and opens the peer's.
     fn records(&mut self) {
         let cipher = self.scenario.suite.cipher;
         for (turn, flight) in self.flights.iter().enumerate() {
-            let is_own = turn % 2 == self.role as usize;
-            let operation = if is_own {
-                Primitive::Seal
-            } else {
-                Primitive::Open
-            };
+            let operation =
+                [Primitive::Open, Primitive::Seal][usize::from(turn % 2 == self.role as usize)];
             let records = self.encrypted(flight).into_iter();
-            self.all.extend(records.map(|len| operation(cipher, len)));
+            self.add(records.map(|len| operation(cipher, len)));
         }
     }
 
@@ -256,9 +236,8 @@ impl Handshake<'_> {
                 after_change
             }
         });
-        encrypted
-            .map(|(_, len)| len.saturating_sub(TAG_LEN))
-            .collect()
+        let lens = encrypted.map(|(_, len)| len.saturating_sub(TAG_LEN));
+        lens.collect()
     }
 }
 
@@ -320,7 +299,6 @@ mod tests {
                 ),
             ] {
                 let scenario = new.with(|new| {
-                    new.server = Some(Arc::new(Identity::of(key_type, Role::Server)));
                     new.verifies_once = false;
                     new.client =
                         client_auth.then(|| Arc::new(Identity::of(key_type, Role::Client)));

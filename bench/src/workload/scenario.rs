@@ -5,7 +5,7 @@ use std::sync::Arc;
 use harness::peers::pairs::Result;
 
 use super::identities::Identity;
-use crate::choices::{Cipher, Group, KeyType, Provider, Version};
+use crate::choices::{Cipher, Group, KeyType, Provider, Role, Version};
 use crate::suites::Suite;
 
 /// The parameters of a connection, shared by all implementations in a comparison.
@@ -17,8 +17,8 @@ pub(crate) struct Scenario {
     pub(crate) key_type: KeyType,
     /// `None`: the groups that the provider offers by default.
     pub(crate) group: Option<Group>,
-    /// The server's certificates and key; `None`: a single certificate.
-    pub(crate) server: Option<Arc<Identity>>,
+    /// The server's certificates and key: by default, a single certificate.
+    pub(crate) server: Arc<Identity>,
     /// The client's certificate and key, for servers that ask.
     pub(crate) client: Option<Arc<Identity>>,
     /// True if connections and sessions share the certificates of one peer, where the
@@ -39,7 +39,7 @@ impl Scenario {
             suite,
             key_type,
             group: None,
-            server: None,
+            server: Arc::new(Identity::of(key_type, Role::Server)),
             client: None,
             shares_chains: true,
             verifies_once: true,
