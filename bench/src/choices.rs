@@ -2,8 +2,7 @@
 
 pub(crate) use bench_allocator::Kind as Allocator;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-pub(crate) use harness::peers::configs::KeyType;
-use harness::peers::configs::Provider as Library;
+pub(crate) use harness::peers::configs::{KeyType, Provider as Library};
 
 /// A closed set of values with names, on the command line and in results.
 pub(crate) trait Choice: Copy + PartialEq + Send + Sync + 'static {

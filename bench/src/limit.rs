@@ -8,66 +8,35 @@ mod ring;
 
 use primitive::Primitive;
 
-use crate::choices::{Api, Choice, Cipher, Direction, Hash, Provider};
+use crate::choices::{Api, Cipher, Direction, Hash, Library, Provider};
 use crate::measure::Operation;
 use crate::workload::{Result, Traffic, Workload};
 
-/// A library of cryptography.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Library {
-    AwsLc,
-    Ring,
+/// The library whose `primitive` a provider uses. For the fastest one, it is the one that
+/// [`rustls::crypto::fastest`] takes on this machine.
+pub(crate) fn library_of(provider: Provider, primitive: &Primitive) -> Library {
+    let is_ring = match primitive {
+        _ if provider != Provider::Fastest => return provider.library(),
+        Primitive::Random(_) => true,
+        Primitive::Hash(hash, _) | Primitive::Mac(hash, _) => *hash == Hash::Sha384,
+        Primitive::AeadKey(cipher)
+        | Primitive::Seal(cipher, _)
+        | Primitive::SealApart(cipher, _)
+        | Primitive::Open(cipher, _) => {
+            let random = rustls::crypto::fastest::default_provider().secure_random;
+            *cipher == Cipher::Chacha20Poly1305 || format!("{random:?}").contains("aes_gcm: ring")
+        }
+        _ => false,
+    };
+    [Library::AwsLc, Library::Ring][usize::from(is_ring)]
 }
 
-impl Library {
-    /// The library whose `primitive` a provider uses.
-    pub(crate) fn of(provider: Provider, primitive: &Primitive) -> Self {
-        match provider {
-            Provider::AwsLc => Self::AwsLc,
-            Provider::Ring => Self::Ring,
-            Provider::Fastest => Self::of_fastest(primitive),
-        }
+/// Returns `primitive` in `library`.
+pub(crate) fn operation(library: Library, primitive: &Primitive) -> Result<Operation> {
+    match library {
+        Library::AwsLc => aws_lc_rs::library::operation(primitive),
+        Library::Ring => ring::library::operation(primitive),
     }
-
-    /// The library that [`rustls::crypto::fastest`] takes on this machine.
-    fn of_fastest(primitive: &Primitive) -> Self {
-        let is_ring = match primitive {
-            Primitive::Random(_) => true,
-            Primitive::Hash(hash, _) | Primitive::Mac(hash, _) => *hash == Hash::Sha384,
-            Primitive::AeadKey(cipher)
-            | Primitive::Seal(cipher, _)
-            | Primitive::SealApart(cipher, _)
-            | Primitive::Open(cipher, _) => match cipher {
-                Cipher::Chacha20Poly1305 => true,
-                Cipher::Aes128Gcm | Cipher::Aes256Gcm => {
-                    let random = rustls::crypto::fastest::default_provider().secure_random;
-                    format!("{random:?}").contains("aes_gcm: ring")
-                }
-            },
-            _ => false,
-        };
-        if is_ring { Self::Ring } else { Self::AwsLc }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::AwsLc => Provider::AwsLc.name(),
-            Self::Ring => Provider::Ring.name(),
-        }
-    }
-
-    /// Returns `primitive` in this library.
-    pub(crate) fn operation(self, primitive: &Primitive) -> Result<Operation> {
-        match self {
-            Self::AwsLc => aws_lc_rs::library::operation(primitive),
-            Self::Ring => ring::library::operation(primitive),
-        }
-    }
-}
-
-/// Returns `primitive` in the library that `provider` uses for it.
-pub(crate) fn operation(provider: Provider, primitive: &Primitive) -> Result<Operation> {
-    Library::of(provider, primitive).operation(primitive)
 }
 
 /// Returns the AEAD's part of the work of `api` in `direction`.
@@ -77,10 +46,8 @@ pub(crate) fn records(
     traffic: &Traffic,
 ) -> Result<Box<dyn Workload>> {
     let connection = &traffic.connection;
-    match Library::of(
-        connection.provider,
-        &Primitive::AeadKey(connection.suite.cipher),
-    ) {
+    let key = Primitive::AeadKey(connection.suite.cipher);
+    match library_of(connection.provider, &key) {
         Library::AwsLc => aws_lc_rs::library::records::workload(api, direction, traffic),
         Library::Ring => ring::library::records::workload(api, direction, traffic),
     }

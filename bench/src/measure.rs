@@ -4,12 +4,8 @@
 //! few milliseconds every workload has its turn, so the drift affects all of them alike. Figures
 //! are compared within a round; then the median over the rounds is taken.
 
-use core::array;
 use core::hint::black_box;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use std::sync::Barrier;
-use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use harness::peers::os::thread_cpu_time;
@@ -80,18 +76,14 @@ impl Timed<1> for Repeated {
 /// Work without further properties.
 pub(crate) type Contender<const PARTS: usize> = Box<dyn Timed<PARTS>>;
 
-/// Creates the workloads that are measured against each other; each thread has its own.
-pub(crate) type Build<'a, W> = &'a (dyn Fn() -> Result<Vec<Box<W>>> + Sync);
+/// Creates the workloads that are measured against each other.
+pub(crate) type Build<'a, W> = &'a dyn Fn() -> Result<Vec<Box<W>>>;
 
-/// Work that is measured: the same on each thread.
+/// Work that is measured.
 pub(crate) struct Work<'a, W: ?Sized> {
     pub(crate) build: Build<'a, W>,
-    /// The number of workloads.
-    pub(crate) workloads: usize,
     /// The size of one batch, in the unit of the rates.
     pub(crate) batch_len: usize,
-    /// The number of threads that do the same at once.
-    pub(crate) threads: usize,
     /// The measuring time relative to [`TOTAL`], whatever the speed of the machine.
     pub(crate) multiplier: f64,
     /// The label of the progress bar.
@@ -106,23 +98,15 @@ const FEWEST_ROUNDS: usize = 5;
 /// The number of heap layouts in a long measurement.
 const LAYOUTS: usize = 12;
 
-/// The throughput of each part in each round, per second, summed over the threads:
-/// `rates[workload][part][round]`.
+/// The throughput of each part in each round, per second: `rates[workload][part][round]`.
 pub(crate) type Rates<const PARTS: usize> = Vec<[Vec<f64>; PARTS]>;
 
 impl<'a, W: ?Sized> Work<'a, W> {
-    /// Work on one thread, in batches of one.
-    pub(crate) fn new(
-        build: Build<'a, W>,
-        workloads: usize,
-        multiplier: f64,
-        label: impl Into<String>,
-    ) -> Self {
+    /// Work in batches of one.
+    pub(crate) fn new(build: Build<'a, W>, multiplier: f64, label: impl Into<String>) -> Self {
         Self {
             build,
-            workloads,
             batch_len: 1,
-            threads: 1,
             multiplier,
             label: label.into(),
         }
@@ -137,21 +121,16 @@ impl<'a, W: ?Sized> Work<'a, W> {
         W: Timed<PARTS>,
     {
         let layouts = (rounds(self.multiplier) / FEWEST_ROUNDS).clamp(1, LAYOUTS);
-        let multiplier = self.multiplier / layouts as f64;
-        let bar = progress(&self.label, layouts * rounds(multiplier));
-        let mut all: Rates<PARTS> = vec![[const { Vec::new() }; PARTS]; self.workloads];
-        for layout in 0..layouts {
-            let build = || {
-                // an odd number of lines of 16 bytes, so that all places in a page occur
-                core::mem::forget(black_box(vec![0_u8; layout * 16 * 85]));
-                (self.build)()
-            };
-            let part = Work {
-                build: &build,
-                multiplier,
-                label: String::new(),
-                ..*self
-            };
+        let part = Work {
+            multiplier: self.multiplier / layouts as f64,
+            label: String::new(),
+            ..*self
+        };
+        let bar = progress(&self.label, layouts * rounds(part.multiplier));
+        let mut all = part.reporting_to(&bar)?;
+        for layout in 1..layouts {
+            // an odd number of lines of 16 bytes, so that all places in a page occur
+            core::mem::forget(black_box(vec![0_u8; layout * 16 * 85]));
             let rates = part.reporting_to(&bar)?;
             for (all, rates) in all.iter_mut().flatten().zip(rates.into_iter().flatten()) {
                 all.extend(rates);
@@ -173,23 +152,43 @@ impl<'a, W: ?Sized> Work<'a, W> {
     where
         W: Timed<PARTS>,
     {
-        let shared = &Shared::new(self, bar);
-        let of_threads = thread::scope(|scope| {
-            let start = |index| scope.spawn(move || shared.measure(index == 0));
-            let threads: Vec<_> = (0..self.threads).map(start).collect();
-            let panicked = |_| Err("a measuring thread panicked".into());
-            let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(panicked);
-            threads.into_iter().map(join).collect::<Vec<_>>()
-        });
-        let of_threads: Vec<Turns<PARTS>> = of_threads.into_iter().collect::<Result<_>>()?;
-        let rates = (0..self.workloads).map(|workload| {
-            let turns = |round: usize| of_threads.iter().map(move |turns| &turns[workload][round]);
-            array::from_fn(|part| {
-                let rounds = 0..of_threads[0][workload].len();
-                rounds.map(|round| summed(turns(round), part)).collect()
-            })
-        });
-        Ok(rates.collect())
+        let mut workloads = (self.build)()?;
+        let (count, planned) = (workloads.len(), rounds(self.multiplier));
+        let total = TOTAL.mul_f64(self.multiplier);
+        // no turn is repeated after this time, and no round begins if the fewest are done
+        let longest = 6 * total;
+        let end = Instant::now() + longest;
+        for workload in &mut workloads {
+            workload.batch()?;
+        }
+        let start = Instant::now();
+        for workload in &mut workloads {
+            workload.batch()?;
+            workload.batch()?;
+        }
+        // of all workloads
+        let batch = start.elapsed().as_secs_f64() / 2.0;
+        let batches = total.as_secs_f64() / planned as f64 / batch;
+        // each turn runs one more batch, untimed
+        let batches = (batches.round() as usize).max(2) - 1;
+        let possible = (longest.as_secs_f64() / (2.0 * batch)) as usize;
+        let possible = possible.clamp(FEWEST_ROUNDS, planned);
+
+        let before = bar.position();
+        let mut rates: Rates<PARTS> = vec![[const { Vec::new() }; PARTS]; count];
+        for round in 0..possible {
+            for place in 0..count {
+                // the order alternates, so that no workload always runs after the same one
+                let index = [place, count - 1 - place][round % 2];
+                workloads[index].vary(round);
+                let times = turn(&mut *workloads[index], batches, end)?;
+                for (rates, time) in rates[index].iter_mut().zip(times) {
+                    rates.push((batches * self.batch_len) as f64 / time);
+                }
+            }
+            bar.set_position(before + (planned * (round + 1) / possible) as u64);
+        }
+        Ok(rates)
     }
 }
 
@@ -209,177 +208,43 @@ pub(crate) fn progress(label: &str, rounds: usize) -> ProgressBar {
         .with_finish(ProgressFinish::AndClear)
 }
 
-/// The measurements of one thread: `turns[workload][round]`.
-type Turns<const PARTS: usize> = Vec<Vec<Turn<PARTS>>>;
+/// The share of a processor's time that an undisturbed turn has.
+const UNDISTURBED: f64 = 0.97;
+const ATTEMPTS: usize = 12;
 
-/// One turn of one workload on one thread.
-struct Turn<const PARTS: usize> {
-    rates: [f64; PARTS],
-    /// Seconds since the measurement began.
-    start: f64,
-    end: f64,
-}
-
-/// The throughput of all threads in one turn. A thread's work counts over the whole time from the
-/// first start to the last end. So a thread that waited for a processor does not look like an
-/// additional processor.
-fn summed<'a, const PARTS: usize>(
-    turns: impl Iterator<Item = &'a Turn<PARTS>> + Clone,
-    part: usize,
-) -> f64 {
-    let start = turns
-        .clone()
-        .map(|turn| turn.start)
-        .fold(f64::MAX, f64::min);
-    let end = turns.clone().map(|turn| turn.end).fold(0.0, f64::max);
-    turns
-        .map(|turn| turn.rates[part] * ((turn.end - turn.start) / (end - start)))
-        .sum()
-}
-
-/// The parts of a measurement that its threads share.
-struct Shared<'a, W: ?Sized> {
-    work: &'a Work<'a, W>,
-    /// The approximate duration of a turn, including its untimed part.
-    turn: Duration,
-    /// No turn is repeated after this time, and no round begins if the fewest are done.
-    longest: Duration,
-    /// Starts each turn on all threads together. A thread that has failed keeps waiting here too,
-    /// or the others would hang.
-    barrier: Barrier,
-    /// The number of timed batches in a turn, equal for all workloads and threads.
-    batches: AtomicUsize,
-    /// The number of planned rounds, and that of the possible ones: fewer if a batch takes long.
-    planned: usize,
-    rounds: AtomicUsize,
-    progress: &'a ProgressBar,
-    epoch: Instant,
-}
-
-impl<'a, W: ?Sized> Shared<'a, W> {
-    fn new(work: &'a Work<'a, W>, progress: &'a ProgressBar) -> Self {
-        let planned = rounds(work.multiplier);
-        let turns = (planned * work.workloads) as u32;
-        let turn = TOTAL.mul_f64(work.multiplier) / turns;
-        Self {
-            work,
-            turn,
-            longest: 6 * turn * turns,
-            barrier: Barrier::new(work.threads),
-            batches: AtomicUsize::new(1),
-            planned,
-            rounds: AtomicUsize::new(planned),
-            progress,
-            epoch: Instant::now(),
-        }
-    }
-
-    /// Measures on the calling thread. The first one sets the number of batches and rounds, and
-    /// reports progress.
-    fn measure<const PARTS: usize>(&self, is_first: bool) -> Result<Turns<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
-        let warm = |mut workloads: Vec<_>| {
-            let done = self.warm_up(&mut workloads, is_first);
-            done.map(|()| workloads)
-        };
-        let mut outcome = (self.work.build)().and_then(warm);
-        let (count, planned) = (self.work.workloads, self.planned);
-        let before = self.progress.position();
-        let mut turns: Turns<PARTS> = (0..count).map(|_| Vec::with_capacity(planned)).collect();
-        for round in 0..planned {
-            // known since the first turn
-            if round >= self.rounds.load(Ordering::SeqCst) {
-                break;
-            }
-            for place in 0..count {
-                // the order alternates, so that no workload always runs after the same one
-                let index = [place, count - 1 - place][round % 2];
-                self.barrier.wait();
-                let Ok(workloads) = &mut outcome else {
-                    continue;
-                };
-                match self.turn(round, &mut *workloads[index]) {
-                    Ok(turn) => turns[index].push(turn),
-                    Err(error) => outcome = Err(error),
-                }
-            }
-            if is_first {
-                let advanced = planned * (round + 1) / self.rounds.load(Ordering::SeqCst);
-                self.progress.set_position(before + advanced as u64);
+/// Runs some batches of `workload`; returns the seconds of each part. Repeats them, until `end`, if
+/// another program took the processor meanwhile.
+fn turn<W: Timed<PARTS> + ?Sized, const PARTS: usize>(
+    workload: &mut W,
+    batches: usize,
+    end: Instant,
+) -> Result<[f64; PARTS]> {
+    // untimed: the first batch refills the caches that the previous workload evicted
+    workload.batch()?;
+    let mut attempts = 1;
+    loop {
+        let (start, cpu) = (Instant::now(), thread_cpu_time());
+        let mut times = [0.0; PARTS];
+        for _ in 0..batches {
+            for (sum, time) in times.iter_mut().zip(workload.batch()?) {
+                *sum += time;
             }
         }
-        outcome.map(|_| turns)
-    }
-
-    /// Runs each workload a few times and derives the number of batches in a turn.
-    fn warm_up<const PARTS: usize>(&self, workloads: &mut [Box<W>], is_first: bool) -> Result<()>
-    where
-        W: Timed<PARTS>,
-    {
-        for workload in &mut *workloads {
-            workload.batch()?;
+        let (elapsed, cpu) = (start.elapsed(), thread_cpu_time() - cpu);
+        let may_repeat = workload.is_busy() && !cpu.is_zero() && Instant::now() < end;
+        let had_processor = cpu > elapsed.mul_f64(UNDISTURBED);
+        if had_processor || !may_repeat || attempts == ATTEMPTS {
+            return Ok(times);
         }
-        let start = Instant::now();
-        for workload in &mut *workloads {
-            workload.batch()?;
-            workload.batch()?;
-        }
-        if is_first {
-            let mean = start.elapsed().as_secs_f64() / (2 * workloads.len()) as f64;
-            let batches = (self.turn.as_secs_f64() / mean).round() as usize;
-            // each turn runs one more batch, untimed
-            self.batches.store(batches.max(2) - 1, Ordering::SeqCst);
-            let round = 2.0 * mean * workloads.len() as f64;
-            let rounds = (self.longest.as_secs_f64() / round) as usize;
-            let rounds = rounds.clamp(FEWEST_ROUNDS, self.planned);
-            self.rounds.store(rounds, Ordering::SeqCst);
-        }
-        Ok(())
-    }
-
-    /// The share of a processor's time that an undisturbed turn has.
-    const UNDISTURBED: f64 = 0.97;
-    const ATTEMPTS: usize = 12;
-
-    /// Runs one turn of `workload`. Repeats it if another program took the processor meanwhile.
-    fn turn<const PARTS: usize>(&self, round: usize, workload: &mut W) -> Result<Turn<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
-        workload.vary(round);
-        // untimed: the first batch refills the caches that the previous workload evicted
-        workload.batch()?;
-        let batches = self.batches.load(Ordering::SeqCst);
-        let mut attempts = 1;
-        loop {
-            let (start, cpu) = (self.epoch.elapsed().as_secs_f64(), thread_cpu_time());
-            let mut times = [0.0; PARTS];
-            for _ in 0..batches {
-                for (sum, time) in times.iter_mut().zip(workload.batch()?) {
-                    *sum += time;
-                }
-            }
-            let (end, cpu) = (self.epoch.elapsed().as_secs_f64(), thread_cpu_time() - cpu);
-            // the other threads would not wait for a repetition
-            let may_repeat = self.work.threads == 1
-                && workload.is_busy()
-                && !cpu.is_zero()
-                && end < self.longest.as_secs_f64();
-            let had_processor = cpu.as_secs_f64() > Self::UNDISTURBED * (end - start);
-            if had_processor || !may_repeat || attempts == Self::ATTEMPTS {
-                let rates = times.map(|time| (batches * self.work.batch_len) as f64 / time);
-                return Ok(Turn { rates, start, end });
-            }
-            attempts += 1;
-        }
+        attempts += 1;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use core::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::Arc;
+    use std::thread;
 
     use super::*;
 
@@ -426,14 +291,14 @@ mod tests {
         }
     }
 
-    /// The shortest work of one workload on one thread.
+    /// The shortest work of one workload.
     fn one<const PARTS: usize>(
         build: Build<'_, dyn Timed<PARTS>>,
         rounds: usize,
     ) -> Work<'_, dyn Timed<PARTS>> {
         Work {
             batch_len: 1000,
-            ..Work::new(build, 1, rounds as f64 / ROUNDS, "")
+            ..Work::new(build, rounds as f64 / ROUNDS, "")
         }
     }
 
@@ -457,42 +322,23 @@ mod tests {
         Box::new(Fails { after })
     }
 
-    fn measure(threads: usize, after: usize) -> Result<Rates<2>> {
+    fn measure(after: usize) -> Result<Rates<2>> {
         let build = || Ok(vec![fails(usize::MAX), fails(after)]);
-        let work = Work {
-            workloads: 2,
-            threads,
-            ..one(&build, FEWEST_ROUNDS)
-        };
-        work.interleaved()
+        one(&build, FEWEST_ROUNDS).interleaved()
     }
 
     #[test]
     fn every_part_of_every_workload_has_a_rate_for_every_round() {
-        let rates = measure(1, usize::MAX).unwrap();
+        let rates = measure(usize::MAX).unwrap();
         let of_each = [2000.0, 4000.0].map(|rate| vec![rate; FEWEST_ROUNDS]);
         assert_eq!(rates, [of_each.clone(), of_each]);
     }
 
     #[test]
-    fn throughputs_of_threads_on_one_processor_do_not_add_up() {
-        for (second, expected) in [((1.0, 2.0), 2000.0), ((2.0, 3.0), 1000.0)] {
-            let turns = [(1.0, 2.0), second].map(|(start, end)| Turn {
-                rates: [1000.0],
-                start,
-                end,
-            });
-            assert_eq!(summed(turns.iter(), 0), expected);
-        }
-    }
-
-    #[test]
-    fn a_failure_ends_the_measurement_on_all_threads() {
-        for threads in [1, 2] {
-            for after in [0, 1, 4] {
-                let error = measure(threads, after).unwrap_err();
-                assert_eq!(error.to_string(), "it failed");
-            }
+    fn a_failure_ends_the_measurement() {
+        for after in [0, 1, 4] {
+            let error = measure(after).unwrap_err();
+            assert_eq!(error.to_string(), "it failed");
         }
     }
 

@@ -39,16 +39,10 @@ impl Suite {
         suites.collect()
     }
 
-    /// Finds the suite `name`, which all of `providers` must have.
-    pub(crate) fn find(name: &str, providers: &[Provider]) -> Result<Self> {
-        for &provider in providers {
-            if Self::all(provider).iter().all(|suite| suite.name != name) {
-                return Err(format!("{} has no cipher suite {name}", provider.name()).into());
-            }
-        }
-        let (mut suites, wanted) = (by_suite(), |(suite, _): &(Self, _)| suite.name == name);
-        let found = suites.find(wanted).ok_or("there is no such suite")?;
-        Ok(found.0)
+    /// Finds the suite `name`. All providers have the same ones.
+    pub(crate) fn find(name: &str) -> Result<Self> {
+        let found = by_suite().find(|(suite, _)| suite.name == name);
+        Ok(found.ok_or("there is no such suite")?.0)
     }
 
     /// The suite with `cipher` for `version` that works with a certificate of `key_type`.
@@ -129,14 +123,14 @@ mod tests {
             let shared = provider.library().this().cipher_suites.len();
             assert_eq!(Suite::all(provider).len(), shared, "{}", provider.name());
         }
-        let suite = Suite::find("TLS13_CHACHA20_POLY1305_SHA256", Provider::ALL).unwrap();
+        let suite = Suite::find("TLS13_CHACHA20_POLY1305_SHA256").unwrap();
         assert_eq!(suite.cipher, Cipher::Chacha20Poly1305);
     }
 
     #[test]
     fn every_type_of_key_has_a_suite_of_tls12() {
         let name = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256";
-        let suite = Suite::find(name, Provider::ALL).unwrap();
+        let suite = Suite::find(name).unwrap();
         assert_eq!(suite.version, Version::Tls12);
         assert_eq!(suite.key_type(), KeyType::Rsa2048);
         for &key_type in KeyType::ALL {

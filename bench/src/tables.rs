@@ -295,30 +295,22 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
         Some(slowest / row.number("share_of_limit")?)
     };
     let mut all = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
-        all.push(row.clone());
-        if rows[at + 1..].iter().any(|next| group(next) == group(row)) {
-            continue;
-        }
-        let same = rows.iter().filter(|same| group(same) == group(row));
-        let of_this = same.filter(|row| row.text("impl") == "this");
+    for rows in grouped(rows, group) {
+        let of_this = rows.iter().filter(|row| row.text("impl") == "this");
         let losses = of_this.filter_map(|row| Some((left(row)?, row)));
-        let Some((_, most)) = losses.min_by(|a, b| a.0.total_cmp(&b.0)) else {
-            continue;
-        };
-        let subject = most.subject(&["impl", "allocator"]);
-        let alike = rows
-            .iter()
-            .filter(|row| row.subject(&["impl", "allocator"]) == subject);
-        all.extend(alike.map(|row| {
+        let most = losses.min_by(|a, b| a.0.total_cmp(&b.0));
+        let most = most.map(|(_, row)| row.subject(&["impl", "allocator"]));
+        let is_most = |row: &&&Row| Some(row.subject(&["impl", "allocator"])) == most;
+        all.extend(rows.iter().copied().cloned());
+        all.extend(rows.iter().filter(is_most).map(|row| {
             let marked = format!("{}*", row.text("direction"));
             let keys = row
                 .figures()
                 .filter_map(|key| Some((key.strip_prefix(SLOWEST)?, key)));
-            keys.fold(
-                row.clone().with("direction", marked),
-                |new, (key, slowest)| new.with(key, row.get(slowest).cloned()),
-            )
+            let row = (*row).clone().with("direction", marked);
+            keys.fold(row.clone(), |new, (key, slowest)| {
+                new.with(key, row.get(slowest).cloned())
+            })
         }));
     }
     all
@@ -342,12 +334,9 @@ pub(crate) fn by_allocator(rows: &[Row]) -> Option<Part> {
         let allocations = format!("{} / {upstream}", of(row));
         row.clone().with("allocations", allocations)
     });
-    // rows of each allocator follow each other; those of a provider shall
-    let groups = rows.iter().map(group).unique().collect_vec();
-    let place = |row: &Row| groups.iter().position(|known| *known == group(row));
     let part = Part {
         view: View::BY_ALLOCATOR,
-        rows: of_this.sorted_by_key(place).collect(),
+        rows: of_this.collect(),
     };
     (part.values("allocator").len() > 1).then_some(part)
 }

@@ -13,7 +13,7 @@ pub(crate) mod socket;
 
 pub(crate) use bulk::{
     InPlace, RECORD_HEADER_LEN, SealsInPlace, Slowest, Stretch, Traffic, Transfers, Workload,
-    records, transfer,
+    on_threads, records, transfer,
 };
 pub(crate) use harness::peers::pairs::{Result, check_received};
 pub(crate) use identities::Identity;

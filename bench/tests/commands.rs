@@ -63,7 +63,7 @@ fn odd_sizes_and_fragments_arrive_complete() {
         "--plaintext-size=1 --max-fragment-size=32",
         "--plaintext-size=100 --max-fragment-size=64",
         "--plaintext-size=100000 --max-fragment-size=16389",
-        "--plaintext-size=16385 --threads=2",
+        "--plaintext-size=16385 --working-set=1 --threads=2",
         "--plaintext-size=1000 --working-set=300KiB",
         "--plaintext-size=50000 --working-set=1",
     ] {
@@ -180,8 +180,8 @@ fn duplex_compares_with_one_direction() {
 
 #[test]
 fn offload_compares_ways_to_sign() {
-    let rows = json("offload --connections=3 --handshakes=200 --signature-ms=1");
-    assert_eq!(of(&rows, "topic"), ["RSA-4096", "signer of 1 ms"].into());
+    let rows = json("offload");
+    assert_eq!(of(&rows, "topic"), ["RSA-4096", "signer of 5 ms"].into());
     // this has one more way than upstream to make handshakes, at both rates
     assert_eq!(rows.len(), PROVIDERS * 2 * (5 + 3));
     for row in &rows {
@@ -196,7 +196,7 @@ fn offload_compares_ways_to_sign() {
 
 #[test]
 fn memory_finds_no_buffers_in_an_idle_connection() {
-    let rows = json("memory --connections=4");
+    let rows = json("memory");
     let with = |key| rows.iter().filter(move |row| row.get(key).is_some());
     assert_eq!(
         with("bytes_per_connection").count(),
@@ -239,7 +239,6 @@ fn handshakes_are_measured_by_side() {
     for row in &rows {
         let is_limit = row["impl"] == "limit";
         assert!(row["share_of_limit"] == 1.0 || !is_limit, "{row}");
-        assert_eq!(row["sent_bytes_per_handshake"] == 0, is_limit, "{row}");
         let mut others = rows.iter().filter(|other| subject(other) == subject(row));
         let upstream = others.find(|other| other["impl"] == "upstream").unwrap();
         let [ours, theirs] = [row, upstream].map(|row| row["allocations_per_handshake"].as_u64());
@@ -305,8 +304,6 @@ fn cached_certificates_take_no_further_memory() {
         let figure = found.next().unwrap()[key].as_f64();
         figure.unwrap_or_else(|| panic!("{work}, {way}: no {key}"))
     };
-    let names = |way| of("subject alternative names", way, "allocations_per_op");
-    assert!(names("again") == 0.0 && names("first") > 0.0);
     let heap = |way| of("140 certificates", way, "heap_bytes_per_op");
     assert!(heap("cached") < heap("parsed each time") / 5.0);
     let held = |way| of("stored sessions of one client", way, "bytes_per_session");
@@ -319,7 +316,7 @@ fn cached_certificates_take_no_further_memory() {
 
 #[test]
 fn memory_per_connection_is_constant_over_number_and_time() {
-    let memory = json("memory --connections=10 --provider=aws-lc-rs");
+    let memory = json("memory --provider=aws-lc-rs");
     let rows = json("load connections --provider=aws-lc-rs");
     for row in rows.iter().filter(|row| row["impl"] == "this") {
         // a thread does not always keep the same buffers

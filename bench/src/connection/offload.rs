@@ -24,18 +24,17 @@ use super::configs::configs;
 use super::dialect::pairs::Configs;
 use super::dialect::pairs::buffered::{hand_over, take_in, write};
 use super::dialect::{self, tls};
-use crate::workload::offload::{AT_ONCE, Handshakes, INTERVAL, Load, Outcome, Service, Setup};
+use crate::workload::offload::{AT_ONCE, CONNECTIONS, INTERVAL, Pool, Service};
 use crate::workload::{Result, Scenario};
 
 /// Starts a server, and connects the clients that send messages. The server's thread sleeps until
 /// the process ends.
-pub(crate) fn service(scenario: &Scenario, setup: &Setup) -> Result<Service> {
+pub(crate) fn service(scenario: &Scenario, delay: Duration, pool: &Pool) -> Result<Service> {
     let Configs { client, mut server } = configs(scenario)?;
     let identity = &scenario.server;
     let keys = dialect::provider(scenario.provider).key_provider;
     let signs = keys.load_private_key(identity.key.clone_key())?;
-    let delay = setup.delay;
-    let key = dialect::offloaded(Arc::new(Slow { signs, delay }), &setup.pool);
+    let key = dialect::offloaded(Arc::new(Slow { signs, delay }), pool);
     let certified = CertifiedKey::new(identity.chain.clone(), key);
     Arc::make_mut(&mut server).cert_resolver = Arc::new(SingleCertAndKey::from(certified));
 
@@ -52,23 +51,20 @@ pub(crate) fn service(scenario: &Scenario, setup: &Setup) -> Result<Service> {
         }
     });
     let mut answers = channel();
-    let clients = (0..setup.connections).map(|_| network.connect(&answers, false));
+    let clients = (0..CONNECTIONS).map(|_| network.connect(&answers, false));
     let mut clients: Vec<_> = clients.collect::<Result<_>>()?;
-    let per_second = setup.per_second;
-    Ok(Box::new(move |load, duration| {
+    Ok(Box::new(move |per_second, is_offloaded, duration| {
         let (network, clients, answers) = (&network, &mut clients, &mut answers.1);
         thread::scope(|scope| {
-            let new = scope.spawn(|| make_handshakes(network, load, per_second, duration));
+            let new =
+                scope.spawn(move || make_handshakes(network, per_second, is_offloaded, duration));
             let echo = scope.spawn(|| {
                 leave_first_processor();
                 messages(network, clients, answers, duration)
             });
             let latencies = echo.join().map_err(|_| "a client panicked")?;
-            let handshakes_per_s = new.join().map_err(|_| "a client panicked")?;
-            Ok(Outcome {
-                latencies: latencies?,
-                handshakes_per_s: handshakes_per_s?,
-            })
+            let rate = new.join().map_err(|_| "a client panicked")?;
+            Ok((latencies?, rate?))
         })
     }))
 }
@@ -279,18 +275,17 @@ fn messages(
     }
 }
 
-/// Makes the handshakes of `load`, and completes all of them. Returns their number in a second.
+/// Begins so many handshakes a second, and completes all of them. Returns their number in a second.
 fn make_handshakes(
     network: &Network,
-    load: Load,
-    per_second: usize,
+    per_second: f64,
+    is_offloaded: bool,
     duration: Duration,
 ) -> Result<f64> {
-    let interval = match load.handshakes {
-        Handshakes::None => return Ok(0.0),
-        Handshakes::PerSecond => Duration::from_secs(1) / per_second as u32,
-        Handshakes::AtOnce => Duration::ZERO,
-    };
+    if per_second == 0.0 {
+        return Ok(0.0);
+    }
+    let interval = Duration::from_secs_f64(1.0 / per_second);
     let (start, begun) = (Instant::now(), AtomicU32::new(0));
     let client = || -> Result<u32> {
         leave_first_processor();
@@ -305,7 +300,7 @@ fn make_handshakes(
                 return Ok(completed);
             }
             thread::sleep(due.saturating_sub(start.elapsed()));
-            let client = network.connect(&channel(), load.is_offloaded)?;
+            let client = network.connect(&channel(), is_offloaded)?;
             network.send(Event::Closed(client.id))?;
             completed += 1;
         }

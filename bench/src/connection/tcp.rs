@@ -13,7 +13,7 @@ use super::configs::configs;
 use super::dialect::pairs::buffered;
 use super::dialect::tls;
 use crate::measure::{Contender, Timed};
-use crate::workload::socket::{Socket, Transfer};
+use crate::workload::socket::{READ_SIZE, Socket};
 use crate::workload::{Result, Scenario};
 
 /// A client that sends and a server that receives.
@@ -26,15 +26,19 @@ struct Pair {
 }
 
 /// Creates an established connection over TCP.
-pub(crate) fn transfer(scenario: &Scenario, transfer: Transfer) -> Result<Contender<3>> {
+pub(crate) fn transfer(
+    scenario: &Scenario,
+    write_size: usize,
+    writes: usize,
+) -> Result<Contender<3>> {
     let buffered::Pair { client, server } = buffered::Pair::connect(&configs(scenario)?)?;
     let [sending, receiving] = Socket::pair()?;
     Ok(Box::new(Pair {
         client: (client, sending),
         server: (server, receiving),
-        writes: transfer.writes,
-        plaintext: vec![0x17; transfer.write_size],
-        application: vec![0; transfer.read_size],
+        writes,
+        plaintext: vec![0x17; write_size],
+        application: vec![0; READ_SIZE],
     }))
 }
 

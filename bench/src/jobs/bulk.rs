@@ -10,7 +10,7 @@ use crate::choices::{Api, Choice, Direction, names, one};
 use crate::measure::{Contender, Rates, Work, rounds};
 use crate::row::Row;
 use crate::tables::TO_BOTH;
-use crate::workload::{Result, Slowest, Traffic, Workload};
+use crate::workload::{Result, Slowest, Traffic, Workload, on_threads};
 use crate::{limit, this, upstream};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -34,9 +34,9 @@ pub(crate) struct Bulk {
           default_values = names::<Api>())]
     pub(crate) apis: Vec<Api>,
 
-    /// The numbers of threads, each with its own connections; throughputs are summed
+    /// The numbers of threads, each with its own connections and working set
     #[arg(long, default_value = "1", value_name = "N", value_delimiter = ',',
-          value_parser = in_range(1..=1024))]
+          value_parser = in_range(1..=1024), requires = "working_set")]
     pub(crate) threads: Vec<usize>,
 
     /// The bytes that the application writes at a time
@@ -101,16 +101,22 @@ fn compare(
     direction: Direction,
     threads: usize,
 ) -> Result<Vec<Row>> {
-    let build = || build(api, direction, traffic);
+    let build = || -> Result<Vec<_>> {
+        let built = BUILDS.iter().map(|build| {
+            let build = |_| build(api, direction, traffic);
+            on_threads((0..threads).map(build).collect::<Result<_>>()?)
+        });
+        built.collect()
+    };
     let counts = build()?.into_iter().map(count);
     let counts: Vec<_> = counts.collect::<Result<_>>()?;
     let multiplier = run.common.multiplier;
     let provider = traffic.connection.provider.name();
     let label = format!("{provider} · {} {}", api.name(), direction.name());
+    let batch_len = threads * traffic.batch_len();
     let work = Work {
-        batch_len: traffic.batch_len(),
-        threads,
-        ..Work::new(&build, NAMES.len(), SHARE * multiplier, &label)
+        batch_len,
+        ..Work::new(&build, SHARE * multiplier, &label)
     };
     let is_streamed = traffic.working_set.is_some();
     let rates = if is_streamed {
@@ -129,9 +135,8 @@ fn compare(
     let slowest = |workload| Ok(Box::new(Slowest::new(workload, stride)?) as Contender<1>);
     let build_slowest = || build()?.into_iter().map(slowest).collect();
     let slowest = Work {
-        batch_len: work.batch_len,
-        threads,
-        ..Work::new(&build_slowest, NAMES.len(), SHARE * multiplier / 3.0, label)
+        batch_len,
+        ..Work::new(&build_slowest, SHARE * multiplier / 3.0, label)
     };
     let slowest: Option<Rates<1>> = may_be_slow.then(|| slowest.interleaved()).transpose()?;
 
@@ -141,8 +146,8 @@ fn compare(
             continue;
         }
         let (allocations, records) = counts[index];
-        let seconds = traffic.batch_len() as f64 / records * threads as f64;
-        let times = rates[index][0].iter().map(|rate| seconds / rate);
+        let record_len = (batch_len * threads) as f64 / records;
+        let times = rates[index][0].iter().map(|rate| record_len / rate);
         let mut row = run
             .row_of(name, &traffic.connection, api.name())
             .with("direction", direction.name())
@@ -165,16 +170,14 @@ fn compare(
     Ok(rows)
 }
 
+type Build = fn(Api, Direction, &Traffic) -> Result<Box<dyn Workload>>;
+
 /// Upstream has no in-place encryption; a program would use its unbuffered API instead.
-fn build(api: Api, direction: Direction, traffic: &Traffic) -> Result<Vec<Box<dyn Workload>>> {
-    let this = match api {
-        Api::InPlace => this::in_place::workload(traffic),
-        api => this::connection::bulk::workload(api, direction, traffic),
-    };
-    let upstream = upstream::connection::bulk::workload(api, direction, traffic);
-    let limit = limit::records(api, direction, traffic);
-    [this, upstream, limit].into_iter().collect()
-}
+const BUILDS: [Build; 3] = [
+    this::in_place::workload,
+    upstream::connection::bulk::workload,
+    limit::records,
+];
 
 /// Counts the allocations and records of one batch, in a separate pass, so that counting does not
 /// disturb the timing.

@@ -1,13 +1,11 @@
 //! `certificates`: work on certificates that are parsed once, cached and shared, compared with the
 //! same work without caches.
 
-use core::hint::black_box;
 use std::sync::Arc;
 
 use bench_allocator::count;
 use clap::Args;
 use itertools::{Itertools, iproduct, izip};
-use rustls::certificates::Certificate;
 
 use super::handshake::{BUILDS, Build};
 use super::job::{Both, Entry, Job, Run, both};
@@ -37,7 +35,7 @@ impl Job for Certificates {
             let comparison = Comparison {
                 run,
                 provider,
-                authority: Authority::new(2),
+                authority: Authority::new(),
             };
             run.print(topic(&comparison)?)?;
         }
@@ -45,8 +43,7 @@ impl Job for Certificates {
     }
 }
 
-const TOPICS: [fn(&Comparison<'_>) -> Result<Vec<Row>>; 6] = [
-    |it| it.property(),
+const TOPICS: [fn(&Comparison<'_>) -> Result<Vec<Row>>; 5] = [
     |it| it.revocation(),
     |it| it.own_files(),
     |it| it.roots(),
@@ -58,13 +55,13 @@ const TOPICS: [fn(&Comparison<'_>) -> Result<Vec<Row>>; 6] = [
 type Way<'a> = (
     &'static str,
     &'static str,
-    Box<dyn Fn() -> Result<Costly> + Sync + 'a>,
+    Box<dyn Fn() -> Result<Costly> + 'a>,
 );
 
 fn way<'a>(
     implementation: &'static str,
     name: &'static str,
-    work: impl Fn() -> Result<Costly> + Sync + 'a,
+    work: impl Fn() -> Result<Costly> + 'a,
 ) -> Way<'a> {
     (implementation, name, Box::new(work))
 }
@@ -113,7 +110,7 @@ impl Comparison<'_> {
             built.map_ok(|it| Box::new(it) as Contender<1>).collect()
         };
         let multiplier = Self::SHARE * self.run.common.multiplier;
-        let rates: Rates<1> = Work::new(&build, ways.len(), multiplier, work).interleaved()?;
+        let rates: Rates<1> = Work::new(&build, multiplier, work).interleaved()?;
         let all = izip!(ways, &costs, &rates);
         let rows = all.map(|((implementation, way, _), spent, [rate])| {
             let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();
@@ -124,31 +121,6 @@ impl Comparison<'_> {
                 .ratio("times_as_fast", ratio(rate, &rates[0][0]))
         });
         rows.collect()
-    }
-
-    /// Reads a property of a certificate: for the first time, and again.
-    fn property(&self) -> Result<Vec<Row>> {
-        let client = self.authority.identity(0);
-        let der = client.chain.first().ok_or("a chain without certificates")?;
-        let read = |certificate: &Certificate| {
-            black_box(certificate.subject_alt_names()?);
-            Ok(())
-        };
-        let first = || {
-            let der = der.clone();
-            let read = move || read(&Certificate::new(black_box(&der).clone()));
-            repeating(Ok(Box::new(read)))
-        };
-        let again = || {
-            let certificate = Certificate::new(der.clone());
-            repeating(Ok(Box::new(move || read(black_box(&certificate)))))
-        };
-        let ways = [
-            way("this", "first time", first),
-            way("this", "again", again),
-        ];
-        let topic = "properties of a certificate";
-        self.compare(topic, "subject alternative names", &ways)
     }
 
     /// Creates verifiers that use a long revocation list.

@@ -88,7 +88,7 @@ fn compare(run: &Run, scenario: &Scenario) -> Result<Vec<Row>> {
     let label = format!("{} · duplex", scenario.provider.name());
     let work = Work {
         batch_len: WRITE_SIZE * writes,
-        ..Work::new(&build, WAYS.len(), 2.0 * multiplier, label)
+        ..Work::new(&build, 2.0 * multiplier, label)
     };
     let rates: Rates<2> = work.interleaved()?;
     let rows = izip!(WAYS, &rates).map(|((name, sharing, _, directions), [sent, received])| {

@@ -99,7 +99,7 @@ impl Run {
         connection: &Connection,
     ) -> Result<impl Iterator<Item = Scenario> + Clone + use<>> {
         let providers = self.common.providers.clone();
-        let suite = Suite::find(&connection.suite, &providers)?;
+        let suite = Suite::find(&connection.suite)?;
         let key_type = suite.key_type();
         let max_fragment_size = connection.max_fragment_size;
         Ok(providers.into_iter().map(move |provider| Scenario {

@@ -1,4 +1,4 @@
-//! `load handshakes`: a million handshakes, one after the other; reports whether the heap grows.
+//! `load handshakes`: many handshakes, one after the other; reports whether the heap grows.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,29 +9,24 @@ use itertools::iproduct;
 
 use super::handshake::{BUILDS, Build};
 use super::job::{Entry, Job, Run};
-use crate::arguments::in_range;
 use crate::choices::{Choice, KeyType, Role, Version};
 use crate::measure;
 use crate::row::Row;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 
-pub(super) const ENTRY: Entry = Entry {
-    in_all: &["--count=100000"],
-    ..Entry::of::<LoadHandshakes>(
-        "load handshakes",
-        "handshakes_per_s",
-        "growth_bytes peak_bytes",
-        "",
-    )
-};
+pub(super) const ENTRY: Entry = Entry::of::<LoadHandshakes>(
+    "load handshakes",
+    "handshakes_per_s",
+    "growth_bytes peak_bytes",
+    "",
+);
 
-/// A million handshakes of every kind; reports whether the heap grows
+/// Many handshakes of every kind; reports whether the heap grows
 #[derive(Args)]
-pub(crate) struct LoadHandshakes {
-    /// The number of handshakes with each implementation and provider, all kinds together
-    #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = in_range(1000..=1 << 40))]
-    count: usize,
-}
+pub(crate) struct LoadHandshakes {}
+
+/// The number of handshakes with each implementation and provider, all kinds together.
+const COUNT: f64 = 100_000.0;
 
 /// The kinds of handshakes: a name, the sessions, client authentication, and the share of all
 /// handshakes in percent. Each version has all of these.
@@ -54,7 +49,7 @@ const PHASES: usize = 10;
 
 impl Job for LoadHandshakes {
     fn measure(&self, run: &Run) -> Result<()> {
-        let count = self.count as f64 * run.common.multiplier;
+        let count = COUNT * run.common.multiplier;
         for (&provider, &version, kind) in iproduct!(&run.common.providers, Version::ALL, KINDS) {
             let (session, sessions, client_auth, share) = kind;
             let phase = (count * share as f64 / 200.0 / PHASES as f64).ceil() as usize;
@@ -83,13 +78,12 @@ fn measure(row: Row, build: Build, scenario: &Scenario, phase: usize) -> Result<
     let progress = measure::progress(&label, PHASES);
     let mut ends = Vec::with_capacity(PHASES);
     let mut peak = 0;
-    let empty = so_far().bytes;
     let mut handshakes = build(scenario)?;
     // full tables double once, when removed entries have used up their slots
     for _ in 0..Ord::max(4 * KEPT, phase) {
         handshakes.make(&mut |_| ())?;
     }
-    let (warm, start) = (so_far().allocations, Instant::now());
+    let start = Instant::now();
     for _ in 0..PHASES {
         for _ in 0..phase {
             let before = so_far().bytes;
@@ -101,15 +95,10 @@ fn measure(row: Row, build: Build, scenario: &Scenario, phase: usize) -> Result<
         progress.inc(1);
     }
     let (count, seconds) = (PHASES * phase, start.elapsed().as_secs_f64());
-    let allocations = (so_far().allocations - warm) as f64;
     let highest = |ends: &[i64]| ends.iter().max().copied().unwrap_or_default();
     let (earlier, later) = ends.split_at(PHASES / 2);
     Ok(row
-        .with("handshakes", count)
         .rounded("handshakes_per_s", count as f64 / seconds, 1)
-        .rounded("allocations_per_handshake", allocations / count as f64, 2)
-        // configurations and caches
-        .with("live_bytes", ends[PHASES - 1] - empty)
         // the highest counts, since a full cache may briefly have one session less
         .with("growth_bytes", highest(later) - highest(earlier))
         .with("peak_bytes", peak))

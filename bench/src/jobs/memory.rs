@@ -7,7 +7,7 @@ use clap::Args;
 use itertools::iproduct;
 
 use super::job::{Both, Entry, Job, Run, both};
-use crate::arguments::{Connection, in_range};
+use crate::arguments::Connection;
 use crate::choices::{Api, Choice, Role};
 use crate::row::Row;
 use crate::workload::memory::{Data, Pairs};
@@ -25,11 +25,10 @@ pub(super) const ENTRY: Entry = Entry::of::<Memory>(
 pub(crate) struct Memory {
     #[command(flatten)]
     connection: Connection,
-
-    /// The number of connections of each role to establish at once
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = in_range(1..=1 << 16))]
-    connections: usize,
 }
+
+/// The number of connections of each role.
+const PAIRS: usize = 64;
 
 /// The APIs that hold data in different places.
 const APIS: [Api; 2] = [Api::Buffered, Api::Unbuffered];
@@ -59,48 +58,44 @@ impl Job for Memory {
         for (scenario, (&(name, connect), (_, allocations))) in
             iproduct!(run.scenarios(&self.connection)?, both)
         {
-            run.print(self.rows(run, name, &scenario, connect, allocations)?)?;
+            run.print(rows(run, name, &scenario, connect, allocations)?)?;
         }
         Ok(())
     }
 }
 
-impl Memory {
-    fn rows(
-        &self,
-        run: &Run,
-        name: &str,
-        scenario: &Scenario,
-        connect: Connect,
-        allocations: Allocations,
-    ) -> Result<Vec<Row>> {
-        let pairs = self.connections;
-        let row = |api: Api| {
-            let row = run.row_of(name, scenario, api.name());
-            row.with("connections", pairs)
-        };
-        // one-time setup happens with a process's first connection and belongs to none
-        for api in APIS {
-            idle(connect(api, scenario, 1)?, true)?;
-        }
-        let mut rows = Vec::new();
-        for (api, (state, used)) in iproduct!(APIS, [("fresh", false), ("after-traffic", true)]) {
-            let connected = || idle(connect(api, scenario, pairs)?, used);
-            for (role, bytes) in Role::ALL.iter().zip(count(connected).0?) {
-                let row = row(api).with("role", role.name()).with("state", state);
-                rows.push(row.with("bytes_per_connection", bytes as f64 / pairs as f64));
-            }
-        }
-        for api in APIS {
-            let allocations = allocations(api, scenario)?;
-            rows.push(row(api).with("allocations_per_handshake", allocations));
-        }
-        // a fresh thread, which has had no connection
-        let work = || idle(connect(Api::Buffered, scenario, 2)?, true);
-        let kept = thread::scope(|scope| scope.spawn(|| count(work)).join());
-        let (done, kept) = kept.map_err(|_| "the measuring thread panicked")?;
-        done?;
-        rows.push(row(Api::Buffered).with("pool_bytes_per_thread", kept.bytes));
-        Ok(rows)
+fn rows(
+    run: &Run,
+    name: &str,
+    scenario: &Scenario,
+    connect: Connect,
+    allocations: Allocations,
+) -> Result<Vec<Row>> {
+    let row = |api: Api| {
+        let row = run.row_of(name, scenario, api.name());
+        row.with("connections", PAIRS)
+    };
+    // one-time setup happens with a process's first connection and belongs to none
+    for api in APIS {
+        idle(connect(api, scenario, 1)?, true)?;
     }
+    let mut rows = Vec::new();
+    for (api, (state, used)) in iproduct!(APIS, [("fresh", false), ("after-traffic", true)]) {
+        let connected = || idle(connect(api, scenario, PAIRS)?, used);
+        for (role, bytes) in Role::ALL.iter().zip(count(connected).0?) {
+            let row = row(api).with("role", role.name()).with("state", state);
+            rows.push(row.with("bytes_per_connection", bytes as f64 / PAIRS as f64));
+        }
+    }
+    for api in APIS {
+        let allocations = allocations(api, scenario)?;
+        rows.push(row(api).with("allocations_per_handshake", allocations));
+    }
+    // a fresh thread, which has had no connection
+    let work = || idle(connect(Api::Buffered, scenario, 2)?, true);
+    let kept = thread::scope(|scope| scope.spawn(|| count(work)).join());
+    let (done, kept) = kept.map_err(|_| "the measuring thread panicked")?;
+    done?;
+    rows.push(row(Api::Buffered).with("pool_bytes_per_thread", kept.bytes));
+    Ok(rows)
 }

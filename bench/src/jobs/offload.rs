@@ -22,17 +22,16 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use clap::Args;
-use itertools::iproduct;
+use itertools::{iproduct, izip};
 
 use super::job::{Both, Entry, Job, Run, both};
-use crate::arguments::in_range;
 use crate::choices::{Choice, KeyType, Version};
 use crate::machine;
 use crate::measure::progress;
 use crate::row::Row;
 use crate::statistics::{median, quantiles, ratio};
 use crate::workload::identities::Authority;
-use crate::workload::offload::{Handshakes, Load, Pool, Service, Setup};
+use crate::workload::offload::{CONNECTIONS, Pool, Service};
 use crate::workload::{Result, Scenario, Sessions};
 
 pub(super) const ENTRY: Entry = Entry::of::<Offload>(
@@ -44,50 +43,34 @@ pub(super) const ENTRY: Entry = Entry::of::<Offload>(
 
 /// The latency of connections whose thread makes handshakes with slow signatures
 #[derive(Args)]
-pub(crate) struct Offload {
-    /// The number of established connections that send messages
-    #[arg(long, default_value_t = 200, value_name = "N", value_parser = in_range(1..=10_000))]
-    connections: usize,
-
-    /// The handshakes that clients begin in a second
-    #[arg(long, default_value_t = 50, value_name = "N", value_parser = in_range(1..=10_000))]
-    handshakes: usize,
-
-    /// The milliseconds of a signature by the slow signer
-    #[arg(long, default_value_t = 5, value_name = "MS", value_parser = in_range(1..=1000))]
-    signature_ms: usize,
-}
-
-/// The threads of a pool whose jobs only wait.
-const SLEEPING_THREADS: usize = 16;
+pub(crate) struct Offload {}
 
 /// The rounds of a long measurement, and the seconds of each load in a round.
 const ROUNDS: f64 = 5.0;
 const SECONDS: f64 = 1.0;
 const FEWEST_SECONDS: f64 = 0.05;
 
-const BUILDS: Both<fn(&Scenario, &Setup) -> Result<Service>> = both!(offload::service);
+type Build = fn(&Scenario, Duration, &Pool) -> Result<Service>;
 
-/// The loads of a round, each with the place of its implementation in [`BUILDS`]. Each
-/// implementation is first without handshakes.
-const LOADS: [(usize, Load); 8] = {
-    const fn load(handshakes: Handshakes, is_offloaded: bool) -> Load {
-        Load {
-            handshakes,
-            is_offloaded,
-        }
-    }
-    [
-        (0, load(Handshakes::None, false)),
-        (0, load(Handshakes::PerSecond, false)),
-        (0, load(Handshakes::PerSecond, true)),
-        (0, load(Handshakes::AtOnce, false)),
-        (0, load(Handshakes::AtOnce, true)),
-        (1, load(Handshakes::None, false)),
-        (1, load(Handshakes::PerSecond, false)),
-        (1, load(Handshakes::AtOnce, false)),
-    ]
-};
+const BUILDS: Both<Build> = both!(offload::service);
+
+const SOME: &str = "50 a second";
+const MANY: &str = "as many as possible";
+const ON_THREAD: &str = "on the thread";
+const OFFLOADED: &str = "offloaded";
+
+/// The loads of a round: the place of the implementation in [`BUILDS`], the names of the work and
+/// the way, and the handshakes per second. Each implementation is first without handshakes.
+const LOADS: [(usize, &str, &str, f64); 8] = [
+    (0, "none", "", 0.0),
+    (0, SOME, ON_THREAD, 50.0),
+    (0, SOME, OFFLOADED, 50.0),
+    (0, MANY, ON_THREAD, f64::INFINITY),
+    (0, MANY, OFFLOADED, f64::INFINITY),
+    (1, "none", "", 0.0),
+    (1, SOME, ON_THREAD, 50.0),
+    (1, MANY, ON_THREAD, f64::INFINITY),
+];
 
 impl Job for Offload {
     fn measure(&self, run: &Run) -> Result<()> {
@@ -95,75 +78,69 @@ impl Job for Offload {
             let mut scenario = Scenario::of(provider, Version::Tls13, KeyType::EcdsaP256)?;
             scenario.sessions = Sessions::Nothing;
             let (topic, delay, threads) = if is_rsa {
-                scenario.server = Arc::new(Authority::new(0).rsa_4096()?);
+                scenario.server = Arc::new(Authority::rsa_4096()?);
                 let threads = Ord::max(machine::processors() - 1, 1);
-                ("RSA-4096".to_owned(), Duration::ZERO, threads)
+                ("RSA-4096", Duration::ZERO, threads)
             } else {
-                let topic = format!("signer of {} ms", self.signature_ms);
-                let delay = Duration::from_millis(self.signature_ms as u64);
-                (topic, delay, SLEEPING_THREADS)
+                // the threads of the pool only wait
+                ("signer of 5 ms", Duration::from_millis(5), 16)
             };
-            let setup = Setup {
-                connections: self.connections,
-                per_second: self.handshakes,
-                delay,
-                pool: Pool::new(threads),
-            };
-            run.print(compare(run, &scenario, &topic, &setup)?)?;
+            let pool = Pool::new(threads);
+            let built = BUILDS
+                .iter()
+                .map(|(_, build)| build(&scenario, delay, &pool));
+            let services = built.collect::<Result<_>>()?;
+            run.print(compare(run, &scenario, topic, services)?)?;
         }
         Ok(())
     }
 }
 
-fn compare(run: &Run, scenario: &Scenario, topic: &str, setup: &Setup) -> Result<Vec<Row>> {
-    let built = BUILDS.iter().map(|(_, build)| build(scenario, setup));
-    let mut services: Vec<_> = built.collect::<Result<_>>()?;
+fn compare(
+    run: &Run,
+    scenario: &Scenario,
+    topic: &str,
+    mut services: Vec<Service>,
+) -> Result<Vec<Row>> {
     let total = ROUNDS * SECONDS * run.common.multiplier;
     let rounds = total.clamp(1.0, 100.0).round() as usize;
     let duration = Duration::from_secs_f64(total.clamp(FEWEST_SECONDS, SECONDS));
+    let mut serve = |at: usize, duration| {
+        let (service, _, way, per_second) = LOADS[at];
+        services[service](per_second, way == OFFLOADED, duration)
+    };
     let label = format!("{} · {topic}", scenario.provider.name());
     let progress = progress(&label, rounds * LOADS.len());
     // fills caches
-    for (service, load) in LOADS {
-        services[service](load, duration / 10)?;
+    for at in 0..LOADS.len() {
+        serve(at, duration / 10)?;
     }
     // the figures of each load in each round
     let [mut p50, mut p99, mut rates] = [const { [const { Vec::new() }; LOADS.len()] }; 3];
-    for _ in 0..rounds {
-        for (at, (service, load)) in LOADS.into_iter().enumerate() {
-            let outcome = services[service](load, duration)?;
-            let quantiles = quantiles(&outcome.latencies, [0.5, 0.99]).ok_or("no echo")?;
-            p50[at].push(quantiles[0]);
-            p99[at].push(quantiles[1]);
-            rates[at].push(outcome.handshakes_per_s);
-            progress.inc(1);
-        }
+    for (_, at) in iproduct!(0..rounds, 0..LOADS.len()) {
+        let (latencies, rate) = serve(at, duration)?;
+        let quantiles = quantiles(&latencies, [0.5, 0.99]).ok_or("no echo")?;
+        p50[at].push(quantiles[0]);
+        p99[at].push(quantiles[1]);
+        rates[at].push(rate);
+        progress.inc(1);
     }
-    let rows = LOADS.iter().enumerate().map(|(at, (service, load))| {
-        let alone = LOADS.iter().position(|(of, _)| of == service);
-        let way = match load.handshakes {
-            Handshakes::None => "",
-            _ if load.is_offloaded => "offloaded",
-            _ => "on the thread",
-        };
-        let work = match load.handshakes {
-            Handshakes::None => "none".to_owned(),
-            Handshakes::PerSecond => format!("{} a second", setup.per_second),
-            Handshakes::AtOnce => "as many as possible".to_owned(),
-        };
-        let median = |samples: &[f64]| median(samples).ok_or("no round");
-        run.row_of(BUILDS[*service].0, scenario, "buffered")
-            .with("topic", topic)
-            .with("work", work)
-            .with("way", way)
-            .with("connections", setup.connections)
-            .rounded("echo_p50_us", median(&p50[at])? * 1e6, 1)
-            .rounded("handshakes_per_s", median(&rates[at])?, 1)
-            .median("echo_p99_us", &p99[at], 1e-6)?
-            .ratio(
-                "ratio_to_no_handshakes",
-                ratio(&p99[at], &p99[alone.unwrap_or_default()]),
-            )
-    });
+    let rows =
+        izip!(LOADS, &p50, &p99, &rates).map(|((service, work, way, _), p50, own, rates)| {
+            let alone = LOADS.iter().position(|load| load.0 == service);
+            let median = |samples: &[f64]| median(samples).ok_or("no round");
+            run.row_of(BUILDS[service].0, scenario, "buffered")
+                .with("topic", topic)
+                .with("work", work)
+                .with("way", way)
+                .with("connections", CONNECTIONS)
+                .rounded("echo_p50_us", median(p50)? * 1e6, 1)
+                .rounded("handshakes_per_s", median(rates)?, 1)
+                .median("echo_p99_us", own, 1e-6)?
+                .ratio(
+                    "ratio_to_no_handshakes",
+                    ratio(own, &p99[alone.unwrap_or_default()]),
+                )
+        });
     rows.collect()
 }

@@ -2,13 +2,14 @@
 //! library directly. The limits consist of them, too.
 
 use clap::Args;
+use harness::peers::configs::PROVIDERS;
 use itertools::Itertools;
 
 use super::job::{Entry, Job, Run};
-use crate::choices::Provider;
-use crate::limit::Library;
+use crate::choices::{Library, Provider};
 use crate::limit::primitive::Primitive;
-use crate::measure::{Contender, Repeated, Work};
+use crate::limit::{library_of, operation};
+use crate::measure::{Contender, Rates, Repeated, Work};
 use crate::row::Row;
 use crate::statistics::median;
 use crate::workload::Result;
@@ -60,27 +61,27 @@ fn providers(run: &Run, primitive: &Primitive) -> Vec<Provider> {
 
 fn measure(run: &Run, primitive: &Primitive) -> Result<Vec<Row>> {
     let providers = providers(run, primitive);
-    let libraries = providers.iter().map(|it| Library::of(*it, primitive));
-    let libraries: Vec<_> = libraries.unique().collect();
+    let of = |provider: &Provider| library_of(*provider, primitive);
+    let mut libraries = PROVIDERS.to_vec();
+    libraries.retain(|library| providers.iter().any(|provider| of(provider) == *library));
     let build = || {
-        let operations = libraries.iter().map(|library| library.operation(primitive));
-        operations
-            .map(|built| Ok(Box::new(Repeated::new(built?)?) as Contender<1>))
-            .collect()
+        let operations = libraries
+            .iter()
+            .map(|library| operation(*library, primitive));
+        let contenders = operations.map(|it| Ok(Box::new(Repeated::new(it?)?) as Contender<1>));
+        contenders.collect()
     };
     let (name, multiplier) = (primitive.to_string(), SHARE * run.common.multiplier);
-    let rates = Work::new(&build, libraries.len(), multiplier, &name).interleaved()?;
-    let times = rates
-        .iter()
-        .map(|[rates]| rates.iter().map(|rate| 1e9 / rate).collect_vec());
-    let times: Vec<_> = libraries.into_iter().zip(times).collect();
+    let rates: Rates<1> = Work::new(&build, multiplier, &name).interleaved()?;
+    let times = |[rates]: &[Vec<f64>; 1]| rates.iter().map(|rate| 1e9 / rate).collect_vec();
+    let times = libraries
+        .into_iter()
+        .zip(rates.iter().map(times))
+        .collect_vec();
     warn(primitive, &times);
     let rows = providers.iter().map(|provider| {
-        let library = Library::of(*provider, primitive);
-        let (_, times) = times
-            .iter()
-            .find(|(it, _)| *it == library)
-            .expect("measured");
+        let mut own = times.iter().filter(|(library, _)| *library == of(provider));
+        let (_, times) = own.next().ok_or("nothing was measured")?;
         let row = run.row("limit", *provider).with("primitive", &name[..]);
         row.median("ns_per_op", times, 1.0)
     });
@@ -89,20 +90,15 @@ fn measure(run: &Run, primitive: &Primitive) -> Result<Vec<Row>> {
 
 /// Warns if the library that the fastest provider takes is more than 5 % slower than another one.
 fn warn(primitive: &Primitive, times: &[(Library, Vec<f64>)]) {
-    let taken = Library::of(Provider::Fastest, primitive);
-    let of = |library| {
-        let (_, times) = times.iter().find(|(it, _)| *it == library)?;
-        median(times)
+    let taken = library_of(Provider::Fastest, primitive);
+    let of = |is_taken| {
+        let mut of_each = times.iter();
+        let (library, times) = of_each.find(|(it, _)| (*it == taken) == is_taken)?;
+        Some((library.name(), median(times)?))
     };
-    let other = if taken == Library::Ring {
-        Library::AwsLc
-    } else {
-        Library::Ring
-    };
-    if let (Some(taken_ns), Some(other_ns)) = (of(taken), of(other))
+    if let (Some((taken, taken_ns)), Some((other, other_ns))) = (of(true), of(false))
         && taken_ns > 1.05 * other_ns
     {
-        let (taken, other) = (taken.name(), other.name());
         eprintln!(
             "{primitive}: `fastest` takes {taken}, with {taken_ns:.0} ns. {other} takes {other_ns:.0}."
         );

@@ -9,7 +9,7 @@ use crate::choices::Choice;
 use crate::measure::{Contender, Rates, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
-use crate::workload::socket::Transfer;
+use crate::workload::socket::READ_SIZE;
 use crate::workload::{Result, Scenario};
 
 pub(super) const ENTRY: Entry = Entry::of::<Tcp>(
@@ -31,40 +31,37 @@ pub(crate) struct Tcp {
     write_sizes: Vec<usize>,
 }
 
-/// The bytes that the receiver asks for at a time.
-const READ_SIZE: usize = 65536;
-
 /// The parts are the time, the processor time and the system calls.
-const BUILDS: Both<fn(&Scenario, Transfer) -> Result<Contender<3>>> = both!(tcp::transfer);
+type Build = fn(&Scenario, usize, usize) -> Result<Contender<3>>;
+
+const BUILDS: Both<Build> = both!(tcp::transfer);
 
 impl Job for Tcp {
     fn measure(&self, run: &Run) -> Result<()> {
-        // enough to make the start of the threads negligible
-        let bytes = (4e6 * run.common.multiplier).clamp(250e3, 4e6) as usize;
         for (scenario, &write_size) in
             iproduct!(run.scenarios(&self.connection)?, &self.write_sizes)
         {
-            let transfer = Transfer {
-                write_size,
-                read_size: READ_SIZE,
-                writes: bytes.div_ceil(write_size),
-            };
-            run.print(compare(run, &scenario, transfer)?)?;
+            run.print(compare(run, &scenario, write_size)?)?;
         }
         Ok(())
     }
 }
 
-fn compare(run: &Run, scenario: &Scenario, transfer: Transfer) -> Result<Vec<Row>> {
-    let write_size = transfer.write_size;
+fn compare(run: &Run, scenario: &Scenario, write_size: usize) -> Result<Vec<Row>> {
+    let multiplier = run.common.multiplier;
+    // enough to make the start of the threads negligible
+    let bytes = (4e6 * multiplier).clamp(250e3, 4e6) as usize;
+    let writes = bytes.div_ceil(write_size);
     let build = || {
-        let built = BUILDS.iter().map(|(_, build)| build(scenario, transfer));
-        built.collect()
+        let built = BUILDS.iter();
+        built
+            .map(|(_, build)| build(scenario, write_size, writes))
+            .collect()
     };
     let label = format!("{} · tcp {write_size}", scenario.provider.name());
     let work = Work {
-        batch_len: transfer.writes * write_size,
-        ..Work::new(&build, BUILDS.len(), run.common.multiplier, label)
+        batch_len: writes * write_size,
+        ..Work::new(&build, multiplier, label)
     };
     let rates: Rates<3> = work.interleaved()?;
     let of_each = BUILDS.iter().zip(&rates);

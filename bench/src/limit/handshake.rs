@@ -5,8 +5,8 @@
 //! HMACs in a key schedule is counted here, not measured.
 
 use super::aead::TAG_LEN;
-use super::operation;
 use super::primitive::Primitive;
+use super::{library_of, operation};
 use crate::choices::{Choice, Cipher, Group, Hash, Role, Version};
 use crate::measure::Operation;
 use crate::workload::handshakes::{Handshakes, Spent};
@@ -16,7 +16,8 @@ use crate::workload::{Result, Scenario, Sessions, records};
 /// the client's first.
 pub(crate) fn handshakes(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Handshakes>> {
     let sides = Role::ALL.iter().map(|&role| {
-        let of = |primitive: &Primitive| operation(scenario.provider, primitive);
+        let of =
+            |primitive: &Primitive| operation(library_of(scenario.provider, primitive), primitive);
         operations(role, scenario, flights).iter().map(of).collect()
     });
     Ok(Box::new(Limit(sides.collect::<Result<_>>()?)))

@@ -5,8 +5,8 @@ use core::hint::black_box;
 
 use harness::peers::pairs::{Error, Result};
 
-use super::Library;
-use crate::choices::{Choice, Cipher, Group, Hash, KeyType, Provider, Role, Version};
+use super::library_of;
+use crate::choices::{Choice, Cipher, Group, Hash, KeyType, Library, Provider, Role, Version};
 use crate::measure::Operation;
 
 /// An operation of a cryptographic library. Lengths are in bytes.
@@ -68,7 +68,7 @@ impl Primitive {
             Self::Share(group) | Self::Exchange(group, _) => {
                 group.usable_with(provider, Version::Tls13)
             }
-            Self::SealApart(..) => Library::of(provider, self) == Library::AwsLc,
+            Self::SealApart(..) => library_of(provider, self) == Library::AwsLc,
             _ => true,
         }
     }
@@ -127,14 +127,15 @@ mod tests {
         for &provider in Provider::ALL {
             for primitive in Primitive::all() {
                 if primitive.is_usable_with(provider) {
-                    let mut operation = operation(provider, &primitive).unwrap();
+                    let library = library_of(provider, &primitive);
+                    let mut operation = operation(library, &primitive).unwrap();
                     // operations that change their input must remain repeatable
                     operation().unwrap();
                     operation().unwrap();
                 } else {
                     assert!(
                         matches!(primitive, Primitive::SealApart(..))
-                            || operation(provider, &primitive).is_err()
+                            || operation(provider.library(), &primitive).is_err()
                     );
                 }
             }

@@ -6,10 +6,19 @@ use core::ops::Range;
 use super::connection::configs::configs;
 use super::dialect::pairs::unbuffered::{Pair, Unbuffered, unexpected};
 use super::dialect::tls::unbuffered::{ConnectionState, InPlaceError};
+use crate::choices::{Api, Direction};
 use crate::workload::{InPlace, Result, SealsInPlace, Traffic, Workload};
 
-/// Sealing in place through the unbuffered API; opening is always in place.
-pub(crate) fn workload(traffic: &Traffic) -> Result<Box<dyn Workload>> {
+/// Returns the work of `api` in `direction`: sealing in place through the unbuffered API, or that of
+/// both implementations. Opening is always in place.
+pub(crate) fn workload(
+    api: Api,
+    direction: Direction,
+    traffic: &Traffic,
+) -> Result<Box<dyn Workload>> {
+    if api != Api::InPlace {
+        return super::connection::bulk::workload(api, direction, traffic);
+    }
     let mut pair = Pair::connect(&configs(&traffic.connection)?)?;
     let room = match pair.client.process(&mut []).state? {
         ConnectionState::WriteTraffic(traffic) => traffic.in_place_room(),

@@ -2,6 +2,7 @@
 
 use core::hint::black_box;
 use core::ops::Range;
+use std::thread;
 use std::time::Instant;
 
 use harness::peers::pairs::{Result, check_received};
@@ -162,7 +163,7 @@ impl Stretch {
 }
 
 /// Bulk work that can be repeated in batches, each of [`Traffic::batch_len`] plaintext bytes.
-pub(crate) trait Workload: Timed<1> {
+pub(crate) trait Workload: Timed<1> + Send {
     /// Moves the application's buffer to `offset` in a page. Returns false if there is no buffer
     /// that an implementation could copy from or to.
     fn place(&mut self, offset: usize) -> bool {
@@ -180,6 +181,11 @@ pub(crate) trait Workload: Timed<1> {
 
     /// The number of records in the last batch.
     fn records(&self) -> usize;
+
+    /// True if the calling thread only waits for others.
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 fn seconds(workload: &mut dyn Workload) -> Result<f64> {
@@ -199,10 +205,50 @@ impl<W: Workload> Timed<1> for W {
     fn batch(&mut self) -> Result<[f64; 1]> {
         Ok([seconds(self)?])
     }
+
+    fn is_busy(&self) -> bool {
+        !self.waits()
+    }
+}
+
+/// Returns the work that does `all` at once, each on a thread.
+pub(crate) fn on_threads(mut all: Vec<Box<dyn Workload>>) -> Result<Box<dyn Workload>> {
+    if all.len() > 1 {
+        return Ok(Box::new(OnThreads(all)));
+    }
+    Ok(all.pop().ok_or("no threads")?)
+}
+
+struct OnThreads(Vec<Box<dyn Workload>>);
+
+impl Workload for OnThreads {
+    fn prepare(&mut self) -> Result<()> {
+        self.0
+            .iter_mut()
+            .try_for_each(|workload| workload.prepare())
+    }
+
+    fn run(&mut self) -> Result<()> {
+        thread::scope(|scope| {
+            let all = self.0.iter_mut();
+            let threads = all.map(|workload| scope.spawn(|| workload.run()));
+            let threads: Vec<_> = threads.collect();
+            let mut done = threads.into_iter().map(|thread| thread.join());
+            done.try_for_each(|done| done.map_err(|_| "a measuring thread panicked")?)
+        })
+    }
+
+    fn records(&self) -> usize {
+        self.0.iter().map(|workload| workload.records()).sum()
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
 }
 
 /// Two ends, of which one sends to the other.
-pub(crate) trait Transfers: 'static {
+pub(crate) trait Transfers: Send + 'static {
     /// Writes the records of `plaintext` to the front of `out`; returns their length.
     fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize>;
 
@@ -226,13 +272,13 @@ pub(crate) fn transfer<P: Transfers>(
 ) -> Box<dyn Workload> {
     let (plaintext, writes) = (traffic.plaintext(), traffic.writes());
     match direction {
-        Direction::Send => Box::new(Send {
+        Direction::Send => Box::new(Sending {
             pair,
             plaintext,
             writes,
             out: traffic.sealed(),
         }),
-        Direction::Receive => Box::new(Receive {
+        Direction::Receive => Box::new(Receiving {
             pair,
             plaintext,
             writes,
@@ -246,14 +292,14 @@ pub(crate) fn transfer<P: Transfers>(
 
 /// Timed: the sender's work to make records from plaintext, into one output buffer, again and
 /// again.
-struct Send<P> {
+struct Sending<P> {
     pair: P,
     plaintext: Stretch,
     writes: usize,
     out: Stretch,
 }
 
-impl<P: Transfers> Workload for Send<P> {
+impl<P: Transfers> Workload for Sending<P> {
     fn place(&mut self, offset: usize) -> bool {
         self.plaintext.place(offset);
         true
@@ -274,7 +320,7 @@ impl<P: Transfers> Workload for Send<P> {
 }
 
 /// Timed: the receiver's work to get the plaintext of a batch of records.
-struct Receive<P> {
+struct Receiving<P> {
     pair: P,
     plaintext: Stretch,
     writes: usize,
@@ -284,7 +330,7 @@ struct Receive<P> {
     memory: Option<Stretch>,
 }
 
-impl<P: Transfers> Workload for Receive<P> {
+impl<P: Transfers> Workload for Receiving<P> {
     fn place(&mut self, offset: usize) -> bool {
         let memory = self.memory.as_mut();
         memory.map(|memory| memory.place(offset)).is_some()
@@ -313,7 +359,7 @@ impl<P: Transfers> Workload for Receive<P> {
 }
 
 /// An end that seals in place.
-pub(crate) trait SealsInPlace: 'static {
+pub(crate) trait SealsInPlace: Send + 'static {
     /// Seals the plaintext at `payload` in `memory`, which has room for the record around it.
     fn seal_in_place(&mut self, memory: &mut [u8], payload: Range<usize>) -> Result<()>;
 }
@@ -456,7 +502,7 @@ mod tests {
 
         fn run(&mut self) -> Result<()> {
             if self.0 == self.1 {
-                std::thread::sleep(core::time::Duration::from_millis(20));
+                thread::sleep(core::time::Duration::from_millis(20));
             }
             Ok(())
         }

@@ -31,50 +31,56 @@ impl Identity {
     }
 }
 
-/// An authority that certifies clients and servers through intermediates.
+/// An authority that certifies clients and servers through two intermediates.
 pub(crate) struct Authority {
     root: Issuer,
-    /// From the issuer of certificates up.
-    intermediates: Vec<Issuer>,
+    upper: Issuer,
+    lower: Issuer,
 }
 
 impl Authority {
-    pub(crate) fn new(intermediates: usize) -> Self {
+    pub(crate) fn new() -> Self {
         let root = pki::root("authority", |_| ());
-        let mut all = Vec::<Issuer>::new();
-        for number in 0..intermediates {
-            let upper = all.first().unwrap_or(&root);
-            let lower = pki::intermediate(&format!("intermediate {number}"), upper, |_| ());
-            all.insert(0, lower);
-        }
-        Self {
-            root,
-            intermediates: all,
-        }
+        let upper = pki::intermediate("intermediate 0", &root, |_| ());
+        let lower = pki::intermediate("intermediate 1", &upper, |_| ());
+        Self { root, upper, lower }
     }
 
     /// Creates identity number `number`. A server that trusts the authority gets the whole chain.
     pub(crate) fn identity(&self, number: usize) -> Identity {
-        self.certify(&pki::key(), &format!("client number {number}"))
+        let name = format!("client number {number}");
+        let issuers = [&self.lower, &self.upper];
+        certify(&pki::key(), &name, &self.root, &issuers)
     }
 
-    /// Creates a server with an RSA key of 4096 bits.
-    pub(crate) fn rsa_4096(&self) -> Result<Identity> {
+    /// Creates a server with an RSA key of 4096 bits, and a single certificate.
+    pub(crate) fn rsa_4096() -> Result<Identity> {
         let key = KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_4096)?;
-        Ok(self.certify(&key, "server"))
+        Ok(certify(
+            &key,
+            "server",
+            &pki::root("authority", |_| ()),
+            &[],
+        ))
     }
+}
 
-    fn certify(&self, key: &KeyPair, organization: &str) -> Identity {
-        let issuer = self.intermediates.first().unwrap_or(&self.root);
-        let end_entity = pki::leaf_of(key, issuer, |params| {
-            let name = &mut params.distinguished_name;
-            name.push(DnType::OrganizationName, organization);
-        });
-        let intermediates = self.intermediates.iter().map(|issuer| issuer.der().clone());
-        Identity {
-            chain: [end_entity].into_iter().chain(intermediates).collect(),
-            key: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
-            ca: self.root.der().clone(),
-        }
+/// Certifies `key` below `root` and `intermediates`, from the issuer up.
+fn certify(
+    key: &KeyPair,
+    organization: &str,
+    root: &Issuer,
+    intermediates: &[&Issuer],
+) -> Identity {
+    let issuer = intermediates.first().copied().unwrap_or(root);
+    let end_entity = pki::leaf_of(key, issuer, |params| {
+        let name = &mut params.distinguished_name;
+        name.push(DnType::OrganizationName, organization);
+    });
+    let intermediates = intermediates.iter().map(|issuer| issuer.der().clone());
+    Identity {
+        chain: [end_entity].into_iter().chain(intermediates).collect(),
+        key: PrivateKeyDer::Pkcs8(key.serialize_der().into()),
+        ca: root.der().clone(),
     }
 }

@@ -8,46 +8,18 @@ use std::thread;
 use harness::peers::os::{leave_first_processor, lower_priority};
 use harness::peers::pairs::Result;
 
-/// A server on a thread of its own, with established connections. A call sends messages on them,
-/// and makes handshakes, for this time.
-pub(crate) type Service = Box<dyn FnMut(Load, Duration) -> Result<Outcome>>;
+/// A server on a thread of its own, with established connections. A call sends messages on them for
+/// this time. Meanwhile, clients begin so many handshakes a second, of which [`AT_ONCE`] are in
+/// progress at most. The server's thread does not wait for their signatures if the second argument
+/// is true, which only this library can. Returns the seconds until the echo of each message, and
+/// the completed handshakes per second.
+pub(crate) type Service = Box<dyn FnMut(f64, bool, Duration) -> Result<(Vec<f64>, f64)>>;
 
-/// The load of a [`Service`].
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) struct Load {
-    pub(crate) handshakes: Handshakes,
-    /// True if the server's thread does not wait for signatures. Only this library has that.
-    pub(crate) is_offloaded: bool,
-}
-
-/// The handshakes that clients begin.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Handshakes {
-    None,
-    PerSecond,
-    /// Clients keep [`AT_ONCE`] handshakes in progress.
-    AtOnce,
-}
+/// The number of established connections that send messages.
+pub(crate) const CONNECTIONS: usize = 200;
 
 /// The most handshakes that are in progress at the same time.
 pub(crate) const AT_ONCE: usize = 32;
-
-/// The result of one call of a [`Service`].
-pub(crate) struct Outcome {
-    /// The seconds until the echo of each message.
-    pub(crate) latencies: Vec<f64>,
-    pub(crate) handshakes_per_s: f64,
-}
-
-/// The parameters of a service.
-pub(crate) struct Setup {
-    pub(crate) connections: usize,
-    /// The handshakes of [`Handshakes::PerSecond`].
-    pub(crate) per_second: usize,
-    /// The time that each signature waits before it is made.
-    pub(crate) delay: Duration,
-    pub(crate) pool: Pool,
-}
 
 /// Threads that run jobs from one queue. They leave the first processor to the server, and end when
 /// the pool and its clones are dropped.

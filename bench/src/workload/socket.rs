@@ -5,14 +5,8 @@ use std::net::{Shutdown, TcpStream};
 
 use harness::peers::os::loopback;
 
-/// The amount of data that one application writes and the other reads.
-#[derive(Clone, Copy)]
-pub(crate) struct Transfer {
-    /// The bytes that they write and ask for at a time.
-    pub(crate) write_size: usize,
-    pub(crate) read_size: usize,
-    pub(crate) writes: usize,
-}
+/// The bytes that the receiver asks for at a time.
+pub(crate) const READ_SIZE: usize = 65536;
 
 /// One end of a TCP connection.
 pub(crate) struct Socket {
