@@ -32,14 +32,10 @@ pub(crate) fn run(args: &All) -> Result<Vec<Row>> {
 
 /// The command lines of all jobs.
 fn lines(args: &All) -> Vec<Vec<String>> {
-    let threads = if args.threads.is_empty() {
-        let processors = machine::processors();
-        let doubled = (0..).map(|power| 1 << power);
-        let doubled = doubled.take_while(|number| *number < processors);
-        doubled.chain([processors]).collect()
-    } else {
-        args.threads.clone()
-    };
+    let processors = machine::processors();
+    let doubled = (0..).map(|power| 1 << power);
+    let doubled = doubled.take_while(|number| *number < processors);
+    let threads = doubled.chain([processors]).join(",");
     let working_set = format!("{}B", args.working_set.as_u64());
     let common = &args.common;
     let (allocators, multiplier) = (&common.allocators, common.multiplier);
@@ -49,7 +45,7 @@ fn lines(args: &All) -> Vec<Vec<String>> {
     let lines = runs.map(|(name, run)| {
         let run = run
             .replace("WORKING_SET", &working_set)
-            .replace("THREADS", &threads.iter().join(","));
+            .replace("THREADS", &threads);
         let words = name.split(' ').chain(run.split_whitespace());
         let mut line = words.map(str::to_owned).collect_vec();
         line.push(option("provider", &common.providers));

@@ -1,5 +1,5 @@
-//! The arguments that several sub-commands share. Comments of structs are plain, because clap would
-//! print doc comments as help of the sub-command.
+//! The arguments that several sub-commands share. The structs have no doc comments, because clap
+//! would print them as the help of the sub-command.
 
 use std::path::PathBuf;
 
@@ -15,10 +15,6 @@ pub(crate) struct Connection {
     #[arg(default_value = "TLS13_AES_128_GCM_SHA256", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(suites::names()))]
     pub(crate) suite: String,
-
-    /// `max_fragment_size` of both configurations: 32 to 16389
-    #[arg(long, value_name = "BYTES", value_parser = in_range(32..=16389))]
-    pub(crate) max_fragment_size: Option<usize>,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -55,11 +55,8 @@ choices! {
     /// The hash function of a cipher suite.
     Hash { Sha256 = "SHA-256", Sha384 = "SHA-384" }
 
-    /// A crypto provider. Upstream has no mixture of both libraries; what it is compared with is
-    /// upstream on aws-lc-rs.
+    /// A crypto provider. Upstream has no `fastest`, which is compared with upstream on aws-lc-rs.
     Provider { AwsLc = "aws-lc-rs", Ring = "ring", Fastest = "fastest" }
-
-    ClientAuth { No = "no", Yes = "yes" }
 }
 
 impl Choice for Allocator {
@@ -71,8 +68,7 @@ impl Choice for Allocator {
 }
 
 impl Provider {
-    /// The provider of the tests, which do not know the mixture: the library of its groups, keys
-    /// and tickets.
+    /// The library of its groups, keys and tickets, since the test kit has no mixture.
     pub(crate) fn library(self) -> Library {
         match self {
             Self::AwsLc | Self::Fastest => Library::AwsLc,
@@ -103,10 +99,7 @@ impl Choice for KeyType {
 impl Hash {
     /// The length of the output.
     pub(crate) const fn len(self) -> usize {
-        match self {
-            Self::Sha256 => 32,
-            Self::Sha384 => 48,
-        }
+        [32, 48][self as usize]
     }
 }
 
@@ -117,7 +110,7 @@ impl Group {
     }
 }
 
-/// The names of all values of `T`.
+/// Returns the names of all values of `T`.
 pub(crate) fn names<T: Choice>() -> impl Iterator<Item = &'static str> {
     T::ALL.iter().map(|choice| choice.name())
 }

@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 use clap::{Args, Command, Subcommand};
 use itertools::Itertools;
 
-use crate::arguments::{Common, in_range};
+use crate::arguments::Common;
 use crate::choices::Choice;
 use crate::jobs;
 
@@ -17,15 +17,10 @@ use crate::jobs;
 #[derive(Subcommand)]
 pub(crate) enum Tool {
     /// All of the above, one after the other; takes about 20 minutes
-    #[command(after_help = jobs::runs())]
     All(All),
 
     /// List the cipher suites and the providers that have them
-    ListSuites {
-        /// Print one JSON object for each suite
-        #[arg(long)]
-        json: bool,
-    },
+    ListSuites,
 
     /// Write BENCHMARKS.md and docs/results.svg from the output of `all --json`, and insert the
     /// figures of BENCHMARKS.md in the other documents
@@ -38,12 +33,7 @@ pub(crate) enum Tool {
 /// The arguments of `all`.
 #[derive(Args)]
 pub(crate) struct All {
-    /// The numbers of threads for streaming data through memory; default: powers of two up to the
-    /// number of processors
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = in_range(1..=1024))]
-    pub(crate) threads: Vec<usize>,
-
-    /// The plaintext bytes that each of these threads cycles through
+    /// The plaintext bytes that each thread of `bulk` cycles through
     #[arg(long, value_name = "BYTES", default_value = "64MiB")]
     pub(crate) working_set: ByteSize,
 

@@ -14,7 +14,6 @@ mod primitives;
 mod tcp;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use itertools::Itertools;
 use job::Entry;
 pub(crate) use job::{Job, Run};
 
@@ -56,15 +55,6 @@ pub(crate) fn add_to(command: Command) -> Command {
             command.subcommand(group.subcommand_required(true).arg_required_else_help(true))
         }
     })
-}
-
-/// The help on the runs of `all`: one line for each, which begins with the job's name.
-pub(crate) fn runs() -> String {
-    let runs = JOBS.iter().flat_map(|job| {
-        let run = |run: &&str| format!("\n  {} {run}", job.name).trim_end().to_owned();
-        job.in_all.iter().map(run)
-    });
-    format!("Runs:{}", runs.format(""))
 }
 
 /// Returns the job that the command line `matches` requests, unless another sub-command was chosen.

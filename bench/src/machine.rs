@@ -24,12 +24,12 @@ pub(crate) fn describe() -> Value {
     })
 }
 
-/// [`describe`] in one or two lines of text.
+/// Returns the result of [`describe`] as text.
 pub(crate) fn header(machine: &Value) -> String {
     let text = |key: &str| machine[key].as_str().unwrap_or("unknown");
     let compiler = text("compiler").split(" (").next().unwrap_or_default();
-    let is_debug = machine["profile"] == "debug";
-    let profile = if is_debug { " (a debug build!)" } else { "" };
+    let is_debug = usize::from(machine["profile"] == "debug");
+    let profile = ["", " (a debug build!)"][is_debug];
     let load = machine["load"].as_f64();
     let load = load.map_or_else(|| "unknown".to_owned(), |load| load.to_string());
     let (cpu, kernel, commit) = (text("cpu"), text("kernel"), text("commit"));

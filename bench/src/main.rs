@@ -42,7 +42,6 @@ use clap::{ArgMatches, FromArgMatches};
 use cli::Tool;
 use itertools::Itertools;
 use processes::print;
-use serde_json::json;
 use workload::Result;
 
 #[global_allocator]
@@ -67,22 +66,18 @@ fn run(matches: &ArgMatches, line: &[OsString]) -> Result<()> {
     }
     match Tool::from_arg_matches(matches)? {
         Tool::All(args) => report::drawn(&args.common, || all::run(&args)),
-        Tool::ListSuites { json } => list_suites(json),
+        Tool::ListSuites => list_suites(),
         Tool::Document { results } => document::write(results),
     }
 }
 
 /// Prints the suites of all providers.
-fn list_suites(json: bool) -> Result<()> {
-    for (suite, providers) in suites::by_suite() {
-        let (name, version) = (&suite.name, format!("TLS {}", suite.version.name()));
-        print(&if json {
-            let bench = "list-suites";
-            json!({ "bench": bench, "suite": name, "version": version, "providers": providers })
-                .to_string()
-        } else {
-            format!("{name:<45} {version} · {}", providers.join(", "))
-        })?;
-    }
-    Ok(())
+fn list_suites() -> Result<()> {
+    suites::by_suite().try_for_each(|(suite, providers)| {
+        let (name, version) = (&suite.name, suite.version.name());
+        print(&format!(
+            "{name:<45} TLS {version} · {}",
+            providers.join(", ")
+        ))
+    })
 }

@@ -73,7 +73,7 @@ impl Timed<1> for Repeated {
     }
 }
 
-/// Work without further properties.
+/// A workload without further methods.
 pub(crate) type Contender<const PARTS: usize> = Box<dyn Timed<PARTS>>;
 
 /// Creates the workloads that are measured against each other.
@@ -129,7 +129,7 @@ impl<'a, W: ?Sized> Work<'a, W> {
         let bar = progress(&self.label, layouts * rounds(part.multiplier));
         let mut all = part.reporting_to(&bar)?;
         for layout in 1..layouts {
-            // an odd number of lines of 16 bytes, so that all places in a page occur
+            // an odd multiple of 16 bytes, so that all places in a page occur
             core::mem::forget(black_box(vec![0_u8; layout * 16 * 85]));
             let rates = part.reporting_to(&bar)?;
             for (all, rates) in all.iter_mut().flatten().zip(rates.into_iter().flatten()) {
@@ -166,7 +166,7 @@ impl<'a, W: ?Sized> Work<'a, W> {
             workload.batch()?;
             workload.batch()?;
         }
-        // of all workloads
+        // the seconds of one batch of each workload
         let batch = start.elapsed().as_secs_f64() / 2.0;
         let batches = total.as_secs_f64() / planned as f64 / batch;
         // each turn runs one more batch, untimed
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Work without the processor.
+    /// Work that does not use the processor.
     struct Sleeps {
         is_busy: bool,
         batches: Arc<AtomicUsize>,
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Work of which the planned time has room for a few batches only.
+    /// Work so slow that the planned time has room for few batches.
     struct Slow;
 
     impl Timed<1> for Slow {

@@ -1,5 +1,5 @@
-//! One process per allocator. A process cannot change its allocator, so the binary starts itself
-//! again to measure on another one, and to print rows.
+//! One process per allocator, which prints its rows for the parent. A process cannot change its
+//! allocator, so the binary starts itself again to measure on another one.
 
 use std::env;
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ pub(crate) fn on_each(allocators: &[Allocator], line: &[OsString]) -> Result<Vec
             .stderr(Stdio::inherit())
             .output()?;
         if !run.status.success() {
-            // it has printed the error
+            // the child has printed the error
             std::process::exit(run.status.code().unwrap_or(1));
         }
         for line in String::from_utf8(run.stdout)?.lines() {

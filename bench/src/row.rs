@@ -94,7 +94,7 @@ impl Row {
         keys.filter(|key| *key != "machine" && subject_keys().all(|of_subject| of_subject != *key))
     }
 
-    /// Tells rows of one subject from those of another, except for the keys `without`.
+    /// Returns the values that identify the row's subject, except for the keys `without`.
     pub(crate) fn subject(&self, without: &[&str]) -> Vec<Option<&Value>> {
         let keys = subject_keys().filter(|key| !without.contains(key));
         keys.map(|key| self.get(key)).collect()

@@ -1,4 +1,4 @@
-//! The cipher suites, the providers that have them, and those that can be measured.
+//! The cipher suites that can be measured, and the providers that have them.
 
 use harness::peers::additions;
 use harness::peers::pairs::Result;
@@ -25,14 +25,10 @@ impl Suite {
             .filter(additions::is_shared);
         let suites = suites.filter_map(|suite| {
             let name = format!("{:?}", suite.suite());
-            let is_tls13 = suite.tls13().is_some();
+            let is_tls13 = usize::from(suite.tls13().is_some());
             Some(Self {
                 cipher: Cipher::of(&name)?,
-                version: if is_tls13 {
-                    Version::Tls13
-                } else {
-                    Version::Tls12
-                },
+                version: [Version::Tls12, Version::Tls13][is_tls13],
                 name,
             })
         });
@@ -56,10 +52,8 @@ impl Suite {
     /// True if this suite works with a server certificate of `key_type`. RFC 8422 §5.10 counts
     /// Ed25519 as ECDSA.
     fn goes_with(&self, key_type: KeyType) -> bool {
-        match self.version {
-            Version::Tls13 => true,
-            Version::Tls12 => self.name.contains("_RSA_") == (key_type == KeyType::Rsa2048),
-        }
+        let has_rsa = self.name.contains("_RSA_");
+        self.version == Version::Tls13 || has_rsa == (key_type == KeyType::Rsa2048)
     }
 
     /// A type of keys for certificates that works with this suite.

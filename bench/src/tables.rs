@@ -144,7 +144,7 @@ impl Part {
         wrapped(&self.heading()) + "\n" + &self.narrow(&keys, &side)
     }
 
-    /// The first of all ways to write the table that fits a terminal.
+    /// Writes the table in the first way that fits a terminal.
     fn narrow(&self, keys: &[&'static str], side: &[&str]) -> String {
         let folds = 0..=keys.len().saturating_sub(1);
         let ways = iproduct!((0..=side.len()).rev(), folds, ["rustls-inplace", "here"]);
@@ -282,7 +282,7 @@ pub(crate) fn phrases(row: &Row, keys: &[&str]) -> String {
 /// The prefix of figures at the slowest offset.
 const SLOWEST: &str = "slowest_offset_";
 
-/// The parts of a row's subject that are the same for all of its provider.
+/// The subject of a row, without the parts that vary in one run of a provider.
 fn group(row: &Row) -> Vec<Option<&Value>> {
     row.subject(&["impl", "api", "direction", "allocator"])
 }
@@ -386,7 +386,7 @@ pub(crate) fn title(key: &str) -> String {
     .to_owned()
 }
 
-/// The heading of a column at a terminal, where the table's heading tells more.
+/// The heading of a column at a terminal, which is shorter.
 fn short_title(key: &str) -> String {
     let long = title(key);
     match key {
@@ -409,13 +409,12 @@ fn phrase(key: &str, value: &Value) -> Option<String> {
         "threads" => format!("{value} threads"),
         "allocator" => format!("{} allocator", value.as_str()?),
         "client_auth" => return (*value == true).then(|| title(key)),
-        "certificates" => return (*value != 1).then(|| format!("chains of {value} certificates")),
         "verified" => format!("chains verified {}", value.as_str()?),
         _ => value.as_str()?.to_owned(),
     })
 }
 
-pub(crate) fn bytes(value: &Value) -> String {
+fn bytes(value: &Value) -> String {
     match value.as_u64().unwrap_or_default() {
         bytes if bytes != 0 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
         bytes if bytes != 0 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),

@@ -6,7 +6,6 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, process};
 
-use itertools::Itertools;
 use serde_json::Value;
 
 const SUITE: &str = "TLS13_AES_128_GCM_SHA256";
@@ -57,12 +56,11 @@ fn bulk_measures_every_combination_on_every_allocator() {
 }
 
 #[test]
-fn odd_sizes_and_fragments_arrive_complete() {
+fn odd_sizes_arrive_complete() {
     // every run checks that the received bytes equal the sent ones
     for sizes in [
-        "--plaintext-size=1 --max-fragment-size=32",
-        "--plaintext-size=100 --max-fragment-size=64",
-        "--plaintext-size=100000 --max-fragment-size=16389",
+        "--plaintext-size=1",
+        "--plaintext-size=100000",
         "--plaintext-size=16385 --working-set=1 --threads=2",
         "--plaintext-size=1000 --working-set=300KiB",
         "--plaintext-size=50000 --working-set=1",
@@ -77,12 +75,12 @@ fn odd_sizes_and_fragments_arrive_complete() {
 
 #[test]
 fn every_suite_and_every_type_of_key_can_be_measured() {
-    let suites = text("list-suites --json");
-    let suites: Vec<Value> = parse(&suites);
-    assert_eq!(of(&suites, "version"), ["TLS 1.2", "TLS 1.3"].into());
-    assert!(suites.len() >= 9);
-    for suite in suites {
-        let name = suite["suite"].as_str().unwrap();
+    let suites = text("list-suites");
+    assert!(suites.lines().count() >= 9);
+    for version in ["TLS 1.2", "TLS 1.3"] {
+        assert!(suites.contains(&format!("{version} · aws-lc-rs, ring, fastest")));
+    }
+    for name in suites.lines().filter_map(|line| line.split(' ').next()) {
         for row in json(&format!("bulk {name} --allocator=system")) {
             assert_eq!(row["suite"], name);
             assert!(
@@ -108,7 +106,11 @@ fn a_pipe_gets_markdown() {
         "{text}"
     );
     assert!(text.contains("load ") && text.contains("commit "), "{text}");
-    assert!(text.trim_end().ends_with("of the bare AEAD"), "{text}");
+    assert!(
+        text.trim_end()
+            .ends_with("the slowest offset for each of them"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -158,8 +160,6 @@ fn tcp_measures_all_sizes() {
         );
     }
     assert!(svg.contains("MB/s"), "{svg}");
-    let odd = "tcp --provider=ring --max-fragment-size=1000 --write-sizes=100,16385,100000";
-    assert_eq!(json(odd).len(), 2 * 3);
 }
 
 #[test]
@@ -258,18 +258,8 @@ fn sessions_are_resumed_in_every_version() {
 
 #[test]
 fn all_runs_every_subcommand() {
-    let (rows, svg) =
-        plotted("all --working-set=64KiB --threads=1,2 --allocator=jemalloc --provider=ring");
-    let help = text("all --help");
-    let (_, runs) = help.split_once("Runs:\n").unwrap();
-    let is_name = |word: &&str| word.starts_with(|first: char| first.is_ascii_lowercase());
-    let job = |run: &str| run.split_whitespace().take_while(is_name).join("-");
-    let jobs: BTreeSet<_> = runs.lines().map(job).collect();
-    assert!(jobs.len() > 10, "{jobs:?}");
-    assert_eq!(
-        of(&rows, "bench"),
-        jobs.iter().map(|job| &job[..]).collect()
-    );
+    let (rows, svg) = plotted("all --working-set=64KiB --allocator=jemalloc --provider=ring");
+    assert_eq!(of(&rows, "bench").len(), 12);
     assert_eq!(of(&rows, "provider"), ["ring"].into());
     for row in rows {
         let is_streamed = row.get("working_set").is_some();
@@ -310,14 +300,14 @@ fn cached_certificates_take_no_further_memory() {
     assert!(held("shared") < held("a copy each") / 2.0);
     let ticket = |way| of("TLS 1.3, ticket, server", way, "allocations_per_op");
     assert!(ticket("verified once") < ticket("verified each time"));
-    let reload = |way| of("from files", way, "heap_bytes_per_op");
-    assert!(reload("reload_if_changed") < reload("each time") / 5.0);
 }
 
 #[test]
 fn memory_per_connection_is_constant_over_number_and_time() {
     let memory = json("memory --provider=aws-lc-rs");
-    let rows = json("load connections --provider=aws-lc-rs");
+    // as many pairs, because they share some memory
+    let line = "load connections --provider=aws-lc-rs --json --multiplier=0.0064";
+    let rows = parse(&text(line));
     for row in rows.iter().filter(|row| row["impl"] == "this") {
         // a thread does not always keep the same buffers
         assert!(row["growth_bytes"].as_i64().unwrap() <= 0, "{row}");
@@ -357,7 +347,6 @@ fn mistakes_are_named() {
         ("bulk --threads=0", "1..=1024"),
         ("bulk --working-set=big", "big"),
         ("bulk --plaintext-size=0", "1..=16777216"),
-        ("bulk --max-fragment-size=31", "32..=16389"),
         ("bulk --multiplier=NaN", "from 0.001 to 1000"),
         (
             "bulk TLS13_AES_128_GCM_SHA265",

@@ -12,7 +12,7 @@ enum Owner {
     /// Includes this library's replacement for `memcpy`, because its use depends on the location of
     /// buffers.
     Foreign,
-    /// The program that counts.
+    /// The program that counts, and the test kit.
     Bench,
 }
 
@@ -78,7 +78,7 @@ impl Owner {
             Self::Foreign
         } else if files.iter().any(|part| file.contains(part)) {
             Self::Binding
-        } else if file.contains("benches/instructions/") {
+        } else if file.contains("benches/instructions/") || file.contains("/harness/src/") {
             Self::Bench
         } else {
             Self::Library

@@ -1,25 +1,25 @@
 //! The workloads: the program that runs under callgrind.
 
 use core::hint::black_box;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, server_name};
 use harness::peers::pairs::this::{Configs, buffered, unbuffered};
-use rustls::client::{Resumption, UnbufferedClientConnection};
+use rustls::client::Resumption;
 use rustls::unbuffered::ConnectionState;
 use rustls::{ClientConnection, ConnectionCommon, HandshakeKind, ServerConnection};
 
 /// The name of the function in which callgrind counts.
 pub(crate) const COLLECTED: &str = "collected_by_callgrind";
 
-/// The name of the function at which callgrind writes down what it counted since the last.
+/// The name of the function whose call makes callgrind write a profile and start the next one.
 pub(crate) const REPORTED: &str = "reported_by_callgrind";
 
 /// Bytes of plaintext in a record.
 const SIZES: [usize; 2] = [64, 16384];
 
-/// Sends or receives [`RECORDS`] records of so many bytes.
+/// Sends or receives [`RECORDS`] records of the given plaintext size.
 type Workload = fn(&Configs, usize);
 
 const WORKLOADS: [(&str, Workload); 5] = [
@@ -33,18 +33,18 @@ const WORKLOADS: [(&str, Workload); 5] = [
 /// The number of records sent or received while instructions are counted.
 const RECORDS: usize = 16;
 
-/// The number of uncounted runs before: they allocate buffers and bind symbols.
+/// The number of uncounted runs before, which allocate buffers and bind symbols.
 const WARM_UP: usize = 3;
 
-/// Runs `work`, and it is counted.
+/// Runs `work` while callgrind counts.
 #[inline(never)]
 fn collected_by_callgrind(work: &mut dyn FnMut()) {
     work();
-    // or the call would be the last instruction, a jump
+    // keeps the call from becoming a tail call, which is a jump
     black_box(());
 }
 
-/// Ends what is counted for one workload.
+/// Ends the count of one workload.
 #[inline(never)]
 fn reported_by_callgrind(name: &str, operations: usize) {
     println!("{name} {operations}");
@@ -92,7 +92,7 @@ fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) 
             for _ in 0..WARM_UP {
                 handshake(&configs, None);
             }
-            // otherwise, the clients before have left tickets
+            // the warm-up has left tickets
             if handshake_kind == HandshakeKind::Full {
                 configs = forgetting(configs);
             }
@@ -118,8 +118,8 @@ fn configs(provider: Provider, version: Versions) -> Configs {
     configs
 }
 
-/// The same configurations without sessions and known chains. Their verifiers have digested their
-/// rules, which the first handshake of a configuration does.
+/// Returns the same configurations without sessions and known chains. The verifiers stay warm: the
+/// first handshake of a configuration prepares them.
 fn forgetting(mut configs: Configs) -> Configs {
     let client = Arc::make_mut(&mut configs.client);
     client.resumption = Resumption::in_memory_sessions(256);
@@ -159,7 +159,7 @@ fn buffered_send(configs: &Configs, size: usize) {
     });
 }
 
-/// Accepts everything, like a socket with room, so that the work of a writer is not counted.
+/// A writer that accepts everything, at no cost.
 struct Socket;
 
 impl Write for Socket {
@@ -190,18 +190,8 @@ fn buffered_receive(configs: &Configs, size: usize) {
             buffered::write(&mut client, &plaintext, &mut wire).unwrap();
         }
         run(&mut || {
-            let (mut pipe, mut received) = (&wire[..], 0);
-            while !pipe.is_empty() {
-                server.read_tls(&mut pipe).unwrap();
-                let state = server.process_new_packets().unwrap();
-                let mut waiting = state.plaintext_bytes_to_read();
-                while waiting != 0 {
-                    let read = server.reader().read(black_box(&mut application)).unwrap();
-                    waiting -= read;
-                    received += read;
-                }
-            }
-            assert_eq!(received, RECORDS * size);
+            let received = buffered::take_in(&mut server, &wire, black_box(&mut application));
+            assert_eq!(received.unwrap(), RECORDS * size);
         });
     });
 }
@@ -213,17 +203,11 @@ fn unbuffered_send(configs: &Configs, size: usize) {
     repeat(|run| {
         run(&mut || {
             for _ in 0..RECORDS {
-                seal(&mut client, black_box(&plaintext), black_box(&mut wire));
+                let (plaintext, wire) = (black_box(&plaintext), black_box(&mut wire));
+                unbuffered::send(&mut *client, plaintext, wire).unwrap();
             }
         });
     });
-}
-
-fn seal(client: &mut UnbufferedClientConnection, plaintext: &[u8], out: &mut [u8]) -> usize {
-    match client.process_tls_records(&mut []).state.unwrap() {
-        ConnectionState::WriteTraffic(mut traffic) => traffic.encrypt(plaintext, out).unwrap(),
-        other => panic!("{other:?}"),
-    }
 }
 
 /// `process_tls_records` and `next_record`, over a buffer full of records.
@@ -236,23 +220,11 @@ fn unbuffered_receive(configs: &Configs, size: usize) {
     repeat(|run| {
         let mut len = 0;
         for _ in 0..RECORDS {
-            len += seal(&mut client, &plaintext, &mut wire[len..]);
+            len += unbuffered::send(&mut *client, &plaintext, &mut wire[len..]).unwrap();
         }
         run(&mut || {
-            let (mut start, mut received) = (0, 0);
-            while start < len {
-                let status = server.process_tls_records(&mut wire[start..len]);
-                start += status.discard;
-                match status.state.unwrap() {
-                    ConnectionState::ReadTraffic(mut traffic) => {
-                        let record = traffic.next_record().unwrap().unwrap();
-                        received += black_box(record.payload).len();
-                    }
-                    ConnectionState::WriteTraffic(_) => {}
-                    other => panic!("{other:?}"),
-                }
-            }
-            assert_eq!(received, RECORDS * size);
+            let received = unbuffered::receive(&mut *server, &mut wire[..len]);
+            assert_eq!(received.unwrap(), RECORDS * size);
         });
     });
 }
@@ -318,13 +290,6 @@ fn handshake(configs: &Configs, counted: Option<Side>) -> Option<HandshakeKind> 
 
 /// Takes in the bytes in `pipe`, and replaces them by the output.
 fn turn<Data>(connection: &mut ConnectionCommon<Data>, pipe: &mut Vec<u8>) {
-    let mut incoming = &pipe[..];
-    while !incoming.is_empty() {
-        connection.read_tls(&mut incoming).unwrap();
-        connection.process_new_packets().unwrap();
-    }
-    pipe.clear();
-    while connection.wants_write() {
-        connection.write_tls(pipe).unwrap();
-    }
+    buffered::take_in(connection, pipe, &mut []).unwrap();
+    buffered::hand_over(connection, pipe).unwrap();
 }

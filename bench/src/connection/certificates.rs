@@ -5,11 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bench_allocator::count;
+use pki_types::CertificateDer;
 use pki_types::pem::PemObject;
-use pki_types::{CertificateDer, PrivateKeyDer};
 use tls::client::{Resumption, WebPkiServerVerifier};
 use tls::server::ServerSessionMemoryCache;
-use tls::sign::CertifiedKey;
 use tls::{ClientConfig, RootCertStore};
 
 use super::configs::{configs, only};
@@ -17,22 +16,9 @@ use super::dialect::{self, tls};
 use super::handshake::Pipes;
 use crate::choices::Provider;
 use crate::measure::Operation;
-use crate::workload::certificates::{Costly, Files, List};
+use crate::workload::certificates::{Costly, List};
 use crate::workload::handshakes::Spent;
 use crate::workload::{Identity, Result, Scenario};
-
-/// Loads a server's certificates and key from files, as programs do.
-pub(crate) fn load(files: &Files, provider: Provider) -> Result<Operation> {
-    let (chain, key) = (files.chain.path().to_owned(), files.key.path().to_owned());
-    let provider = dialect::provider(provider);
-    Ok(Box::new(move || {
-        let chain = CertificateDer::pem_file_iter(&chain)?;
-        let chain = chain.collect::<core::result::Result<_, _>>()?;
-        let key = PrivateKeyDer::from_pem_file(&key)?;
-        black_box(CertifiedKey::from_der(chain, key, &provider)?);
-        Ok(())
-    }))
-}
 
 /// Creates a verifier from the bytes of `list`, and drops it.
 pub(crate) fn verifier(list: &List, provider: Provider) -> Result<Operation> {

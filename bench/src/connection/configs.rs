@@ -15,8 +15,8 @@ use crate::workload::{Identity, Result, Scenario, Sessions};
 /// Creates the configurations of both sides.
 pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
     let mut provider = dialect::provider(scenario.provider);
-    // first, so that it is negotiated. The others stay: a program that prefers a suite has them,
-    // too, and the hash functions of the provider are those of its suites
+    // the first suite is negotiated. The others stay, as in a program that only prefers a suite,
+    // and because the provider has the hash functions of its suites
     let suites = &mut provider.cipher_suites;
     suites.sort_by_key(|suite| format!("{:?}", suite.suite()) != scenario.suite.name);
     if let Some(group) = scenario.group {
@@ -46,13 +46,11 @@ pub(crate) fn configs(scenario: &Scenario) -> Result<Configs> {
             (client, verifier.build()?)
         }
     };
-    client.max_fragment_size = scenario.max_fragment_size;
 
     let mut server = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[version])?
         .with_client_cert_verifier(verifier)
         .with_single_cert(of_server.chain.clone(), of_server.key.clone_key())?;
-    server.max_fragment_size = scenario.max_fragment_size;
 
     let in_memory = || Resumption::in_memory_sessions(scenario.kept);
     let cache = || ServerSessionMemoryCache::new(scenario.kept);

@@ -2,7 +2,7 @@
 //!
 //! This library and upstream have the same API, so this module is compiled twice, as
 //! `this::connection` and `upstream::connection`. `dialect::tls` names the crate under test. Code
-//! for APIs that only one of them has is in `this`.
+//! for APIs that only this library has is in `this`.
 
 pub(crate) mod bulk;
 pub(crate) mod certificates;

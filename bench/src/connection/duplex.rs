@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::configs::configs;
 use super::dialect::pairs::buffered::{self, Pair};
 use crate::measure::Contender;
-use crate::workload::duplex::{Amount, end};
+use crate::workload::duplex::{Use, end};
 use crate::workload::{Result, Scenario};
 
 /// Creates an established connection, which is not split. One direction alone locks the mutex, too,
-/// which takes no time without another thread.
-pub(crate) fn whole(scenario: &Scenario, amount: Amount) -> Result<Contender<2>> {
+/// which costs nothing without another thread.
+pub(crate) fn whole(scenario: &Scenario, directions: Use, writes: usize) -> Result<Contender<2>> {
     let Pair { client, mut server } = Pair::connect(&configs(scenario)?)?;
     let client = Arc::new(Mutex::new(client));
     let sender = client.clone();
     Ok(end(
-        amount,
+        directions,
+        writes,
         move |plaintext, wire| buffered::write(&mut server, plaintext, wire),
         move |plaintext, wire| {
             let client = &mut *sender.lock().unwrap_or_else(PoisonError::into_inner);

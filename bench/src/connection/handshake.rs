@@ -15,7 +15,8 @@ use super::dialect::tls;
 use crate::workload::handshakes::{Handshakes, Spent};
 use crate::workload::{Result, Scenario};
 
-/// Creates handshakes as in `scenario`. If they resume sessions, a first one has already been made.
+/// Creates repeatable handshakes of `scenario`. If they resume sessions, a full one has already
+/// been made.
 pub(crate) fn handshakes(scenario: &Scenario) -> Result<Box<dyn Handshakes>> {
     let mut handshakes = Repeated {
         configs: configs(scenario)?,

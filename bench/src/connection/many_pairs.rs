@@ -56,7 +56,7 @@ fn freed(pairs: impl Iterator<Item = [Box<dyn Any>; 2]>) -> [i64; 2] {
 
 const PLAINTEXT: [u8; 1 << 14] = [0x17; 1 << 14];
 
-/// Waiting data stays in the application's memory, so it takes none of a connection's.
+/// Pairs of the unbuffered API. Their waiting data stays in the application's memory.
 struct Unbuffered(Vec<unbuffered::Pair>);
 
 impl Pairs for Unbuffered {
@@ -74,7 +74,8 @@ impl Pairs for Unbuffered {
     }
 }
 
-/// Pairs, each with the later bytes for its server and its client; and memory for records.
+/// Pairs of the buffered API, each with the later bytes for its server and its client. The last
+/// field is memory for records.
 struct Buffered(Vec<(buffered::Pair, [[u8; REST]; 2])>, Vec<u8>);
 
 impl Pairs for Buffered {

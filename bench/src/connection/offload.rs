@@ -22,14 +22,19 @@ use tls::{
 
 use super::configs::configs;
 use super::dialect::pairs::Configs;
-use super::dialect::pairs::buffered::{hand_over, take_in, write};
+use super::dialect::pairs::buffered::{hand_over, take_in};
 use super::dialect::{self, tls};
-use crate::workload::offload::{AT_ONCE, CONNECTIONS, INTERVAL, Pool, Service};
+use crate::workload::offload::{AT_ONCE, INTERVAL, Pool, Service};
 use crate::workload::{Result, Scenario};
 
 /// Starts a server, and connects the clients that send messages. The server's thread sleeps until
 /// the process ends.
-pub(crate) fn service(scenario: &Scenario, delay: Duration, pool: &Pool) -> Result<Service> {
+pub(crate) fn service(
+    scenario: &Scenario,
+    connections: usize,
+    delay: Duration,
+    pool: &Pool,
+) -> Result<Service> {
     let Configs { client, mut server } = configs(scenario)?;
     let identity = &scenario.server;
     let keys = dialect::provider(scenario.provider).key_provider;
@@ -51,7 +56,7 @@ pub(crate) fn service(scenario: &Scenario, delay: Duration, pool: &Pool) -> Resu
         }
     });
     let mut answers = channel();
-    let clients = (0..CONNECTIONS).map(|_| network.connect(&answers, false));
+    let clients = (0..connections).map(|_| network.connect(&answers, false));
     let mut clients: Vec<_> = clients.collect::<Result<_>>()?;
     Ok(Box::new(move |per_second, is_offloaded, duration| {
         let (network, clients, answers) = (&network, &mut clients, &mut answers.1);
@@ -104,10 +109,10 @@ impl Signer for Slow<Box<dyn Signer>> {
     }
 }
 
-/// The bytes that the server sends to the client of this number.
+/// The bytes that the server sends to the client with this number.
 type Answer = (usize, Vec<u8>);
 
-/// The events of the server's thread, each of a connection.
+/// The events of the server's thread. Each names its connection.
 enum Event {
     /// The channel is for the answers. The signatures are offloaded if the last value is true.
     Opened(usize, Sender<Answer>, bool),
@@ -116,7 +121,7 @@ enum Event {
     Closed(usize),
 }
 
-/// A task that becomes an event of its connection.
+/// The task of a waker, which sends an event for its connection.
 struct Task(usize, Sender<Event>);
 
 impl Wake for Task {
@@ -165,14 +170,12 @@ fn answer(tls: &mut ServerConnection, waker: &Waker, wire: &[u8]) -> Result<Vec<
     let received = take_in(tls, wire, &mut message)?;
     dialect::poll_operation(tls, waker)?;
     tls.process_new_packets()?;
-    write(tls, &message[..received], &mut answer)?;
-    while tls.wants_write() {
-        tls.write_tls(&mut answer)?;
-    }
+    tls.writer().write_all(&message[..received])?;
+    hand_over(tls, &mut answer)?;
     Ok(answer)
 }
 
-/// The way from clients to the server.
+/// The network, as the clients see it.
 struct Network {
     events: Sender<Event>,
     config: Arc<ClientConfig>,
@@ -275,7 +278,8 @@ fn messages(
     }
 }
 
-/// Begins so many handshakes a second, and completes all of them. Returns their number in a second.
+/// Starts `per_second` handshakes a second for `duration`, and completes all of them. Returns the
+/// completed handshakes per second.
 fn make_handshakes(
     network: &Network,
     per_second: f64,
@@ -289,12 +293,12 @@ fn make_handshakes(
     let (start, begun) = (Instant::now(), AtomicU32::new(0));
     let client = || -> Result<u32> {
         leave_first_processor();
-        // clients delay nobody, because real ones are on other machines
+        // real clients are on other machines, so these must delay nobody
         lower_priority();
         let mut completed = 0;
         loop {
             let number = begun.fetch_add(1, Ordering::Relaxed);
-            // equal pauses would let each handshake begin together with a message
+            // with equal pauses, each handshake would begin together with a message
             let due = interval.mul_f64(f64::from(number) + pseudorandom(number));
             if number > 0 && due.max(start.elapsed()) >= duration {
                 return Ok(completed);
@@ -317,7 +321,7 @@ fn make_handshakes(
     Ok(completed? / start.elapsed().as_secs_f64())
 }
 
-/// A number of at least 0 and less than 1 that depends on `seed`.
+/// Returns a number from 0 up to, but not including, 1 that depends on `seed`.
 fn pseudorandom(seed: u32) -> f64 {
     let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(seed);
     (hash >> 11) as f64 / (1_u64 << 53) as f64

@@ -14,7 +14,7 @@ const PLACES: &str = include_str!("figures.txt");
 /// The folders of documents that may quote figures.
 const FOLDERS: [&str; 3] = ["", "docs", "rustls/manual"];
 
-/// The marks around a figure: before its name, behind its name, and behind the figure.
+/// The marks around a figure: before its name, after its name, and after the figure.
 const MARKS: [&str; 3] = ["<!--=", "-->", "<!--/-->"];
 
 /// Figures by name.
@@ -76,7 +76,7 @@ fn rows(benchmarks: &str) -> Vec<Row<'_>> {
     for line in benchmarks.lines().filter(is_content) {
         let Some(cells) = line.strip_prefix('|').and_then(|it| it.strip_suffix('|')) else {
             section = line.strip_prefix("## ").unwrap_or(section);
-            // nothing is above this line that belongs to the next table, if it ends a table
+            // the lines above a finished table do not belong to the next one
             let before = if names.is_empty() { above[1] } else { "" };
             (above, names) = ([before, line.trim_end_matches(':')], Vec::new());
             continue;
@@ -96,7 +96,7 @@ fn rows(benchmarks: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// Returns the figure at `place`, a line of `figures.txt` behind its name.
+/// Returns the figure at `place`, a line of `figures.txt` without its name.
 fn figure(rows: &[Row<'_>], place: &str) -> Result<String> {
     let mut parts: Vec<_> = place.split(" | ").collect();
     let conversion = parts.pop_if(|part| part.contains(" / "));

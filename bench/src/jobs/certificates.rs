@@ -13,7 +13,7 @@ use crate::choices::{Choice, KeyType, Provider, Role, Version};
 use crate::measure::{Contender, Rates, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
-use crate::workload::certificates::{AUTHORITIES, Costly, Files, List, PemFile, bundle, repeating};
+use crate::workload::certificates::{AUTHORITIES, Bundle, Costly, List, repeating};
 use crate::workload::identities::Authority;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{this, upstream};
@@ -43,9 +43,8 @@ impl Job for Certificates {
     }
 }
 
-const TOPICS: [fn(&Comparison<'_>) -> Result<Vec<Row>>; 5] = [
+const TOPICS: [fn(&Comparison<'_>) -> Result<Vec<Row>>; 4] = [
     |it| it.revocation(),
-    |it| it.own_files(),
     |it| it.roots(),
     |it| it.resumption(),
     |it| it.stored(),
@@ -83,8 +82,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// The measuring time of one piece of work as a part of that of a comparison of connections,
-    /// because there are many.
+    /// The share of the usual measuring time for one piece of work, because there are many.
     const SHARE: f64 = 0.5;
 
     /// Scales the number `most` to the length of this run, but to at least `fewest`.
@@ -128,15 +126,12 @@ impl Comparison<'_> {
         let entries = self.scaled(100_000, 500);
         let provider = self.provider;
         // a list without another user is parsed each time, so there are two lists
-        let (alone, held) = (&List::new(entries), &List::new(entries));
-        use this::certificates::{another, with_shared};
+        let [alone, held] = &[List::new(entries), List::new(entries)];
+        use this::certificates::with_shared;
         use this::connection::certificates::verifier;
         use upstream::connection::certificates::verifier as of_upstream;
         let ways = [
             way("this", "each time", || repeating(verifier(alone, provider))),
-            way("this", "of the same bytes", || {
-                repeating(another(held, provider))
-            }),
             way("this", "of the same list", || {
                 repeating(with_shared(held, provider))
             }),
@@ -148,60 +143,31 @@ impl Comparison<'_> {
         self.compare("revocation", &work, &ways)
     }
 
-    /// Loads a server's certificate and key.
-    fn own_files(&self) -> Result<Vec<Row>> {
-        let own = self.authority.identity(0);
-        let provider = self.provider;
-        let files = &Files {
-            chain: PemFile::new("CERTIFICATE", own.chain.iter().map(AsRef::as_ref))?,
-            key: PemFile::new("PRIVATE KEY", [own.key.secret_der()].into_iter())?,
-        };
-        use this::certificates::reload_if_changed;
-        use this::connection::certificates::load;
-        use upstream::connection::certificates::load as of_upstream;
-        let ways = [
-            way("this", "each time", || repeating(load(files, provider))),
-            way("this", "reload_if_changed", || {
-                repeating(reload_if_changed(files, provider))
-            }),
-            way("upstream", "each time", || {
-                repeating(of_upstream(files, provider))
-            }),
-        ];
-        let topic = "a server's own certificate";
-        self.compare(topic, "certificate and key from files", &ways)
-    }
-
     /// Creates a configuration per connection, each with the same 140 authorities.
     fn roots(&self) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        // the client verifies two signatures with these keys; with ECDSA that dominates the cost of
-        // a connection
-        for key_type in [KeyType::Rsa2048, KeyType::EcdsaP256] {
-            let new = Scenario::of(self.provider, Version::Tls13, key_type)?;
-            let scenario = &new.with(|new| new.sessions = Sessions::Nothing);
-            let bundle = bundle(&key_type.identities().ca)?;
-            let path = bundle.path();
-            use this::certificates::cached;
-            use this::connection::certificates as of_this;
-            use upstream::connection::certificates as of_upstream;
-            let (each_time, alone) = ("parsed each time", "connection alone");
-            let ways = [
-                way("this", each_time, || of_this::roots_parsed(scenario, path)),
-                way("this", "cached", || cached(scenario, path)),
-                way("this", alone, || of_this::roots_kept(scenario, path)),
-                way("upstream", each_time, || {
-                    of_upstream::roots_parsed(scenario, path)
-                }),
-                way("upstream", alone, || {
-                    of_upstream::roots_kept(scenario, path)
-                }),
-            ];
-            let key = key_type.name();
-            let work = format!("configuration from {AUTHORITIES} certificates, connection, {key}");
-            rows.extend(self.compare("roots", &work, &ways)?);
-        }
-        Ok(rows)
+        let key_type = KeyType::Rsa2048;
+        let new = Scenario::of(self.provider, Version::Tls13, key_type)?;
+        let scenario = &new.with(|new| new.sessions = Sessions::Nothing);
+        let bundle = Bundle::new(&key_type.identities().ca)?;
+        let path = bundle.path();
+        use this::certificates::cached;
+        use this::connection::certificates as of_this;
+        use upstream::connection::certificates as of_upstream;
+        let (each_time, alone) = ("parsed each time", "connection alone");
+        let ways = [
+            way("this", each_time, || of_this::roots_parsed(scenario, path)),
+            way("this", "cached", || cached(scenario, path)),
+            way("this", alone, || of_this::roots_kept(scenario, path)),
+            way("upstream", each_time, || {
+                of_upstream::roots_parsed(scenario, path)
+            }),
+            way("upstream", alone, || {
+                of_upstream::roots_kept(scenario, path)
+            }),
+        ];
+        let key = key_type.name();
+        let work = format!("configuration from {AUTHORITIES} certificates, connection, {key}");
+        self.compare("roots", &work, &ways)
     }
 
     /// Resumes sessions of clients that authenticate with chains of three certificates.
@@ -235,7 +201,7 @@ impl Comparison<'_> {
         let shared = new.with(|new| {
             new.client = Some(Arc::new(self.authority.identity(0)));
             new.sessions = Sessions::Stored;
-            // the chains that the server remembers belong to no session
+            // the chains that the server remembers are no part of a session
             new.verifies_once = false;
         });
         let copies = shared.with(|new| new.shares_chains = false);
@@ -258,7 +224,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Handshakes that resume a session. Only the server is measured.
+/// Returns the server's work in handshakes that resume a session.
 fn of_server(build: Build, scenario: &Scenario) -> Result<Costly> {
     let mut handshakes = build(scenario)?;
     // shared certificates live as long as one of their users
@@ -281,7 +247,7 @@ mod tests {
     #[test]
     fn a_bundle_has_140_certificates_and_leaves_no_file() {
         let own = &KeyType::EcdsaP256.identities().ca;
-        let bundle = bundle(own).unwrap();
+        let bundle = Bundle::new(own).unwrap();
         let path = bundle.path().to_owned();
         let read = CertificateDer::pem_file_iter(&path).unwrap();
         let read: Vec<_> = read.map(|certificate| certificate.unwrap()).collect();

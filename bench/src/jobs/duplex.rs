@@ -22,7 +22,7 @@ use crate::choices::Choice;
 use crate::measure::{Contender, Rates, Work};
 use crate::row::Row;
 use crate::statistics::median;
-use crate::workload::duplex::{Amount, Use};
+use crate::workload::duplex::{Use, WRITE_SIZE};
 use crate::workload::{Result, Scenario};
 use crate::{this, upstream};
 
@@ -36,10 +36,7 @@ pub(crate) struct Duplex {
     connection: Connection,
 }
 
-/// The bytes that the application writes at a time.
-const WRITE_SIZE: usize = 16384;
-
-type Build = fn(&Scenario, Amount) -> Result<Contender<2>>;
+type Build = fn(&Scenario, Use, usize) -> Result<Contender<2>>;
 
 /// The ways to use an end: the implementation, how its threads share the connection, and the
 /// directions. Each implementation first sends alone, then receives alone.
@@ -75,14 +72,8 @@ fn compare(run: &Run, scenario: &Scenario) -> Result<Vec<Row>> {
     let bytes = (BYTES * multiplier).clamp(FEWEST_BYTES, BYTES);
     let writes = (bytes as usize).div_ceil(WRITE_SIZE);
     let build = || {
-        let built = WAYS.iter().map(|&(_, _, build, directions)| {
-            let amount = Amount {
-                directions,
-                write_size: WRITE_SIZE,
-                writes,
-            };
-            build(scenario, amount)
-        });
+        let built = WAYS.iter();
+        let built = built.map(|&(_, _, build, directions)| build(scenario, directions, writes));
         built.collect()
     };
     let label = format!("{} · duplex", scenario.provider.name());

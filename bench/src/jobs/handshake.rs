@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use itertools::iproduct;
 
 use super::job::{Both, Entry, Job, Run, both};
-use crate::choices::{Choice, Cipher, ClientAuth, Group, KeyType, Role, Version, names, one};
+use crate::choices::{Choice, Cipher, Group, KeyType, Role, Version, names, one};
 use crate::limit::handshake as limit;
 use crate::measure::{Rates, Work};
 use crate::row::Row;
@@ -54,8 +55,9 @@ pub(crate) struct Handshake {
     groups: Vec<Group>,
 
     /// Authenticate the client with a certificate, too
-    #[arg(long, value_parser = one::<ClientAuth>(), value_delimiter = ',', default_value = "no")]
-    client_auth: Vec<ClientAuth>,
+    #[arg(long, value_parser = BoolishValueParser::new(), value_delimiter = ',', default_value = "no",
+          value_name = "yes|no")]
+    client_auth: Vec<bool>,
 
     /// The AEAD of the cipher suite, which also selects the hash function
     #[arg(long, value_parser = one::<Cipher>(), default_value = "aes128-gcm")]
@@ -97,17 +99,17 @@ impl Handshake {
             [true, false]
         );
         // a session without a client's certificate leaves no chain to verify
-        let verifies = |auth| !sessions.are_resumed() || auth == ClientAuth::Yes;
+        let verifies = |client_auth: &bool| *client_auth || !sessions.are_resumed();
         let all = all
             .filter(|(provider, version, _, group, ..)| group.usable_with(**provider, **version))
-            .filter(|(.., auth, verifies_once)| *verifies_once || verifies(**auth));
+            .filter(|(.., client_auth, once)| *once || verifies(client_auth));
         let scenarios = all.map(
-            |(&provider, &version, &key_type, &group, &auth, verifies_once)| {
+            |(&provider, &version, &key_type, &group, &client_auth, verifies_once)| {
                 let client = || Arc::new(Identity::of(key_type, Role::Client));
                 let suite = Suite::with(version, self.cipher, key_type)?;
                 Ok(Scenario {
                     group: Some(group),
-                    client: (auth == ClientAuth::Yes).then(client),
+                    client: client_auth.then(client),
                     verifies_once,
                     sessions,
                     ..Scenario::new(provider, suite, key_type)
@@ -131,26 +133,25 @@ fn compare(run: &Run, scenario: &Scenario) -> Result<Vec<Row>> {
     };
     let costs = build()?.into_iter().map(count);
     let costs: Vec<_> = costs.collect::<Result<_>>()?;
+    let verified = ["each time", "once"][usize::from(scenario.verifies_once)];
     let (suite, provider) = (&scenario.suite, scenario.provider.name());
     let label = format!("{provider} · {}", suite.name);
     let work = Work::new(&build, run.common.multiplier, label);
     let rates: Rates<2> = work.interleaved()?;
     let rows = iproduct!(NAMES.iter().enumerate(), Role::ALL).map(|((index, name), &role)| {
         let rate = |index: usize| &rates[index][role as usize][..];
+        let compared = [rate(index), rate(1), rate(2)];
         let spent = costs[index][role as usize];
         run.row_of(name, scenario, "buffered")
             .with("version", format!("TLS {}", suite.version.name()))
             .with("group", scenario.group.map_or("", Choice::name))
             .with("key_type", scenario.key_type.name())
             .with("client_auth", scenario.client.is_some())
-            .with(
-                "verified",
-                ["each time", "once"][usize::from(scenario.verifies_once)],
-            )
+            .with("verified", verified)
             .with("role", role.name())
             .with("allocations_per_handshake", spent.allocations)
             .with("heap_bytes_per_handshake", spent.heap_bytes)
-            .compared("", "handshakes_per_s", [rate(index), rate(1), rate(2)], 1.0)
+            .compared("", "handshakes_per_s", compared, 1.0)
     });
     rows.collect()
 }

@@ -10,7 +10,7 @@ use crate::suites::Suite;
 use crate::tables::View;
 use crate::workload::{Result, Scenario};
 
-/// A place in the list of jobs.
+/// An entry in the list of jobs.
 pub(crate) struct Entry {
     /// The words on the command line.
     pub(crate) name: &'static str,
@@ -67,7 +67,7 @@ pub(crate) trait Job {
     fn measure(&self, run: &Run) -> Result<()>;
 }
 
-/// The run of a job: all that its arguments do not determine.
+/// The run of a job, with the settings that all jobs share.
 pub(crate) struct Run {
     /// The value of `bench` in the rows.
     pub(crate) bench: String,
@@ -86,7 +86,7 @@ impl Run {
         Row::new(&self.bench, implementation, provider, allocator)
     }
 
-    /// The same, for connections of `scenario` through `api`.
+    /// Like [`Self::row`], for connections of `scenario` through `api`.
     pub(super) fn row_of(&self, implementation: &str, scenario: &Scenario, api: &str) -> Row {
         self.row(implementation, scenario.provider)
             .with("suite", &scenario.suite.name[..])
@@ -101,18 +101,15 @@ impl Run {
         let providers = self.common.providers.clone();
         let suite = Suite::find(&connection.suite)?;
         let key_type = suite.key_type();
-        let max_fragment_size = connection.max_fragment_size;
-        Ok(providers.into_iter().map(move |provider| Scenario {
-            max_fragment_size,
-            ..Scenario::new(provider, suite.clone(), key_type)
-        }))
+        let scenarios = providers.into_iter();
+        Ok(scenarios.map(move |provider| Scenario::new(provider, suite.clone(), key_type)))
     }
 }
 
 /// A function of both implementations, with their names.
 pub(super) type Both<F> = [(&'static str, F); 2];
 
-/// The function at a path in both implementations.
+/// Names the function at a path in both implementations.
 macro_rules! both {
     ($($path:ident)::+) => {
         [

@@ -70,15 +70,16 @@ impl Job for LoadConnections {
     }
 }
 
-/// The bytes of one of the connections that `connect` returns, in each state; and the growth of the
-/// heap from the end of the first round to that of the last. Call it within the work of [`count`].
+/// Returns the bytes of one of the connections that `connect` creates, in each state; and the
+/// growth of the heap from the end of the first round to that of the last. Call it within the work
+/// of [`count`].
 fn measured(
     pairs: usize,
     connect: impl FnOnce(usize) -> Result<Box<dyn Pairs>>,
 ) -> Result<(Vec<(&'static str, f64)>, i64)> {
     let resident = machine::resident_bytes();
     let mut all = connect(pairs)?;
-    // later, it depends on the allocator's fragments of what the connections held together
+    // later, fragmentation counts, too, by the data that all connections held at once
     let resident = resident.zip(machine::resident_bytes());
     let mut ends = Vec::with_capacity(ROUNDS);
     let mut held = Vec::with_capacity(STATES.len());
@@ -102,7 +103,7 @@ fn measured(
     ];
     let held = STATES.iter().zip(held);
     states.extend(held.map(|((name, _), bytes)| (*name, mean(idle + bytes - end))));
-    // less than the heap if the process reused memory of earlier connections
+    // it is less than the heap if the process reused memory of earlier connections
     let growth = resident.map(|(before, now)| now - before);
     let growth = growth.filter(|bytes| *bytes > idle);
     states.extend(growth.map(|bytes| ("resident", mean(bytes))));

@@ -54,23 +54,15 @@ fn idle(mut pairs: Box<dyn Pairs>, used: bool) -> Result<[i64; 2]> {
 
 impl Job for Memory {
     fn measure(&self, run: &Run) -> Result<()> {
-        let both = CONNECT.iter().zip(HANDSHAKE_ALLOCATIONS);
-        for (scenario, (&(name, connect), (_, allocations))) in
-            iproduct!(run.scenarios(&self.connection)?, both)
-        {
-            run.print(rows(run, name, &scenario, connect, allocations)?)?;
+        for (scenario, index) in iproduct!(run.scenarios(&self.connection)?, 0..CONNECT.len()) {
+            run.print(rows(run, &scenario, index)?)?;
         }
         Ok(())
     }
 }
 
-fn rows(
-    run: &Run,
-    name: &str,
-    scenario: &Scenario,
-    connect: Connect,
-    allocations: Allocations,
-) -> Result<Vec<Row>> {
+fn rows(run: &Run, scenario: &Scenario, index: usize) -> Result<Vec<Row>> {
+    let ((name, connect), (_, allocations)) = (CONNECT[index], HANDSHAKE_ALLOCATIONS[index]);
     let row = |api: Api| {
         let row = run.row_of(name, scenario, api.name());
         row.with("connections", PAIRS)

@@ -1,7 +1,7 @@
 //! `offload`: the latency of established connections while the same thread makes handshakes whose
 //! signatures take time.
 //!
-//! One thread serves all connections of an implementation. Its clients are on two other threads:
+//! One thread serves all connections of an implementation. Its clients are on other threads:
 //!
 //! ```text
 //!   echo clients ──── a message every 500 µs, on one connection after the other ──► server
@@ -31,7 +31,7 @@ use crate::measure::progress;
 use crate::row::Row;
 use crate::statistics::{median, quantiles, ratio};
 use crate::workload::identities::Authority;
-use crate::workload::offload::{CONNECTIONS, Pool, Service};
+use crate::workload::offload::{Pool, Service};
 use crate::workload::{Result, Scenario, Sessions};
 
 pub(super) const ENTRY: Entry = Entry::of::<Offload>(
@@ -50,7 +50,7 @@ const ROUNDS: f64 = 5.0;
 const SECONDS: f64 = 1.0;
 const FEWEST_SECONDS: f64 = 0.05;
 
-type Build = fn(&Scenario, Duration, &Pool) -> Result<Service>;
+type Build = fn(&Scenario, usize, Duration, &Pool) -> Result<Service>;
 
 const BUILDS: Both<Build> = both!(offload::service);
 
@@ -60,7 +60,7 @@ const ON_THREAD: &str = "on the thread";
 const OFFLOADED: &str = "offloaded";
 
 /// The loads of a round: the place of the implementation in [`BUILDS`], the names of the work and
-/// the way, and the handshakes per second. Each implementation is first without handshakes.
+/// the way, and the handshakes per second. The first load of each implementation has no handshakes.
 const LOADS: [(usize, &str, &str, f64); 8] = [
     (0, "none", "", 0.0),
     (0, SOME, ON_THREAD, 50.0),
@@ -71,6 +71,11 @@ const LOADS: [(usize, &str, &str, f64); 8] = [
     (1, SOME, ON_THREAD, 50.0),
     (1, MANY, ON_THREAD, f64::INFINITY),
 ];
+
+/// The number of established connections that send messages.
+fn connections(run: &Run) -> usize {
+    (200.0 * run.common.multiplier).clamp(3.0, 200.0) as usize
+}
 
 impl Job for Offload {
     fn measure(&self, run: &Run) -> Result<()> {
@@ -86,28 +91,21 @@ impl Job for Offload {
                 ("signer of 5 ms", Duration::from_millis(5), 16)
             };
             let pool = Pool::new(threads);
-            let built = BUILDS
-                .iter()
-                .map(|(_, build)| build(&scenario, delay, &pool));
-            let services = built.collect::<Result<_>>()?;
-            run.print(compare(run, &scenario, topic, services)?)?;
+            let built = BUILDS.map(|(_, build)| build(&scenario, connections(run), delay, &pool));
+            let services = built.into_iter().collect::<Result<_>>()?;
+            run.print(rows(run, &scenario, topic, services)?)?;
         }
         Ok(())
     }
 }
 
-fn compare(
-    run: &Run,
-    scenario: &Scenario,
-    topic: &str,
-    mut services: Vec<Service>,
-) -> Result<Vec<Row>> {
+fn rows(run: &Run, scenario: &Scenario, topic: &str, mut all: Vec<Service>) -> Result<Vec<Row>> {
     let total = ROUNDS * SECONDS * run.common.multiplier;
     let rounds = total.clamp(1.0, 100.0).round() as usize;
     let duration = Duration::from_secs_f64(total.clamp(FEWEST_SECONDS, SECONDS));
     let mut serve = |at: usize, duration| {
         let (service, _, way, per_second) = LOADS[at];
-        services[service](per_second, way == OFFLOADED, duration)
+        all[service](per_second, way == OFFLOADED, duration)
     };
     let label = format!("{} · {topic}", scenario.provider.name());
     let progress = progress(&label, rounds * LOADS.len());
@@ -128,19 +126,17 @@ fn compare(
     let rows =
         izip!(LOADS, &p50, &p99, &rates).map(|((service, work, way, _), p50, own, rates)| {
             let alone = LOADS.iter().position(|load| load.0 == service);
+            let alone = &p99[alone.unwrap_or_default()];
             let median = |samples: &[f64]| median(samples).ok_or("no round");
             run.row_of(BUILDS[service].0, scenario, "buffered")
                 .with("topic", topic)
                 .with("work", work)
                 .with("way", way)
-                .with("connections", CONNECTIONS)
+                .with("connections", connections(run))
                 .rounded("echo_p50_us", median(p50)? * 1e6, 1)
                 .rounded("handshakes_per_s", median(rates)?, 1)
                 .median("echo_p99_us", own, 1e-6)?
-                .ratio(
-                    "ratio_to_no_handshakes",
-                    ratio(own, &p99[alone.unwrap_or_default()]),
-                )
+                .ratio("ratio_to_no_handshakes", ratio(own, alone))
         });
     rows.collect()
 }

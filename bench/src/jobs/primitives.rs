@@ -48,8 +48,7 @@ impl Job for Primitives {
     }
 }
 
-/// The measuring time of one operation as a part of that of a comparison of connections, because
-/// there are many.
+/// The share of the usual measuring time for one operation, because there are many.
 const SHARE: f64 = 0.2;
 
 /// The requested providers that have `primitive`.

@@ -4,7 +4,7 @@ use clap::Args;
 use itertools::iproduct;
 
 use super::job::{Both, Entry, Job, Run, both};
-use crate::arguments::{Connection, in_range};
+use crate::arguments::Connection;
 use crate::choices::Choice;
 use crate::measure::{Contender, Rates, Work};
 use crate::row::Row;
@@ -24,12 +24,10 @@ pub(super) const ENTRY: Entry = Entry::of::<Tcp>(
 pub(crate) struct Tcp {
     #[command(flatten)]
     connection: Connection,
-
-    /// The bytes that the sender writes at a time; several sizes may be separated by commas
-    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1024,4096,16384,65536",
-          value_parser = in_range(1..=1 << 20))]
-    write_sizes: Vec<usize>,
 }
+
+/// The bytes that the sender writes at a time.
+const WRITE_SIZES: [usize; 4] = [1024, 4096, 16384, 65536];
 
 /// The parts are the time, the processor time and the system calls.
 type Build = fn(&Scenario, usize, usize) -> Result<Contender<3>>;
@@ -38,9 +36,7 @@ const BUILDS: Both<Build> = both!(tcp::transfer);
 
 impl Job for Tcp {
     fn measure(&self, run: &Run) -> Result<()> {
-        for (scenario, &write_size) in
-            iproduct!(run.scenarios(&self.connection)?, &self.write_sizes)
-        {
+        for (scenario, write_size) in iproduct!(run.scenarios(&self.connection)?, WRITE_SIZES) {
             run.print(compare(run, &scenario, write_size)?)?;
         }
         Ok(())

@@ -38,11 +38,7 @@ impl Framing {
             },
             (Version::Tls12, cipher) => Self {
                 aad_len: 13,
-                explicit_nonce: if cipher == Cipher::Chacha20Poly1305 {
-                    0
-                } else {
-                    8
-                },
+                explicit_nonce: 8 * usize::from(cipher != Cipher::Chacha20Poly1305),
                 trailer: &[],
             },
         }

@@ -1,4 +1,4 @@
-//! The operations that aws-lc-rs spells otherwise than ring, or that only it has.
+//! The operations whose API differs from ring's, or that only aws-lc-rs has.
 
 use core::hint::black_box;
 
@@ -92,8 +92,8 @@ fn encapsulation_key(secret: &DecapsulationKey) -> Result<Vec<u8>> {
     Ok(key.key_bytes().map_err(refused)?.as_ref().to_vec())
 }
 
-/// HMAC over the library's hash functions, which is faster than the library's own, in the form in
-/// which the provider has it: with a prepared key for SHA-384 only.
+/// HMAC over the library's hash functions, as the provider computes it, because it is faster than
+/// the library's own HMAC. Only SHA-384 has a prepared key.
 fn mac(hash: Hash, messages: Vec<usize>) -> Operation {
     let bytes = vec![0x17; messages.iter().copied().max().unwrap_or(0)];
     match hash {

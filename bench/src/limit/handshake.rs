@@ -12,8 +12,8 @@ use crate::measure::Operation;
 use crate::workload::handshakes::{Handshakes, Spent};
 use crate::workload::{Result, Scenario, Sessions, records};
 
-/// The operations of both sides in the handshake of `scenario`. `flights` are on the wire in turns,
-/// the client's first.
+/// Returns the operations of both sides in the handshake of `scenario`. `flights` are on the wire
+/// in turns, the client's first.
 pub(crate) fn handshakes(scenario: &Scenario, flights: &[Vec<u8>]) -> Result<Box<dyn Handshakes>> {
     let sides = Role::ALL.iter().map(|&role| {
         let of =
@@ -155,8 +155,8 @@ impl Handshake<'_> {
         self.add([Primitive::Exchange(group, self.role)]);
     }
 
-    /// Verifies the peer's chain and signature, and signs. `lens` are those of the bytes that
-    /// client and server sign.
+    /// Adds verifying the peer's chain and signature, and signing. `lens` are those of the bytes
+    /// that client and server sign.
     fn authenticate(&mut self, lens: [usize; 2]) {
         let (scenario, key_type) = (self.scenario, self.scenario.key_type);
         let (own, peer) = (lens[self.role as usize], lens[1 - self.role as usize]);
@@ -172,7 +172,7 @@ impl Handshake<'_> {
         self.add(signer.map(|_| Primitive::Sign(key_type, own)));
     }
 
-    /// Hashes the handshake's flights, without tickets, and takes the hash `times` times on the
+    /// Hashes the handshake's flights, without tickets, and reads the hash `times` times on the
     /// way.
     fn transcript(&mut self, times: usize) {
         // in TLS 1.3 the fourth has the tickets
@@ -182,14 +182,14 @@ impl Handshake<'_> {
         self.add([Primitive::Hash(self.hash, pieces)]);
     }
 
-    /// HMACs with one key for each item of `messages`.
+    /// Adds HMACs, with one key for each item of `messages`.
     fn macs(&mut self, messages: impl IntoIterator<Item = Vec<usize>>) {
         let hash = self.hash;
         let messages = messages.into_iter();
         self.add(messages.map(|lens| Primitive::Mac(hash, lens)));
     }
 
-    /// The PRF of TLS 1.2 (RFC 5246 §5): two HMACs for each hash length of output.
+    /// Adds the PRF of TLS 1.2 (RFC 5246 §5): two HMACs for each hash length of output.
     fn prf(&mut self, seed_len: usize, output_len: usize) {
         let len = self.hash.len();
         let rounds = output_len.div_ceil(len);
@@ -199,7 +199,7 @@ impl Handshake<'_> {
         self.macs([messages]);
     }
 
-    /// The AEAD operations of the server's ticketer.
+    /// Adds the AEAD operations of the server's ticketer, which makes `sent` tickets.
     fn tickets(&mut self, sent: usize) {
         if (self.role, self.scenario.sessions) != (Role::Server, Sessions::Tickets) {
             return;
@@ -212,7 +212,7 @@ impl Handshake<'_> {
         self.add(vec![Primitive::Seal(TICKET_CIPHER, len); sent]);
     }
 
-    /// Seals this side's encrypted records and opens the peer's.
+    /// Adds sealing this side's encrypted records and opening the peer's.
     fn records(&mut self) {
         let cipher = self.scenario.suite.cipher;
         for (turn, flight) in self.flights.iter().enumerate() {

@@ -1,5 +1,5 @@
 //! The operations of one library. ring and aws-lc-rs have nearly the same API, so this file is
-//! compiled twice, with `lib` naming the library. The module above has the differences.
+//! compiled twice, with `lib` naming the library. The parent module has the differences.
 
 use core::hint::black_box;
 

@@ -74,7 +74,7 @@ impl Primitive {
     }
 }
 
-/// An operation whose result is only looked at.
+/// Returns an operation that drops the result of `work`.
 pub(super) fn repeated<T>(mut work: impl FnMut() -> Result<T> + 'static) -> Operation {
     Box::new(move || {
         black_box(work()?);

@@ -10,8 +10,8 @@ use super::{LessSafeKey, key, open_in_place, seal_in_place};
 use crate::choices::{Api, Direction};
 use crate::limit::aead::Framing;
 use crate::workload::{
-    InPlace, RECORD_HEADER_LEN, Result, SealsInPlace, Stretch, Traffic, Transfers, Workload,
-    transfer,
+    InPlace, MAX_PAYLOAD, RECORD_HEADER_LEN, Result, SealsInPlace, Stretch, Traffic, Transfers,
+    Workload, transfer,
 };
 
 /// Returns the work of `api` in `direction`. The buffered API has the limit of the unbuffered one.
@@ -21,16 +21,15 @@ pub(in crate::limit) fn workload(
     traffic: &Traffic,
 ) -> Result<Box<dyn Workload>> {
     let suite = &traffic.connection.suite;
-    let (framing, max_payload) = (Framing::of(suite), traffic.max_record_payload());
+    let framing = Framing::of(suite);
     let records = Records {
         key: key(suite.cipher)?,
         framing,
-        max_payload,
         size: traffic.plaintext_size,
     };
     if api == Api::InPlace {
         let room = [framing.explicit_nonce, framing.tail()];
-        return Ok(Box::new(InPlace::new(records, traffic, room, max_payload)));
+        return Ok(Box::new(InPlace::new(records, traffic, room)));
     }
     Ok(transfer(records, direction, traffic, None))
 }
@@ -39,7 +38,6 @@ pub(in crate::limit) fn workload(
 struct Records {
     key: LessSafeKey,
     framing: Framing,
-    max_payload: usize,
     /// The bytes of each write.
     size: usize,
 }
@@ -62,7 +60,7 @@ impl Transfers for Records {
     /// Seals `plaintext`, leaving room for the headers; returns the bytes used in `out`.
     fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize> {
         let mut used = 0;
-        for fragment in plaintext.chunks(self.max_payload) {
+        for fragment in plaintext.chunks(MAX_PAYLOAD) {
             let place = self.ciphertext(used, fragment.len());
             used = place.end;
             super::super::seal(&self.key, &self.framing, fragment, &mut out[place])?;
@@ -74,7 +72,7 @@ impl Transfers for Records {
     fn receive(&mut self, wire: &mut [u8], _: Option<&mut Stretch>) -> Result<usize> {
         let (mut start, mut received, mut left) = (0, 0, self.size);
         while start < wire.len() {
-            let len = Ord::min(left, self.max_payload);
+            let len = Ord::min(left, MAX_PAYLOAD);
             let place = self.ciphertext(start, len);
             start = place.end;
             let opened = black_box(open_in_place(&self.key, &self.framing, &mut wire[place])?);
@@ -82,10 +80,5 @@ impl Transfers for Records {
             left = if left > len { left - len } else { self.size };
         }
         Ok(received)
-    }
-
-    /// Derived from the lengths: the limit writes no record headers to count.
-    fn records_in(&self, _: &[u8], writes: usize) -> usize {
-        self.size.div_ceil(self.max_payload) * writes
     }
 }

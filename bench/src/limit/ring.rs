@@ -1,4 +1,4 @@
-//! The operations that ring spells otherwise than aws-lc-rs, or that it lacks.
+//! The operations whose API differs from that of aws-lc-rs, or that ring lacks.
 
 use core::hint::black_box;
 
@@ -33,8 +33,8 @@ fn agree(
     agreed.map_err(refused)
 }
 
-/// Seals in place, because ring cannot do otherwise. The limit omits the copy that TLS has to make
-/// for it.
+/// Seals in place, because ring has no other way. The limit leaves out the copy that TLS needs for
+/// it.
 fn seal(key: &lib::aead::LessSafeKey, framing: &Framing, _: &[u8], out: &mut [u8]) -> Result<()> {
     library::seal_in_place(key, framing, out)
 }

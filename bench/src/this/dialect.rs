@@ -53,7 +53,7 @@ pub(super) fn offloaded(key: Arc<dyn SigningKey>, pool: &Pool) -> Arc<dyn Signin
     Arc::new(Offload::new(key, move |job: Job| pool.spawn(job)))
 }
 
-/// Lets `connection` wait for signatures without its thread.
+/// Lets `connection` wait for signatures without blocking its thread.
 pub(super) fn set_async(connection: &mut tls::ServerConnection, is_async: bool) {
     connection.set_async(is_async);
 }

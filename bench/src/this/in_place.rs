@@ -25,12 +25,7 @@ pub(crate) fn workload(
         other => return Err(unexpected(&other)),
     };
     let around = [room.headroom, room.tailroom];
-    Ok(Box::new(InPlace::new(
-        pair,
-        traffic,
-        around,
-        room.max_payload,
-    )))
+    Ok(Box::new(InPlace::new(pair, traffic, around)))
 }
 
 impl SealsInPlace for Pair {

@@ -9,28 +9,26 @@ use rustls::split::{Receiver, Sender};
 use super::connection::configs::configs;
 use super::dialect::pairs::buffered::{self, Pair};
 use crate::measure::Contender;
-use crate::workload::duplex::{Amount, end};
+use crate::workload::duplex::{Use, end};
 use crate::workload::{Result, Scenario};
 
 /// Creates an established connection, split into two halves.
-pub(crate) fn halves(scenario: &Scenario, amount: Amount) -> Result<Contender<2>> {
+pub(crate) fn halves(scenario: &Scenario, directions: Use, writes: usize) -> Result<Contender<2>> {
     let Pair { client, mut server } = Pair::connect(&configs(scenario)?)?;
     let (mut sender, mut receiver) = client.into_split()?;
     Ok(end(
-        amount,
+        directions,
+        writes,
         move |plaintext, wire| buffered::write(&mut server, plaintext, wire),
         move |plaintext, wire| send(&mut sender, plaintext, wire),
         move |wire, application| receive_all(&mut receiver, wire, application),
     ))
 }
 
-fn send(sender: &mut Sender, mut plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<()> {
-    while !plaintext.is_empty() {
-        let accepted = sender.writer().write(plaintext)?;
-        plaintext = &plaintext[accepted..];
-        while sender.wants_write() {
-            sender.write_tls(outgoing)?;
-        }
+fn send(sender: &mut Sender, plaintext: &[u8], outgoing: &mut Vec<u8>) -> Result<()> {
+    sender.writer().write_all(plaintext)?;
+    while sender.wants_write() {
+        sender.write_tls(outgoing)?;
     }
     Ok(())
 }

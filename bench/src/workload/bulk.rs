@@ -65,21 +65,18 @@ impl Traffic {
     /// Memory for the records of each write.
     pub(crate) fn sealed(&self) -> Stretch {
         let room = self.sealed_room();
-        let more = (room - Self::MESSAGE_ROOM) * (self.apart() - 1);
-        Stretch::new(room + more, room)
+        Stretch::new(room * self.apart(), room)
     }
 
-    /// The most plaintext bytes in a record. `max_fragment_size` includes the record header.
-    pub(crate) fn max_record_payload(&self) -> usize {
-        // RFC 9846 §5.1: 2^14 bytes
-        let limit = self.connection.max_fragment_size;
-        limit.map_or(1 << 14, |size| size - RECORD_HEADER_LEN)
+    /// The number of records in a batch.
+    pub(crate) fn records(&self) -> usize {
+        self.plaintext_size.div_ceil(MAX_PAYLOAD) * self.writes()
     }
 
     /// Room for the records of one write, with 64 bytes of overhead per record and room for one
     /// message.
     fn sealed_room(&self) -> usize {
-        let records = self.plaintext_size.div_ceil(self.max_record_payload()) + 1;
+        let records = self.plaintext_size.div_ceil(MAX_PAYLOAD) + 1;
         self.plaintext_size + 64 * records + Self::MESSAGE_ROOM
     }
 
@@ -88,6 +85,9 @@ impl Traffic {
         vec![0; self.sealed_room() * self.writes()]
     }
 }
+
+/// The most plaintext bytes in a record: RFC 9846 §5.1.
+pub(crate) const MAX_PAYLOAD: usize = 1 << 14;
 
 /// RFC 9846 §5.1: type, legacy version, length.
 pub(crate) const RECORD_HEADER_LEN: usize = 5;
@@ -106,7 +106,7 @@ pub(crate) struct Stretch {
     next: usize,
 }
 
-/// Copies depend on the offsets of both buffers in a page of this many bytes.
+/// The speed of copies depends on the offsets of both buffers in a page of this many bytes.
 pub(crate) const PAGE: usize = 4096;
 
 /// The most offsets in a row at which copies are slow: 1 to 31 on Zen 3.
@@ -179,9 +179,6 @@ pub(crate) trait Workload: Timed<1> + Send {
     /// Runs one batch. Timed.
     fn run(&mut self) -> Result<()>;
 
-    /// The number of records in the last batch.
-    fn records(&self) -> usize;
-
     /// True if the calling thread only waits for others.
     fn waits(&self) -> bool {
         false
@@ -222,10 +219,13 @@ pub(crate) fn on_threads(mut all: Vec<Box<dyn Workload>>) -> Result<Box<dyn Work
 struct OnThreads(Vec<Box<dyn Workload>>);
 
 impl Workload for OnThreads {
+    fn place(&mut self, offset: usize) -> bool {
+        self.0.iter_mut().all(|workload| workload.place(offset))
+    }
+
     fn prepare(&mut self) -> Result<()> {
-        self.0
-            .iter_mut()
-            .try_for_each(|workload| workload.prepare())
+        let mut all = self.0.iter_mut();
+        all.try_for_each(|workload| workload.prepare())
     }
 
     fn run(&mut self) -> Result<()> {
@@ -238,16 +238,12 @@ impl Workload for OnThreads {
         })
     }
 
-    fn records(&self) -> usize {
-        self.0.iter().map(|workload| workload.records()).sum()
-    }
-
     fn waits(&self) -> bool {
         true
     }
 }
 
-/// Two ends, of which one sends to the other.
+/// Two ends, one of which sends to the other.
 pub(crate) trait Transfers: Send + 'static {
     /// Writes the records of `plaintext` to the front of `out`; returns their length.
     fn send(&mut self, plaintext: &[u8], out: &mut [u8]) -> Result<usize>;
@@ -255,12 +251,6 @@ pub(crate) trait Transfers: Send + 'static {
     /// Opens all records of `wire`; returns the length of their plaintext. The application copies
     /// it to `memory`, or reads it in place.
     fn receive(&mut self, wire: &mut [u8], memory: Option<&mut Stretch>) -> Result<usize>;
-
-    /// The number of records in `wire`, which has those of `writes` writes.
-    fn records_in(&self, wire: &[u8], writes: usize) -> usize {
-        let _ = writes;
-        records(wire).count()
-    }
 }
 
 /// The work of `pair` in `direction`.
@@ -284,7 +274,6 @@ pub(crate) fn transfer<P: Transfers>(
             writes,
             wire: traffic.incoming(),
             wire_len: 0,
-            records: 0,
             memory,
         }),
     }
@@ -313,10 +302,6 @@ impl<P: Transfers> Workload for Sending<P> {
         }
         Ok(())
     }
-
-    fn records(&self) -> usize {
-        self.pair.records_in(self.out.last(), 1) * self.writes
-    }
 }
 
 /// Timed: the receiver's work to get the plaintext of a batch of records.
@@ -326,7 +311,6 @@ struct Receiving<P> {
     writes: usize,
     wire: Vec<u8>,
     wire_len: usize,
-    records: usize,
     memory: Option<Stretch>,
 }
 
@@ -342,8 +326,6 @@ impl<P: Transfers> Workload for Receiving<P> {
             let free = &mut self.wire[self.wire_len..];
             self.wire_len += self.pair.send(self.plaintext.step(), free)?;
         }
-        let wire = &self.wire[..self.wire_len];
-        self.records = self.pair.records_in(wire, self.writes);
         Ok(())
     }
 
@@ -351,10 +333,6 @@ impl<P: Transfers> Workload for Receiving<P> {
         let wire = &mut self.wire[..self.wire_len];
         let received = self.pair.receive(wire, self.memory.as_mut())?;
         check_received(received, self.plaintext.last().len() * self.writes)
-    }
-
-    fn records(&self) -> usize {
-        self.records
     }
 }
 
@@ -374,12 +352,12 @@ pub(crate) struct InPlace<P> {
 }
 
 impl<P: SealsInPlace> InPlace<P> {
-    /// Each record has `room` bytes before and behind a plaintext of at most `max_payload` bytes.
-    pub(crate) fn new(pair: P, traffic: &Traffic, room: [usize; 2], max_payload: usize) -> Self {
+    /// Each record has `room` bytes before and behind its plaintext.
+    pub(crate) fn new(pair: P, traffic: &Traffic, room: [usize; 2]) -> Self {
         let [head, tail] = room.map(|len| vec![0; len]);
         let (mut plaintext, mut records) = (traffic.plaintext(), Vec::new());
         for _ in 0..traffic.apart() {
-            let fragments = plaintext.step().chunks(max_payload);
+            let fragments = plaintext.step().chunks(MAX_PAYLOAD);
             records.extend(fragments.map(|fragment| {
                 let payload = head.len()..head.len() + fragment.len();
                 ([&head, fragment, &tail].concat(), payload)
@@ -405,30 +383,30 @@ impl<P: SealsInPlace> Workload for InPlace<P> {
         }
         Ok(())
     }
-
-    fn records(&self) -> usize {
-        self.records.len() * self.rounds
-    }
 }
 
 /// Work at the offset at which it is slowest.
 pub(crate) struct Slowest(Box<dyn Workload>);
 
 impl Slowest {
-    /// Tries every `stride`-th aligned offset, then every single offset around the slowest, and
-    /// stays at the slowest one.
-    ///
-    /// Copies are slow at up to 31 offsets in a row: aligned offsets find them, and single ones the
-    /// worst of them.
     pub(crate) fn new(mut workload: Box<dyn Workload>, stride: usize) -> Result<Self> {
-        let aligned = (0..PAGE).step_by(ALIGNMENT * stride);
-        let around = slowest_of(&mut *workload, aligned)?;
-        let single = (0..2 * SLOW_OFFSETS).step_by(stride);
-        let single = single.map(|by| (PAGE + around + by - SLOW_OFFSETS) % PAGE);
-        let slowest = slowest_of(&mut *workload, single)?;
+        let slowest = slowest_offset(&mut *workload, stride)?;
         workload.place(slowest);
         Ok(Self(workload))
     }
+}
+
+/// Tries every `stride`-th aligned offset, then every single offset around the slowest. Returns the
+/// slowest one.
+///
+/// Copies are slow at up to 31 offsets in a row: aligned offsets find them, and single ones the worst
+/// of them.
+fn slowest_offset(workload: &mut dyn Workload, stride: usize) -> Result<usize> {
+    let aligned = (0..PAGE).step_by(ALIGNMENT * stride);
+    let around = slowest_of(workload, aligned)?;
+    let single = (0..2 * SLOW_OFFSETS).step_by(stride);
+    let single = single.map(|by| (PAGE + around + by - SLOW_OFFSETS) % PAGE);
+    slowest_of(workload, single)
 }
 
 /// Returns the one of `offsets` at which `workload` is slowest.
@@ -506,17 +484,12 @@ mod tests {
             }
             Ok(())
         }
-
-        fn records(&self) -> usize {
-            self.1
-        }
     }
 
     #[test]
     fn the_slowest_offset_is_found() {
         for offset in [160, 0] {
-            let slowest = Slowest::new(Box::new(SlowAt(offset, 0)), 1).unwrap();
-            assert_eq!(slowest.0.records(), offset);
+            assert_eq!(slowest_offset(&mut SlowAt(offset, 0), 1).unwrap(), offset);
         }
     }
 }

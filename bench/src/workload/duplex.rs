@@ -18,33 +18,28 @@ pub(crate) enum Use {
     Both,
 }
 
-/// The work of an end, and its amount.
-#[derive(Clone, Copy)]
-pub(crate) struct Amount {
-    pub(crate) directions: Use,
-    pub(crate) write_size: usize,
-    pub(crate) writes: usize,
-}
+/// The bytes that the application writes at a time.
+pub(crate) const WRITE_SIZE: usize = 16384;
 
 /// Returns one end of an established connection, with memory for its application and its peer. The
-/// parts of its work are the two directions.
+/// parts of its work are the two directions, each of so many writes.
 ///
 /// `peer` appends the records of a plaintext to memory, and so does `send`. `receive` reads all
 /// records through the memory of the application, and returns the length of their plaintext.
 pub(crate) fn end(
-    amount: Amount,
+    directions: Use,
+    writes: usize,
     mut peer: impl FnMut(&[u8], &mut Vec<u8>) -> Result<()> + 'static,
     mut send: impl FnMut(&[u8], &mut Vec<u8>) -> Result<()> + Send + 'static,
     mut receive: impl FnMut(&[u8], &mut [u8]) -> Result<usize> + 'static,
 ) -> Contender<2> {
-    let plaintext = vec![0x17; amount.write_size];
+    let plaintext = vec![0x17; WRITE_SIZE];
     let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
     let mut application = vec![0; 16384];
-    let len = amount.write_size * amount.writes;
     let batch = move || {
         incoming.clear();
-        if amount.directions != Use::Send {
-            (0..amount.writes).try_for_each(|_| peer(&plaintext, &mut incoming))?;
+        if directions != Use::Send {
+            (0..writes).try_for_each(|_| peer(&plaintext, &mut incoming))?;
         }
         let send = || {
             outgoing.clear();
@@ -52,16 +47,16 @@ pub(crate) fn end(
             black_box(&outgoing[..]);
             Ok(())
         };
-        let receive = || check_received(receive(&incoming, &mut application)?, len);
-        let (sent, seconds) = timed(amount, send, receive)?;
+        let receive = || check_received(receive(&incoming, &mut application)?, WRITE_SIZE * writes);
+        let (sent, seconds) = timed(directions, writes, send, receive)?;
         // the time that the usual amount would take; infinite in an unused direction
-        Ok(match amount.directions {
+        Ok(match directions {
             Use::Send => [seconds, f64::INFINITY],
             Use::Receive => [f64::INFINITY, seconds],
-            Use::Both => [seconds * amount.writes as f64 / sent as f64, seconds],
+            Use::Both => [seconds * writes as f64 / sent as f64, seconds],
         })
     };
-    let is_busy = amount.directions != Use::Both;
+    let is_busy = directions != Use::Both;
     Box::new(End { batch, is_busy })
 }
 
@@ -80,16 +75,17 @@ impl<B: FnMut() -> Result<[f64; 2]>> Timed<2> for End<B> {
     }
 }
 
-/// Times `send` for each write of `amount`, or `receive` once; or `receive` once, and meanwhile
+/// Times `send` for each write, or `receive` once; or `receive` once, and meanwhile
 /// `send` repeatedly on another thread. Returns the number of writes, and the seconds that it took.
 fn timed(
-    amount: Amount,
+    directions: Use,
+    writes: usize,
     mut send: impl FnMut() -> Result<()> + Send,
     receive: impl FnOnce() -> Result<()>,
 ) -> Result<(usize, f64)> {
     let start = Instant::now();
-    match amount.directions {
-        Use::Send => (0..amount.writes).try_for_each(|_| send())?,
+    match directions {
+        Use::Send => (0..writes).try_for_each(|_| send())?,
         Use::Receive => receive()?,
         Use::Both => {
             let (begin, is_over) = (Barrier::new(2), AtomicBool::new(false));
@@ -113,7 +109,7 @@ fn timed(
             });
         }
     }
-    Ok((amount.writes, start.elapsed().as_secs_f64()))
+    Ok((writes, start.elapsed().as_secs_f64()))
 }
 
 #[cfg(test)]
@@ -122,13 +118,8 @@ mod tests {
 
     #[test]
     fn a_failure_of_one_thread_ends_both() {
-        let amount = Amount {
-            directions: Use::Both,
-            write_size: 1,
-            writes: 1,
-        };
         let fails = || Err("it failed".into());
-        assert!(timed(amount, || Ok(()), fails).is_err());
+        assert!(timed(Use::Both, 1, || Ok(()), fails).is_err());
         let failed = AtomicBool::new(false);
         let send = || {
             failed.store(true, Ordering::SeqCst);
@@ -140,6 +131,6 @@ mod tests {
             }
             Ok(())
         };
-        assert!(timed(amount, send, receive).is_err());
+        assert!(timed(Use::Both, 1, send, receive).is_err());
     }
 }

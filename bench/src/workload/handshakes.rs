@@ -9,11 +9,11 @@ use crate::measure::Timed;
 
 /// Repeatable handshakes of one implementation, or only their cryptography.
 pub(crate) trait Handshakes: Timed<2> {
-    /// Makes one; returns the costs of client and server. `sent` receives the flights of the sides
-    /// in turns, the client's first.
+    /// Makes a handshake; returns the costs of client and server. `sent` receives the flights of
+    /// the sides in turns, the client's first.
     fn make(&mut self, sent: &mut dyn FnMut(&[u8])) -> Result<[Spent; 2]>;
 
-    /// Makes one, after which the server keeps the connection open.
+    /// Makes one, and keeps the server's connection open.
     fn keep_open(&mut self) -> Result<()> {
         Ok(())
     }

@@ -46,7 +46,7 @@ impl Authority {
         Self { root, upper, lower }
     }
 
-    /// Creates identity number `number`. A server that trusts the authority gets the whole chain.
+    /// Creates client number `number`, with the whole chain.
     pub(crate) fn identity(&self, number: usize) -> Identity {
         let name = format!("client number {number}");
         let issuers = [&self.lower, &self.upper];
@@ -65,7 +65,7 @@ impl Authority {
     }
 }
 
-/// Certifies `key` below `root` and `intermediates`, from the issuer up.
+/// Certifies `key`. The first of `intermediates` is the issuer; `root` is, if there are none.
 fn certify(
     key: &KeyPair,
     organization: &str,

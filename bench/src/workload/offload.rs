@@ -1,4 +1,4 @@
-//! A server on a thread of its own, and the threads that make its signatures.
+//! A server on its own thread, and the threads that make its signatures.
 
 use core::time::Duration;
 use std::sync::mpsc::{Sender, channel};
@@ -8,15 +8,12 @@ use std::thread;
 use harness::peers::os::{leave_first_processor, lower_priority};
 use harness::peers::pairs::Result;
 
-/// A server on a thread of its own, with established connections. A call sends messages on them for
-/// this time. Meanwhile, clients begin so many handshakes a second, of which [`AT_ONCE`] are in
-/// progress at most. The server's thread does not wait for their signatures if the second argument
-/// is true, which only this library can. Returns the seconds until the echo of each message, and
-/// the completed handshakes per second.
+/// A server on its own thread, with established connections. A call sends messages on them for the
+/// given time. Meanwhile, clients start the given number of handshakes per second, at most
+/// [`AT_ONCE`] at a time. If the second argument is true, the server's thread does not wait for
+/// signatures, which only this library supports. Returns the seconds until the echo of each
+/// message, and the completed handshakes per second.
 pub(crate) type Service = Box<dyn FnMut(f64, bool, Duration) -> Result<(Vec<f64>, f64)>>;
-
-/// The number of established connections that send messages.
-pub(crate) const CONNECTIONS: usize = 200;
 
 /// The most handshakes that are in progress at the same time.
 pub(crate) const AT_ONCE: usize = 32;

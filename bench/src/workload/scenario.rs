@@ -19,7 +19,7 @@ pub(crate) struct Scenario {
     pub(crate) group: Option<Group>,
     /// The server's certificates and key: by default, a single certificate.
     pub(crate) server: Arc<Identity>,
-    /// The client's certificate and key, for servers that ask.
+    /// The client's certificate and key, for servers that request them.
     pub(crate) client: Option<Arc<Identity>>,
     /// True if connections and sessions share the certificates of one peer, where the
     /// implementation can.
@@ -29,7 +29,6 @@ pub(crate) struct Scenario {
     pub(crate) sessions: Sessions,
     /// The number of sessions that each side keeps in memory, if it keeps any.
     pub(crate) kept: usize,
-    pub(crate) max_fragment_size: Option<usize>,
 }
 
 impl Scenario {
@@ -45,11 +44,10 @@ impl Scenario {
             verifies_once: true,
             sessions: Sessions::Default,
             kept: 256,
-            max_fragment_size: None,
         }
     }
 
-    /// TLS `version` with AES-128-GCM.
+    /// Creates a scenario of TLS `version` with AES-128-GCM.
     pub(crate) fn of(provider: Provider, version: Version, key_type: KeyType) -> Result<Self> {
         let suite = Suite::with(version, Cipher::Aes128Gcm, key_type)?;
         Ok(Self::new(provider, suite, key_type))

@@ -1,7 +1,7 @@
 //! Transfers over loopback TCP, whose sockets count their system calls.
 
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 
 use harness::peers::os::loopback;
 
@@ -25,12 +25,6 @@ impl Socket {
     /// Returns the number of system calls since the last call of this function.
     pub(crate) fn take_calls(&mut self) -> u64 {
         core::mem::take(&mut self.calls)
-    }
-
-    /// Closes the connection, so that the other end stops waiting.
-    pub(crate) fn shut_down(&self) {
-        // the result does not matter: the connection is finished
-        let _ = self.stream.shutdown(Shutdown::Both);
     }
 
     fn counted(&mut self) -> &mut TcpStream {
