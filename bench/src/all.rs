@@ -39,9 +39,8 @@ fn lines(args: &All) -> Vec<Vec<String>> {
     let working_set = format!("{}B", args.working_set.as_u64());
     let common = &args.common;
     let (allocators, multiplier) = (&common.allocators, common.multiplier);
-    let runs = JOBS
-        .iter()
-        .flat_map(|job| job.in_all.iter().map(|run| (job.name, run)));
+    let jobs = JOBS.iter();
+    let runs = jobs.flat_map(|job| job.in_all.iter().map(|run| (job.name, run)));
     let lines = runs.map(|(name, run)| {
         let run = run
             .replace("WORKING_SET", &working_set)

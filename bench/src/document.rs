@@ -51,10 +51,8 @@ const PICTURE: &str = "bulk suite=TLS13_AES_128_GCM_SHA256 plaintext_size=16384 
 fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
     let mut text = String::new();
     for line in template.lines() {
-        let braced = line
-            .strip_prefix("{{")
-            .and_then(|line| line.strip_suffix("}}"));
-        match braced {
+        let braced = line.strip_prefix("{{");
+        match braced.and_then(|line| line.strip_suffix("}}")) {
             Some("machine") => {
                 // several, if the results are of several runs
                 let machines = rows.iter().filter_map(|row| row.get("machine"));

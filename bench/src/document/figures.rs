@@ -104,9 +104,8 @@ fn figure(rows: &[Row<'_>], place: &str) -> Result<String> {
     // one of several figures in a cell
     let numbered = column.strip_suffix(']').and_then(|it| it.rsplit_once('['));
     let (column, number) = numbered.map_or((column, None), |(column, at)| (column, Some(at)));
-    let rows = rows
-        .iter()
-        .filter(|row| parts.iter().all(|part| row.words.contains(part)));
+    let is = |row: &&Row<'_>| parts.iter().all(|part| row.words.contains(part));
+    let rows = rows.iter().filter(is);
     let mut found = rows.flat_map(|row| row.columns.iter().filter(|(name, _)| *name == column));
     let (Some((_, cell)), None) = (found.next(), found.next()) else {
         return Err("not one place in BENCHMARKS.md".into());
@@ -143,13 +142,10 @@ fn updated(text: &str, figures: &Figures) -> Result<String> {
     let mut updated = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let (name, rest) = piece.split_once(named).ok_or("a figure without a name")?;
-        let figure = figures
-            .get(name)
-            .ok_or_else(|| format!("no figure {name}"))?;
-        let rest = rest
-            .split_once(end)
-            .ok_or_else(|| format!("{name} has no end"))?
-            .1;
+        let figure = figures.get(name);
+        let figure = figure.ok_or_else(|| format!("no figure {name}"))?;
+        let rest = rest.split_once(end);
+        let (_, rest) = rest.ok_or_else(|| format!("{name} has no end"))?;
         updated += &[start, name, named, figure, end, rest].concat();
     }
     Ok(updated)

@@ -157,12 +157,11 @@ fn compare(
         if let Some(bytes) = traffic.working_set {
             row = row.with("working_set", bytes);
         }
-        for (prefix, rates) in [("", Some(&rates)), ("slowest_offset_", slowest.as_ref())] {
-            if let Some(rates) = rates {
-                let of = |index: usize| &rates[index][0][..];
-                let compared = [of(index), of(UPSTREAM), of(LIMIT)];
-                row = row.compared(prefix, "mb_per_s", compared, 1e6)?;
-            }
+        let slowest = slowest.iter().map(|rates| ("slowest_offset_", rates));
+        for (prefix, rates) in [("", &rates)].into_iter().chain(slowest) {
+            let of = |index: usize| &rates[index][0][..];
+            let compared = [of(index), of(UPSTREAM), of(LIMIT)];
+            row = row.compared(prefix, "mb_per_s", compared, 1e6)?;
         }
         rows.push(row);
     }
