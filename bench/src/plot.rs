@@ -281,8 +281,8 @@ impl Scale {
         self.pixels.0 + (self.pixels.1 - self.pixels.0) * share
     }
 
-    /// Round values and their places: four to nine of them, or powers of ten. Leaves out those whose
-    /// numbers would overlap the one on their left.
+    /// Returns round values and their places: four to nine, or powers of ten. Leaves out those
+    /// whose numbers would overlap the one on their left.
     fn ticks(&self) -> Vec<(f64, f64)> {
         let fourth = self.high / 4.0;
         let steps = [5.0, 2.0, 1.0].map(|step| step * 10f64.powf(fourth.log10().floor()));

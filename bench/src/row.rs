@@ -53,7 +53,7 @@ impl Row {
         }))
     }
 
-    /// Adds the median of a contender's `rates` in `unit`, and its ratios to those of upstream and of
+    /// Adds the median of a contender's `rates` in `unit`, and its ratios to those of upstream and
     /// the limit, round by round. `prefix` precedes each key.
     pub(crate) fn compared(
         self,
@@ -62,12 +62,10 @@ impl Row {
         [rates, upstream, limit]: [&[f64]; 3],
         unit: f64,
     ) -> Result<Self> {
-        self.median(&format!("{prefix}{key}"), rates, unit)?
-            .ratio(
-                &format!("{prefix}ratio_to_upstream"),
-                ratio(rates, upstream),
-            )?
-            .ratio(&format!("{prefix}share_of_limit"), ratio(rates, limit))
+        let keys = ["ratio_to_upstream", "share_of_limit"].map(|key| format!("{prefix}{key}"));
+        let row = self.median(&format!("{prefix}{key}"), rates, unit)?;
+        row.ratio(&keys[0], ratio(rates, upstream))?
+            .ratio(&keys[1], ratio(rates, limit))
     }
 
     /// Adds `value` as a ratio.

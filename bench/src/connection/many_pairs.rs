@@ -8,7 +8,7 @@ use harness::peers::memory::Memory;
 use tls::ConnectionCommon;
 
 use super::configs::configs;
-use super::dialect::pairs::{buffered, unbuffered};
+use super::dialect::pairs::{Configs, buffered, unbuffered};
 use super::dialect::tls;
 use crate::choices::Api;
 use crate::workload::memory::{Data, Pairs, REST};
@@ -19,10 +19,11 @@ pub(crate) fn connect(api: Api, scenario: &Scenario, count: usize) -> Result<Box
     let configs = configs(scenario)?;
     Ok(if api == Api::Unbuffered {
         let pairs = (0..count).map(|_| unbuffered::Pair::connect(&configs));
-        Box::new(Unbuffered(pairs.collect::<Result<_>>()?))
+        Box::new(Unbuffered(pairs.collect::<Result<_>>()?, configs))
     } else {
         let pairs = (0..count).map(|_| Ok((buffered::Pair::connect(&configs)?, [[0; REST]; 2])));
-        Box::new(Buffered(pairs.collect::<Result<_>>()?, Vec::new()))
+        let pairs = pairs.collect::<Result<_>>()?;
+        Box::new(Buffered(pairs, Vec::new(), configs))
     })
 }
 
@@ -56,8 +57,9 @@ fn freed(pairs: impl Iterator<Item = [Box<dyn Any>; 2]>) -> [i64; 2] {
 
 const PLAINTEXT: [u8; 1 << 14] = [0x17; 1 << 14];
 
-/// Pairs of the unbuffered API. Their waiting data stays in the application's memory.
-struct Unbuffered(Vec<unbuffered::Pair>);
+/// Pairs of the unbuffered API. Their waiting data stays in the application's memory. The
+/// configurations, which nothing reads, keep what connections share alive after the last of them.
+struct Unbuffered(Vec<unbuffered::Pair>, #[expect(dead_code)] Configs);
 
 impl Pairs for Unbuffered {
     fn hold(&mut self, _: Data) -> Result<()> {
@@ -74,9 +76,11 @@ impl Pairs for Unbuffered {
     }
 }
 
-/// Pairs of the buffered API, each with the later bytes for its server and its client. The last
-/// field is memory for records.
-struct Buffered(Vec<(buffered::Pair, [[u8; REST]; 2])>, Vec<u8>);
+/// A pair of the buffered API, with the later bytes for its server and its client.
+type BufferedPair = (buffered::Pair, [[u8; REST]; 2]);
+
+/// Such pairs, memory for records, and the configurations.
+struct Buffered(Vec<BufferedPair>, Vec<u8>, #[expect(dead_code)] Configs);
 
 impl Pairs for Buffered {
     fn hold(&mut self, data: Data) -> Result<()> {

@@ -155,8 +155,8 @@ impl Handshake<'_> {
         self.add([Primitive::Exchange(group, self.role)]);
     }
 
-    /// Adds verifying the peer's chain and signature, and signing. `lens` are those of the bytes
-    /// that client and server sign.
+    /// Adds the verifications of the peer's chain and signature, and this side's signature. `lens`
+    /// are those of the bytes that client and server sign.
     fn authenticate(&mut self, lens: [usize; 2]) {
         let (scenario, key_type) = (self.scenario, self.scenario.key_type);
         let (own, peer) = (lens[self.role as usize], lens[1 - self.role as usize]);
@@ -212,7 +212,7 @@ impl Handshake<'_> {
         self.add(vec![Primitive::Seal(TICKET_CIPHER, len); sent]);
     }
 
-    /// Adds sealing this side's encrypted records and opening the peer's.
+    /// Adds the sealing of this side's encrypted records and the opening of the peer's.
     fn records(&mut self) {
         let cipher = self.scenario.suite.cipher;
         for (turn, flight) in self.flights.iter().enumerate() {
@@ -259,7 +259,7 @@ mod tests {
     use crate::workload::handshakes::flights;
     use crate::workload::{Identity, RECORD_HEADER_LEN};
 
-    /// The numbers of signatures, verifications, key exchanges, opened and sealed tickets, sealed and
+    /// Counts signatures, verifications, key exchanges, opened and sealed tickets, and sealed and
     /// opened records of `role`.
     fn counts(scenario: &Scenario, role: Role) -> [usize; 7] {
         let flights = flights(&mut *of_upstream(scenario).unwrap()).unwrap();

@@ -1,7 +1,7 @@
 //! The limit: nothing but the provider's AEAD, over records of the same sizes, in buffers used like
 //! those of the unbuffered API.
 //!
-//! No handshake, no header, no state. Anything that a TLS library adds to this time is its overhead.
+//! No handshake, no header, no state. Anything that a TLS library adds to this time is overhead.
 
 use core::hint::black_box;
 use core::ops::Range;

@@ -9,8 +9,8 @@ use super::dialect::tls::unbuffered::{ConnectionState, InPlaceError};
 use crate::choices::{Api, Direction};
 use crate::workload::{InPlace, Result, SealsInPlace, Traffic, Workload};
 
-/// Returns the work of `api` in `direction`: sealing in place through the unbuffered API, or that of
-/// both implementations. Opening is always in place.
+/// Returns the work of `api` in `direction`: sealing in place through the unbuffered API, or that
+/// of both implementations. Opening is always in place.
 pub(crate) fn workload(
     api: Api,
     direction: Direction,

@@ -399,8 +399,8 @@ impl Slowest {
 /// Tries every `stride`-th aligned offset, then every single offset around the slowest. Returns the
 /// slowest one.
 ///
-/// Copies are slow at up to 31 offsets in a row: aligned offsets find them, and single ones the worst
-/// of them.
+/// Copies are slow at up to 31 offsets in a row: aligned offsets find them, and single ones the
+/// worst of them.
 fn slowest_offset(workload: &mut dyn Workload, stride: usize) -> Result<usize> {
     let aligned = (0..PAGE).step_by(ALIGNMENT * stride);
     let around = slowest_of(workload, aligned)?;
