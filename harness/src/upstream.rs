@@ -40,6 +40,13 @@ pub(crate) fn prepare_verifier(
 
 pub(crate) fn prepare_connection(_: &mut tls::CommonState) {}
 
+pub(crate) fn process_into(
+    conn: &mut tls::Connection,
+    _: &mut Vec<u8>,
+) -> Result<tls::IoState, Error> {
+    conn.process_new_packets()
+}
+
 pub(crate) fn finish_operation(_: &mut tls::Connection) -> Result<bool, Error> {
     Ok(false)
 }

@@ -146,6 +146,22 @@ impl OpeningKey for Key {
             .map(|plain| plain.len())
             .map_err(|_| AeadError)
     }
+
+    #[inline]
+    fn open_into(
+        &mut self,
+        nonce: Nonce,
+        aad: &[u8],
+        ciphertext: &[u8],
+        tag: &Tag,
+        out: &mut [u8],
+    ) -> Option<Result<(), AeadError>> {
+        let (nonce, aad) = (to_library(nonce), Aad::from(aad));
+        let opened = self
+            .0
+            .open_separate_gather(nonce, aad, ciphertext, tag, out);
+        Some(opened.map_err(|_| AeadError))
+    }
 }
 
 impl Aead for Key {

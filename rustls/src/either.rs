@@ -55,6 +55,16 @@ impl Connection {
         either!(self, conn => conn.process_new_packets())
     }
 
+    /// See [`process_new_packets_into`](crate::ConnectionCommon::process_new_packets_into).
+    pub fn process_new_packets_into(&mut self, buf: &mut [u8]) -> Result<(usize, IoState), Error> {
+        either!(self, conn => conn.process_new_packets_into(buf))
+    }
+
+    /// See [`has_partial_input`](crate::ConnectionCommon::has_partial_input).
+    pub fn has_partial_input(&self) -> bool {
+        either!(self, conn => conn.has_partial_input())
+    }
+
     /// See [`ConnectionCommon::poll_operation`](crate::ConnectionCommon::poll_operation).
     pub fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         either!(self, conn => conn.poll_operation(cx))

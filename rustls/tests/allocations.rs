@@ -90,6 +90,24 @@ macro_rules! by_buffered {
             }
             assert_eq!(received, plaintext);
         });
+        // opened into the memory of the application
+        received.resize(size + 1, 0);
+        assert_no_allocation(&format!("{what} opened into memory {size}"), || {
+            wire.clear();
+            from.writer().write_all(&plaintext).unwrap();
+            while from.wants_write() {
+                from.write_tls(&mut wire).unwrap();
+            }
+            let (mut rest, mut used) = (&wire[..], 0);
+            while !rest.is_empty() {
+                to.read_tls(&mut rest).unwrap();
+                used += to
+                    .process_new_packets_into(&mut received[used..])
+                    .unwrap()
+                    .0;
+            }
+            assert_eq!(received[..used], plaintext);
+        });
         // with vectored writes and without copying the received plaintext
         assert_no_allocation(&format!("{what} vectored {size}"), || {
             wire.clear();

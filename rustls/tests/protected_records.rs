@@ -108,7 +108,12 @@ impl Setup {
 
     /// Checks only this crate's outcome, because upstream's differs.
     fn check_ours(self, expected: &Outcome, change: &dyn Fn([Vec<u8>; 3]) -> Vec<u8>) {
-        for receiver in [Implementation::Buffered, Implementation::Unbuffered] {
+        let receivers = [
+            Implementation::Buffered,
+            Implementation::OpeningInto,
+            Implementation::Unbuffered,
+        ];
+        for receiver in receivers {
             let outcome = self.outcome(receiver, change);
             assert_eq!(outcome, *expected, "{self:?} {receiver:?}");
         }

@@ -92,6 +92,24 @@ pub trait OpeningKey: Send + Sync {
     /// Returns [`AeadError`] if the input is not authentic or shorter than a tag. The content of
     /// `in_out` is then unspecified and must not be used.
     fn open(&mut self, nonce: Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, AeadError>;
+
+    /// Opens `ciphertext` into `out`, which has the same length, and leaves `ciphertext` unchanged.
+    ///
+    /// Returns `None` if the library only opens in place, as the default does.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`AeadError`] if the input is not authentic. The caller then clears `out`.
+    fn open_into(
+        &mut self,
+        _nonce: Nonce,
+        _aad: &[u8],
+        _ciphertext: &[u8],
+        _tag: &Tag,
+        _out: &mut [u8],
+    ) -> Option<Result<(), AeadError>> {
+        None
+    }
 }
 
 /// An AEAD under one key, which any number of threads may use at once.

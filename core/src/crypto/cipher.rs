@@ -9,6 +9,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
+pub(crate) use message::split_inner_plaintext;
 pub use message::{
     BorrowedPayload, InboundOpaqueMessage, InboundPlainMessage, OutboundChunks,
     OutboundPlainMessage, PlainMessage,
@@ -226,6 +227,30 @@ pub trait MessageDecrypter: Send + Sync {
     /// overestimate. The default is `payload_len`.
     fn max_content_len(&self, payload_len: usize) -> usize {
         payload_len
+    }
+
+    /// Decrypts `payload`, the body of a record whose outer type is application_data and whose
+    /// version is TLS 1.2, to the front of `out`. Returns the record's type and the length of its
+    /// content, after which `out` may hold padding.
+    ///
+    /// Returns `None` if this decrypter only decrypts in place, or if the record does not fit. Then
+    /// `out` is unchanged.
+    ///
+    /// Its argument prevents implementations outside of this crate: the record layer relies on it
+    /// that `out` holds no byte of a record after an error.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::decrypt`], and clears what it has written to `out`.
+    #[doc(hidden)]
+    fn decrypt_into(
+        &mut self,
+        _payload: &[u8],
+        _seq: u64,
+        _out: &mut [u8],
+        _: FromThisCrate,
+    ) -> Option<Result<(ContentType, usize), Error>> {
+        None
     }
 }
 

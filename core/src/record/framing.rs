@@ -16,7 +16,7 @@ use crate::crypto::cipher::{
     AeadKey, ConnectionTrafficSecrets, EncryptError, FromThisCrate, InboundOpaqueMessage,
     InboundPlainMessage, Iv, KeyBlockShape, MessageDecrypter, MessageEncrypter, NONCE_LEN, Nonce,
     OutboundPlainMessage, Tls12AeadAlgorithm, Tls13AeadAlgorithm, UnsupportedOperationError,
-    make_tls12_aad, make_tls13_aad,
+    make_tls12_aad, make_tls13_aad, split_inner_plaintext,
 };
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::Error;
@@ -144,6 +144,26 @@ impl<K: OpeningKey> MessageDecrypter for Tls13Record<K> {
 
     fn max_content_len(&self, payload_len: usize) -> usize {
         payload_len.saturating_sub(TLS13_OVERHEAD)
+    }
+
+    #[inline]
+    fn decrypt_into(
+        &mut self,
+        payload: &[u8],
+        seq: u64,
+        out: &mut [u8],
+        _: FromThisCrate,
+    ) -> Option<Result<(ContentType, usize), Error>> {
+        let aad = make_tls13_aad(payload.len());
+        let nonce = Nonce::new(&self.iv, seq);
+        open_into(
+            &mut self.key,
+            nonce,
+            &aad,
+            payload,
+            out,
+            split_inner_plaintext,
+        )
     }
 }
 
@@ -348,11 +368,9 @@ impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
         let plain_len = tls12_plain_len(&msg, TLS12_GCM_OVERHEAD)?;
         let aad = make_tls12_aad(seq, msg.typ, msg.version, plain_len);
         let (explicit, sealed) = msg.payload.split_at_mut(GCM_EXPLICIT_NONCE_LEN);
-        let mut nonce = [0u8; NONCE_LEN];
-        nonce[..GCM_SALT_LEN].copy_from_slice(&*self.salt);
-        nonce[GCM_SALT_LEN..].copy_from_slice(explicit);
+        let nonce = self.nonce(explicit);
         self.key
-            .open(Nonce(nonce), &aad, sealed)
+            .open(nonce, &aad, sealed)
             .map_err(|_| Error::DecryptError)?;
         let payload = GCM_EXPLICIT_NONCE_LEN..GCM_EXPLICIT_NONCE_LEN + plain_len;
         check_tls12_fragment(msg.into_plain_message_range(payload))
@@ -360,6 +378,29 @@ impl<K: OpeningKey> MessageDecrypter for Tls12GcmDecrypter<K> {
 
     fn max_content_len(&self, payload_len: usize) -> usize {
         payload_len.saturating_sub(TLS12_GCM_OVERHEAD)
+    }
+
+    fn decrypt_into(
+        &mut self,
+        payload: &[u8],
+        seq: u64,
+        out: &mut [u8],
+        _: FromThisCrate,
+    ) -> Option<Result<(ContentType, usize), Error>> {
+        let (explicit, sealed) = payload.split_at_checked(GCM_EXPLICIT_NONCE_LEN)?;
+        let aad = tls12_application_aad(seq, sealed)?;
+        let nonce = self.nonce(explicit);
+        open_into(&mut self.key, nonce, &aad, sealed, out, tls12_content)
+    }
+}
+
+impl<K> Tls12GcmDecrypter<K> {
+    /// Returns the nonce of a record whose explicit part is `explicit`.
+    fn nonce(&self, explicit: &[u8]) -> Nonce {
+        let mut nonce = [0u8; NONCE_LEN];
+        nonce[..GCM_SALT_LEN].copy_from_slice(&*self.salt);
+        nonce[GCM_SALT_LEN..].copy_from_slice(explicit);
+        Nonce(nonce)
     }
 }
 
@@ -478,6 +519,57 @@ impl<K: OpeningKey> MessageDecrypter for Tls12Chacha20Record<K> {
     fn max_content_len(&self, payload_len: usize) -> usize {
         payload_len.saturating_sub(TAG_LEN)
     }
+
+    fn decrypt_into(
+        &mut self,
+        payload: &[u8],
+        seq: u64,
+        out: &mut [u8],
+        _: FromThisCrate,
+    ) -> Option<Result<(ContentType, usize), Error>> {
+        let aad = tls12_application_aad(seq, payload)?;
+        let nonce = Nonce::new(&self.iv, seq);
+        open_into(&mut self.key, nonce, &aad, payload, out, tls12_content)
+    }
+}
+
+/// Opens `sealed` to the front of `out`, and finds its content there. Returns `None`, and leaves
+/// `out` unchanged, if the content does not fit or the library only opens in place.
+///
+/// After an error, `out` holds no byte of the record.
+#[inline]
+fn open_into<K: OpeningKey>(
+    key: &mut K,
+    nonce: Nonce,
+    aad: &[u8],
+    sealed: &[u8],
+    out: &mut [u8],
+    content: impl FnOnce(&[u8]) -> Result<(ContentType, usize), Error>,
+) -> Option<Result<(ContentType, usize), Error>> {
+    let (ciphertext, tag) = sealed.split_last_chunk::<TAG_LEN>()?;
+    let out = out.get_mut(..ciphertext.len())?;
+    let opened = key.open_into(nonce, aad, ciphertext, tag, out)?;
+    let found = opened
+        .map_err(|_| Error::DecryptError)
+        .and_then(|()| content(out));
+    if found.is_err() {
+        out.fill(0);
+    }
+    Some(found)
+}
+
+/// Returns the additional data of a TLS 1.2 record that carries application data, sealed as
+/// `sealed`. Returns `None` if it is shorter than a tag.
+fn tls12_application_aad(seq: u64, sealed: &[u8]) -> Option<[u8; 13]> {
+    let plain_len = sealed.len().checked_sub(TAG_LEN)?;
+    let (typ, version) = (ContentType::ApplicationData, ProtocolVersion::TLSv1_2);
+    Some(make_tls12_aad(seq, typ, version, plain_len))
+}
+
+/// Returns type and length of a TLS 1.2 record with application data.
+fn tls12_content(plain: &[u8]) -> Result<(ContentType, usize), Error> {
+    check_tls12_len(plain.len())?;
+    Ok((ContentType::ApplicationData, plain.len()))
 }
 
 /// Returns the plaintext length of a TLS 1.2 record, which is part of its additional data. Fails if
@@ -491,8 +583,13 @@ fn tls12_plain_len(msg: &InboundOpaqueMessage<'_>, overhead: usize) -> Result<us
 
 /// Checks that the fragment is not longer than 2^14 bytes (RFC 5246 §6.2.1).
 fn check_tls12_fragment(msg: InboundPlainMessage<'_>) -> Result<InboundPlainMessage<'_>, Error> {
-    if msg.payload.len() > MAX_FRAGMENT_LEN {
+    check_tls12_len(msg.payload.len())?;
+    Ok(msg)
+}
+
+fn check_tls12_len(len: usize) -> Result<(), Error> {
+    if len > MAX_FRAGMENT_LEN {
         return Err(Error::PeerSentOversizedRecord);
     }
-    Ok(msg)
+    Ok(())
 }

@@ -49,7 +49,7 @@ pub(super) const MAX_POOLED_LEN: usize = 72 * 1024;
 
 /// The maximum number of bytes in a thread's pool.
 #[cfg(feature = "std")]
-const BUDGET: usize = 128 * 1024;
+const BUDGET: usize = 160 * 1024;
 
 /// Identifies a connection to the pool. All buffers of one connection share it.
 ///

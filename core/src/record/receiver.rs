@@ -12,7 +12,7 @@ use core::ops::Range;
 
 use super::framing::TLS13_OVERHEAD;
 use super::{ALERT_LEN, HEADER_LEN, MAX_FRAGMENT_LEN, MAX_TLS13_PAYLOAD_LEN, MAX_WIRE_PAYLOAD_LEN};
-use crate::crypto::cipher::{InboundOpaqueMessage, MessageDecrypter};
+use crate::crypto::cipher::{FromThisCrate, InboundOpaqueMessage, MessageDecrypter};
 use crate::enums::{ContentType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 
@@ -119,6 +119,17 @@ pub struct OpenedRecord {
     pub typ: ContentType,
     /// The range of the record's content in the buffer.
     pub payload: Range<usize>,
+    /// The length of the whole record in bytes.
+    pub record_len: usize,
+}
+
+/// A record that was opened into memory of the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordOpenedInto {
+    /// The content type of the record; the inner one if TLS 1.3 protects it.
+    pub typ: ContentType,
+    /// The number of bytes of content at the front of that memory.
+    pub len: usize,
     /// The length of the whole record in bytes.
     pub record_len: usize,
 }
@@ -268,6 +279,53 @@ impl RecordReceiver {
             .map(Some)
     }
 
+    /// Opens the record at the front of `buf` to the front of `out`, without changing `buf`.
+    ///
+    /// Returns `None`, and changes nothing, if [`Self::open`] has to be called instead: if the
+    /// record is incomplete, does not fit into `out`, is not the usual protected one, or if the
+    /// decrypter only decrypts in place.
+    ///
+    /// Bytes of `out` after the content may hold the record's padding.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::open`]. `out` then holds no byte of the record.
+    pub fn open_into(
+        &mut self,
+        buf: &[u8],
+        out: &mut [u8],
+    ) -> Option<Result<RecordOpenedInto, Error>> {
+        let [0x17, 3, 3, high, low, rest @ ..] = buf else {
+            return None;
+        };
+        let payload_len = u16::from_be_bytes([*high, *low]);
+        let is_usual = payload_len <= self.max_sealed_len
+            && self.opened_any
+            && !self.skips_early_data()
+            && self.seq != u64::MAX;
+        let body = rest.get(..payload_len.into()).filter(|_| is_usual)?;
+        let Protection::Sealed(opener) = &mut self.protection else {
+            return None;
+        };
+        let key = FromThisCrate::new();
+        let opened = opener.decrypter.decrypt_into(body, self.seq, out, key)?;
+        Some(opened.and_then(|(typ, len)| {
+            self.seq += 1;
+            if typ == ContentType::ApplicationData && len != 0 {
+                self.consecutive_empty = 0;
+            } else if let Err(error) = self.check_unusual(typ, &out[..len]) {
+                let end = Ord::min(out.len(), body.len());
+                out[..end].fill(0);
+                return Err(error);
+            }
+            Ok(RecordOpenedInto {
+                typ,
+                len,
+                record_len: HEADER_LEN + body.len(),
+            })
+        }))
+    }
+
     /// Describes the record at the front of `buf` before it is opened. Returns `None` if it is
     /// incomplete or [`Self::open`] would reject its header.
     ///
@@ -371,19 +429,24 @@ impl RecordReceiver {
             // RFC 9846 §4.3.10: early data ends with the first record that can be opened
             self.skipped_early_data_left = None;
         }
-        if self.is_tls13() {
-            check_inner_plaintext(typ, content)?;
-        }
         let at = offset_in(body_at, payload_len, content).ok_or_else(|| {
             Error::General("the decrypter returned bytes outside its buffer".into())
         })?;
-        self.check_content(typ, content.is_empty())?;
+        self.check_unusual(typ, content)?;
         let start = HEADER_LEN + at;
         Ok(OpenedRecord {
             typ,
             payload: start..start + content.len(),
             record_len: HEADER_LEN + payload_len,
         })
+    }
+
+    /// Checks the type and the content of an opened record.
+    fn check_unusual(&mut self, typ: ContentType, content: &[u8]) -> Result<(), Error> {
+        if self.is_tls13() {
+            check_inner_plaintext(typ, content)?;
+        }
+        self.check_content(typ, content.is_empty())
     }
 
     /// Returns the maximum number of bytes after `header`. It is checked as soon as the header

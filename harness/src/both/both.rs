@@ -6,7 +6,8 @@
 
 use super::{
     HPKE_SUITES, exported, finish_operation, finish_quic, finish_unbuffered, prepare_client,
-    prepare_connection, prepare_server, prepare_unbuffered, prepare_verifier, provider, ring, tls,
+    prepare_connection, prepare_server, prepare_unbuffered, prepare_verifier, process_into,
+    provider, ring, tls,
 };
 
 /// Defines the accessors that endpoints share. A macro, because their connections have no common

@@ -15,6 +15,8 @@ pub struct BufferedEndpoint {
     read: Vec<u8>,
     failed: bool,
     peer_has_closed: bool,
+    /// True if records are opened into memory of the application.
+    opens_into: bool,
 }
 
 impl BufferedEndpoint {
@@ -26,7 +28,14 @@ impl BufferedEndpoint {
             read: Vec::new(),
             failed: false,
             peer_has_closed: false,
+            opens_into: false,
         }
+    }
+
+    /// Lets this crate's connection open records into memory of the application.
+    pub fn opening_into(mut self) -> Self {
+        self.opens_into = true;
+        self
     }
 
     /// Creates a client of the server in [`configs`](crate::peers::configs).
@@ -83,6 +92,14 @@ impl BufferedEndpoint {
     pub fn server(config: impl Into<Arc<tls::ServerConfig>>) -> Self {
         Self::new(tls::ServerConnection::new(config.into()).unwrap())
     }
+
+    fn process_new_packets(&mut self) -> Result<tls::IoState, tls::Error> {
+        if self.opens_into {
+            super::process_into(&mut self.conn, &mut self.read)
+        } else {
+            self.conn.process_new_packets()
+        }
+    }
 }
 
 impl Endpoint for BufferedEndpoint {
@@ -114,11 +131,11 @@ impl Endpoint for BufferedEndpoint {
     }
 
     fn process(&mut self) -> Result<(), String> {
-        let mut state = self.conn.process_new_packets();
+        let mut state = self.process_new_packets();
         if state.is_ok() {
             match super::finish_operation(&mut self.conn) {
                 Ok(false) => {}
-                Ok(true) => state = self.conn.process_new_packets(),
+                Ok(true) => state = self.process_new_packets(),
                 Err(error) => state = Err(error),
             }
         }

@@ -50,6 +50,8 @@ impl Role {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Implementation {
     Buffered,
+    /// Buffered, with records opened into memory of the application.
+    OpeningInto,
     Unbuffered,
     Upstream,
 }
@@ -63,6 +65,7 @@ impl Implementation {
     ) -> Box<dyn Endpoint> {
         match self {
             Self::Buffered => Box::new(this().buffered()),
+            Self::OpeningInto => Box::new(this().buffered().opening_into()),
             Self::Unbuffered => this().unbuffered(),
             Self::Upstream => Box::new(upstream().buffered()),
         }

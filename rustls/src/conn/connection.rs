@@ -112,13 +112,54 @@ impl<Data> ConnectionCommon<Data> {
     /// and plaintext received earlier can still be read. Each later call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
         fail_on_panic(&mut self.driver, Driver::process_received)?;
+        Ok(self.io_state())
+    }
+
+    /// Processes received bytes like [`Self::process_new_packets`], and then reads plaintext into
+    /// `buf` like [`Self::reader`]. Returns the number of bytes read, and the state after that.
+    ///
+    /// A record that fits into the rest of `buf` is opened there directly, which saves a copy, if
+    /// the crypto provider can do so (aws-lc-rs can, ring cannot). With TLS 1.3, a record needs one
+    /// byte more than its plaintext. So `buf` should be longer than 16 KiB, best a little more than
+    /// 64 KiB: while the peer streams, [`Self::read_tls`] then reads several records at a time.
+    ///
+    /// Bytes of `buf` after those read may be overwritten, but never with data that is not
+    /// authentic. If no bytes are read, [`Reader`] tells the reason.
+    ///
+    /// ```
+    /// # use std::io::{self, Read};
+    /// /// Reads from `sock`, which does not block, until there is plaintext in `buf`.
+    /// fn read(
+    ///     conn: &mut rustls::ClientConnection,
+    ///     sock: &mut impl Read,
+    ///     buf: &mut [u8],
+    /// ) -> io::Result<usize> {
+    ///     loop {
+    ///         let (len, _) = conn.process_new_packets_into(buf).map_err(io::Error::other)?;
+    ///         if len != 0 || !conn.wants_read() || conn.read_tls(sock)? == 0 {
+    ///             return if len != 0 { Ok(len) } else { conn.reader().read(buf) };
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::process_new_packets`]. All plaintext can then still be read
+    /// from [`Self::reader`].
+    pub fn process_new_packets_into(&mut self, buf: &mut [u8]) -> Result<(usize, IoState), Error> {
+        let len = fail_on_panic(&mut self.driver, |driver| driver.process_received_into(buf))?;
+        Ok((len, self.io_state()))
+    }
+
+    fn io_state(&self) -> IoState {
         let records = &self.driver.common.records;
-        Ok(IoState {
+        IoState {
             tls_bytes_to_write: records.outgoing.len(),
             plaintext_bytes_to_read: records.received.unread(),
             peer_has_closed: records.receiving == Receiving::Closed,
             is_waiting: self.is_waiting(),
-        })
+        }
     }
 
     /// Polls the operation that the handshake waits for, and continues the handshake with its
@@ -171,6 +212,21 @@ impl<Data> ConnectionCommon<Data> {
         Self: Sized,
         T: io::Read + io::Write,
     {
+        self.complete_io_into(io, &mut 0, &mut [])
+    }
+
+    /// Like [`Self::complete_io`], and reads plaintext into `buf`, unless this completes the
+    /// handshake. Sets `plaintext_len` to the number of its bytes.
+    pub(super) fn complete_io_into<T>(
+        &mut self,
+        io: &mut T,
+        plaintext_len: &mut usize,
+        buf: &mut [u8],
+    ) -> Result<(usize, usize), io::Error>
+    where
+        Self: Sized,
+        T: io::Read + io::Write,
+    {
         // after a panic, the handshake's secrets and the session are dropped by the next call
         let _ = fail_on_panic(&mut self.driver, Driver::check_failed);
         let handshaking = self.driver.common.records.is_handshaking();
@@ -212,7 +268,8 @@ impl<Data> ConnectionCommon<Data> {
                 }
                 Err(error) => return Err(error),
             }
-            self.process_or_alert(io)?;
+            let buf = if handshaking { &mut [] } else { &mut *buf };
+            *plaintext_len = self.process_or_alert(io, buf)?;
             if !handshaking {
                 return Ok((read, written));
             }
@@ -245,9 +302,18 @@ impl<Data> ConnectionCommon<Data> {
         Ok(end)
     }
 
-    /// Processes received bytes. On an error, tries to send the alert, because the caller will not.
-    fn process_or_alert<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
-        let processed = self.process_new_packets().map(drop);
+    /// Processes received bytes, and reads plaintext into `buf`. On an error, tries to send the
+    /// alert, because the caller will not.
+    fn process_or_alert<T: io::Write>(
+        &mut self,
+        io: &mut T,
+        buf: &mut [u8],
+    ) -> Result<usize, io::Error> {
+        let processed = if buf.is_empty() {
+            self.process_new_packets().map(|_| 0)
+        } else {
+            self.process_new_packets_into(buf).map(|(len, _)| len)
+        };
         processed.map_err(|error| self.send_alert_of(error, io))
     }
 
@@ -332,6 +398,16 @@ impl<Data> ConnectionCommon<Data> {
     /// ended the connection if it has failed.
     pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
         self.driver.common.extract_secrets()
+    }
+
+    /// True if the connection holds part of a record or of a handshake message that
+    /// [`Self::read_tls`] has read.
+    ///
+    /// The rest of it has to be read through this connection too. So check this before the socket
+    /// is read in another way, for example with buffers of the application.
+    pub fn has_partial_input(&self) -> bool {
+        let records = &self.driver.common.records;
+        !records.received.all_opened() || !records.joiner.is_empty()
     }
 
     /// Returns the space that [`Self::encrypt_in_place`] needs before and after the payload.

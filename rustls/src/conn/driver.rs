@@ -24,6 +24,8 @@ use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 use crate::record::HEADER_LEN;
 #[cfg(feature = "std")]
 use crate::record::buffer::ReceiveBuffer;
+#[cfg(feature = "std")]
+use crate::record::receiver::RecordOpenedInto;
 
 mod alerts;
 
@@ -213,23 +215,101 @@ impl<Data> Driver<Data> {
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
         self.check_failed()?;
         let TakenBuffer { driver, received } = &mut TakenBuffer::of(self);
+        driver.process_all(received)
+    }
+
+    /// Like [`Self::process_received`], and then reads plaintext into `out`. Opens records straight
+    /// into `out` while they fit. Returns the number of bytes read.
+    ///
+    /// After an error, all plaintext is still unread.
+    #[cfg(feature = "std")]
+    pub(crate) fn process_received_into(&mut self, out: &mut [u8]) -> Result<usize, Error> {
+        self.check_failed()?;
+        let TakenBuffer { driver, received } = &mut TakenBuffer::of(self);
+        let mut opened = OpenedInto {
+            received,
+            out,
+            len: 0,
+        };
+        // unread plaintext comes first
+        while opened.received.unread() == 0 {
+            let rest = &mut opened.out[opened.len..];
+            let Some(record) = driver.process_record_into(opened.received.unopened(), rest)? else {
+                break;
+            };
+            opened.received.discard(record.record_len);
+            opened.len += record.len;
+        }
+        driver.process_all(opened.received)?;
+        let len = core::mem::take(&mut opened.len);
+        let room = if len == 0 { 0 } else { opened.out.len() };
+        opened.received.read_for(room);
+        Ok(len + opened.received.read(&mut opened.out[len..]))
+    }
+
+    /// Processes the record at the front of `buf`, with its content at the front of `out`. Returns
+    /// `None` if it has to be processed by [`Self::process_record`].
+    #[cfg(feature = "std")]
+    fn process_record_into(
+        &mut self,
+        buf: &[u8],
+        out: &mut [u8],
+    ) -> Result<Option<RecordOpenedInto>, Error> {
+        let records = &mut self.common.records;
+        if records.receiving != Receiving::Traffic || !records.joiner.is_empty() {
+            return Ok(None);
+        }
+        let record = match records.receiver.open_into(buf, out) {
+            None => return Ok(None),
+            Some(Ok(record)) => record,
+            Some(Err(error)) => return Err(self.fail(error.into())),
+        };
+        if record.typ == ContentType::ApplicationData && record.len != 0 {
+            self.tolerance.reset_key_updates();
+            return Ok(Some(record));
+        }
+        self.process_rare_content(record, out).map(Some)
+    }
+
+    /// Handles the content of `record` at the front of `out`, which is not for the application, and
+    /// clears it there.
+    #[cfg(feature = "std")]
+    #[cold]
+    fn process_rare_content(
+        &mut self,
+        record: RecordOpenedInto,
+        out: &mut [u8],
+    ) -> Result<RecordOpenedInto, Error> {
+        let content = &mut out[..record.len];
+        let handled = self.handle_content(record.typ, content);
+        content.fill(0);
+        match handled {
+            Ok(_) => Ok(RecordOpenedInto { len: 0, ..record }),
+            Err(failure) => Err(self.refuse(failure, record.record_len)),
+        }
+    }
+
+    /// Processes all records in `received`.
+    #[cfg(feature = "std")]
+    #[inline(always)]
+    fn process_all(&mut self, received: &mut ReceiveBuffer) -> Result<(), Error> {
         loop {
-            match driver.common.records.receiving {
+            match self.common.records.receiving {
                 // RFC 9846 §6.1: data received after a closure alert is ignored
                 Receiving::Closed => {
                     received.drop_unopened();
                     return Ok(());
                 }
                 Receiving::EarlyData { .. } => {
-                    if !driver.process_early_record(received)? {
+                    if !self.process_early_record(received)? {
                         return Ok(());
                     }
                 }
-                Receiving::Handshake if driver.must_wait(received.unopened()) => {
-                    driver.common.records.unpolled.report_wait();
+                Receiving::Handshake if self.must_wait(received.unopened()) => {
+                    self.common.records.unpolled.report_wait();
                     return Ok(());
                 }
-                _ => match driver.process_record(received.unopened())? {
+                _ => match self.process_record(received.unopened())? {
                     Some(record) => received.keep(record.record_len, record.plaintext),
                     None => return Ok(()),
                 },
@@ -505,6 +585,24 @@ impl<Data> Abandon for Driver<Data> {
     /// session's store.
     fn abandon(&mut self) {
         self.common.fail_after_panic();
+    }
+}
+
+/// Plaintext that has been opened to the front of `out`. Dropping this makes it unread again, so
+/// that an error or a panic loses nothing.
+#[cfg(feature = "std")]
+struct OpenedInto<'a> {
+    received: &'a mut ReceiveBuffer,
+    out: &'a mut [u8],
+    len: usize,
+}
+
+#[cfg(feature = "std")]
+impl Drop for OpenedInto<'_> {
+    fn drop(&mut self) {
+        if self.len != 0 {
+            self.received.keep_discarded(&self.out[..self.len]);
+        }
     }
 }
 

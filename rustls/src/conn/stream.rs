@@ -42,11 +42,12 @@ where
         Ok(())
     }
 
-    /// Reads from the socket until there is plaintext, or the end of the stream.
-    fn prepare_read(&mut self) -> io::Result<()> {
+    /// Reads from the socket until there is plaintext, or the end of the stream. Returns the number
+    /// of bytes of plaintext in `buf`; the rest is left to the reader.
+    fn prepare_read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         // return received plaintext without I/O: a socket that blocks or is broken must not hide it
         if self.has_plaintext() {
-            return Ok(());
+            return Ok(0);
         }
         match self.complete_prior_io() {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.has_plaintext() => {}
@@ -54,12 +55,13 @@ where
         }
         // continue if a record has no application data or a call only writes: neither ends the
         // stream
-        while self.conn.wants_read() {
-            if self.conn.complete_io(self.sock)? == (0, 0) {
+        let mut len = 0;
+        while len == 0 && self.conn.wants_read() {
+            if self.conn.complete_io_into(self.sock, &mut len, buf)? == (0, 0) {
                 break;
             }
         }
-        Ok(())
+        Ok(len)
     }
 
     fn has_plaintext(&self) -> bool {
@@ -106,14 +108,18 @@ where
     T: 'a + Read + Write,
     S: SideData,
 {
+    /// Opens records straight into `buf` if they fit; see
+    /// [`process_new_packets_into`](ConnectionCommon::process_new_packets_into).
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.prepare_read()?;
-        self.conn.reader().read(buf)
+        match self.prepare_read(buf)? {
+            0 => self.conn.reader().read(buf),
+            len => Ok(len),
+        }
     }
 
     #[cfg(read_buf)]
     fn read_buf(&mut self, cursor: io::BorrowedCursor<'_>) -> io::Result<()> {
-        self.prepare_read()?;
+        self.prepare_read(&mut [])?;
         self.conn.reader().read_buf(cursor)
     }
 }
@@ -125,7 +131,7 @@ where
     S: 'a + SideData,
 {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.prepare_read()?;
+        self.prepare_read(&mut [])?;
         self.conn.reader().into_first_chunk()
     }
 
@@ -232,7 +238,7 @@ where
     S: 'static + SideData,
 {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.as_stream().prepare_read()?;
+        self.as_stream().prepare_read(&mut [])?;
         self.conn.reader().into_first_chunk()
     }
 

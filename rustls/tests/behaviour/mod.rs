@@ -25,6 +25,7 @@ mod key_update;
 mod key_update_io;
 mod misuse;
 mod next_record;
+mod opening_into;
 mod operations;
 mod room_left;
 mod server_certificate;

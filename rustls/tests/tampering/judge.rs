@@ -10,12 +10,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use harness::comparison::{self, Section};
 use harness::peers::configs::Provider;
-use harness::peers::roles::Implementation::{Buffered, Unbuffered, Upstream};
+use harness::peers::roles::Implementation::{Buffered, OpeningInto, Unbuffered, Upstream};
 use harness::peers::roles::{ROLES, Role};
 
 use crate::tampering::conversation::{Conversation, Report, UPSTREAM_PANICKED};
 use crate::tampering::kinds::{Kind, Pair};
 use crate::tampering::plans::Plan;
+
+/// The number of APIs to receive with.
+const APIS: usize = 3;
 
 /// The number of tries if random values may cause a difference.
 const TRIES: usize = 10;
@@ -23,10 +26,10 @@ const TRIES: usize = 10;
 /// Pairs of ends for one kind of connection.
 pub(crate) struct Ends {
     pub(crate) upstream: Pair,
-    /// This crate's client in either API with upstream's server.
-    clients: [Pair; 2],
-    servers: [Pair; 2],
-    both: [Pair; 2],
+    /// This crate's client in each API with upstream's server.
+    clients: [Pair; APIS],
+    servers: [Pair; APIS],
+    both: [Pair; APIS],
 }
 
 impl Ends {
@@ -34,9 +37,13 @@ impl Ends {
         let pair = |client, server| Pair::new(kind, provider, [client, server]);
         Self {
             upstream: pair(Upstream, Upstream),
-            clients: [pair(Buffered, Upstream), pair(Unbuffered, Upstream)],
-            servers: [pair(Upstream, Buffered), pair(Upstream, Unbuffered)],
-            both: [pair(Buffered, Unbuffered), pair(Unbuffered, Buffered)],
+            clients: [Buffered, Unbuffered, OpeningInto].map(|api| pair(api, Upstream)),
+            servers: [Buffered, Unbuffered, OpeningInto].map(|api| pair(Upstream, api)),
+            both: [
+                pair(Buffered, Unbuffered),
+                pair(Unbuffered, OpeningInto),
+                pair(OpeningInto, Buffered),
+            ],
         }
     }
 }
@@ -62,7 +69,7 @@ impl Judge {
     /// Tries the plan on all pairs; `number` selects the API of this crate's ends.
     pub(crate) fn judge(&self, ends: &Ends, plan: &Plan, number: usize) {
         self.plans.fetch_add(1, Relaxed);
-        let api = number % 2;
+        let api = number % APIS;
         let Some(theirs) = self.run(&ends.upstream, plan) else {
             return;
         };
@@ -79,7 +86,7 @@ impl Judge {
 
     /// Tries the plan again and asserts that one end fails, and that the client reports `expected`.
     pub(crate) fn refused(&self, ends: &Ends, plan: &Plan, number: usize, expected: &str) {
-        let api = number % 2;
+        let api = number % APIS;
         for pair in [&ends.clients[api], &ends.servers[api], &ends.both[api]] {
             let Some(report) = self.run(pair, plan) else {
                 continue;

@@ -257,21 +257,32 @@ impl<'a> InboundOpaqueMessage<'a> {
     #[inline]
     pub fn into_tls13_unpadded_message(self) -> Result<InboundPlainMessage<'a>, Error> {
         let inner = self.payload.into_inner();
-        // RFC 9846 §5.4: the full encoded TLSInnerPlaintext must not exceed 2^14 + 1 octets
-        if inner.len() > super::MAX_FRAGMENT_LEN + 1 {
-            return Err(Error::PeerSentOversizedRecord);
-        }
-        // RFC 9846 §5.4: a record without any non-zero octet is terminated by unexpected_message
-        let type_at = match inner {
-            [.., 0] | [] => last_non_zero(inner).ok_or(PeerMisbehaved::IllegalTlsInnerPlaintext)?,
-            [content @ .., _] => content.len(),
-        };
+        let (typ, content_len) = split_inner_plaintext(inner)?;
         Ok(InboundPlainMessage {
-            typ: ContentType::from(inner[type_at]),
+            typ,
             version: self.version,
-            payload: &inner[..type_at],
+            payload: &inner[..content_len],
         })
     }
+}
+
+/// Returns the type and the length of the content of a `TLSInnerPlaintext`.
+///
+/// # Errors
+///
+/// Returns the errors of [`InboundOpaqueMessage::into_tls13_unpadded_message`].
+#[inline]
+pub(crate) fn split_inner_plaintext(inner: &[u8]) -> Result<(ContentType, usize), Error> {
+    // RFC 9846 §5.4: the full encoded TLSInnerPlaintext must not exceed 2^14 + 1 octets
+    if inner.len() > super::MAX_FRAGMENT_LEN + 1 {
+        return Err(Error::PeerSentOversizedRecord);
+    }
+    // RFC 9846 §5.4: a record without any non-zero octet is terminated by unexpected_message
+    let type_at = match inner {
+        [.., 0] | [] => last_non_zero(inner).ok_or(PeerMisbehaved::IllegalTlsInnerPlaintext)?,
+        [content @ .., _] => content.len(),
+    };
+    Ok((ContentType::from(inner[type_at]), type_at))
 }
 
 /// Returns the position of the last non-zero byte. It skips zeros in blocks, because 16 KiB of

@@ -8,7 +8,7 @@ use crate::copy::{self, copy};
 use crate::crypto::aead::TAG_LEN;
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 use crate::record::receiver::RecordHeader;
-use crate::record::{ALERT_LEN, HEADER_LEN, MAX_WIRE_PAYLOAD_LEN};
+use crate::record::{ALERT_LEN, HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -26,6 +26,9 @@ const GCM_ALERT_LEN: usize = 8 + ALERT_LEN + TAG_LEN;
 
 /// The maximum read for small records: as much as one record of maximum length.
 const MAX_AHEAD: usize = RECORD_LEN - HEADER_LEN;
+
+/// The maximum number of long records that are read together: 64 KiB of plaintext.
+const MAX_LONG_AHEAD: u8 = 4;
 
 /// Plaintext that fills at most `1 / LITTLE` of its memory block, because the rest has been read,
 /// is moved to a shorter one.
@@ -69,6 +72,10 @@ pub struct ReceiveBuffer {
     partly: u16,
     /// The target length of the last read of several small records.
     ahead: u16,
+    /// The number of long records that the last read had room for.
+    long_ahead: u8,
+    /// The maximum of `long_ahead`; see [`Self::read_for`].
+    most_ahead: u8,
     /// The expected length of the next long record, plus the header after it.
     expected: u16,
     /// True if the last read did not fill the room, so the socket was empty.
@@ -123,9 +130,10 @@ impl ReceiveBuffer {
     /// its result.
     ///
     /// The room extends to the end of the current record plus the next header, or covers several
-    /// records if they are small. After a long record it also covers an alert, if the memory has
-    /// room for it. If the length is unknown, the room is `READ_LEN`, or the length of the last
-    /// long record. It is at least `READ_LEN` unless that much has been received.
+    /// records if they are small or the peer streams. After a long record it also covers an alert,
+    /// if the memory has room for it. If the length is unknown, the room is `READ_LEN`, or the
+    /// length of the last long record. It is at least `READ_LEN` unless that much has been
+    /// received.
     #[inline]
     pub fn receive<E>(
         &mut self,
@@ -249,7 +257,8 @@ impl ReceiveBuffer {
         }
         if record_len > MAX_AHEAD / 2 {
             self.ahead = 0;
-            return record_len + HEADER_LEN - waiting;
+            self.long_ahead = self.long_records(record_len, waiting);
+            return usize::from(self.long_ahead) * record_len + HEADER_LEN - waiting;
         }
         let ahead = if waiting == HEADER_LEN {
             (2 * usize::from(self.ahead)).clamp(READ_LEN, MAX_AHEAD)
@@ -260,6 +269,31 @@ impl ReceiveBuffer {
         let least = (READ_LEN + waiting - HEADER_LEN).div_ceil(record_len);
         let records = Ord::max(ahead / record_len, least);
         records * record_len + HEADER_LEN - waiting
+    }
+
+    /// Lets later reads have room for as many long records as fill `len` bytes of plaintext, up to
+    /// 64 KiB, while the peer streams.
+    ///
+    /// By default it is one record, which stays in the fastest cache until it is opened and read.
+    /// More of them save calls to the socket, and cost nothing if they are opened into memory of
+    /// the application.
+    #[inline]
+    pub fn read_for(&mut self, len: usize) {
+        self.most_ahead = Ord::min(len / MAX_FRAGMENT_LEN, MAX_LONG_AHEAD.into()) as u8;
+    }
+
+    /// The number of records of `record_len` bytes to read next, of which `waiting` bytes are
+    /// already there. One, unless the last read was filled and ended where a record did: then the
+    /// peer streams, and each read has room for twice as many records as the one before.
+    fn long_records(&self, record_len: usize, waiting: usize) -> u8 {
+        if self.has_run_dry || self.most_ahead < 2 || waiting > HEADER_LEN + GCM_ALERT_LEN {
+            return 1;
+        }
+        // unread plaintext counts, so that the memory block is one of the pool
+        let unread = self.opened - self.read;
+        let room = (MAX_POOLED_LEN - HEADER_LEN - GCM_ALERT_LEN).saturating_sub(unread);
+        let most = Ord::min(room / record_len, self.most_ahead.into());
+        most.clamp(1, 2 * usize::from(self.long_ahead).max(1)) as u8
     }
 
     /// Returns the length of the first unopened record, or zero while its header is incomplete. The
@@ -387,10 +421,19 @@ impl ReceiveBuffer {
     #[cold]
     fn shrink_opened(&mut self) {
         let needed = Ord::max(self.filled - self.read, READ_LEN);
-        if pool::fitting_len(needed) < self.memory.len() {
+        let fitting_len = pool::fitting_len(needed);
+        // several long records are moved only if that frees most of the memory
+        let least_len = if fitting_len < RECORD_LEN {
+            fitting_len + 1
+        } else {
+            4 * fitting_len
+        };
+        if self.memory.len() >= least_len {
             self.move_in_use(needed);
-            // long records have become rare, or have stopped
-            self.expected /= 2;
+            if needed < self.expected.into() {
+                // long records have become rare, or have stopped
+                self.expected /= 2;
+            }
         }
     }
 
@@ -484,6 +527,22 @@ impl ReceiveBuffer {
         if is_first {
             self.read = self.opened;
             self.release_if_empty();
+        }
+    }
+
+    /// Makes `plaintext` unread again, before all other unread plaintext: the content of records
+    /// that have been discarded since the last call to [`Self::receive`] or [`Self::park`].
+    #[cold]
+    pub fn keep_discarded(&mut self, plaintext: &[u8]) {
+        // the records were longer than their content, at least by a marker for each of them
+        for chunk in plaintext.rchunks(MAX_FRAGMENT_LEN) {
+            let Some(at) = self.read.checked_sub(HEADER_LEN + chunk.len()) else {
+                return debug_assert!(false, "records are longer than their content");
+            };
+            Marker::joined(chunk.len()).write(&mut self.memory[at..]);
+            copy(chunk, &mut self.memory[at + HEADER_LEN..self.read]);
+            self.read = at;
+            self.unread += chunk.len();
         }
     }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::crypto::aead::InPlace;
 use crate::crypto::bulk_cipher::BulkCipher;
 use crate::crypto::cipher::OutboundChunks;
-use crate::crypto::toy::{ToyAead, ToyAlgorithm};
+use crate::crypto::toy::{ToyAead, ToyAlgorithm, ToyOpeningKey};
 use crate::error::PeerMisbehaved;
 
 const SEQ: u64 = 0x0102_0304_0506_0708;
@@ -89,7 +89,7 @@ fn tls12_gcm_key_with_its_own_counter_uses_the_sequence_number_as_explicit_nonce
 
     impl AeadAlgorithm for Counting {
         type SealingKey = InPlace<ToyAead>;
-        type OpeningKey = InPlace<ToyAead>;
+        type OpeningKey = ToyOpeningKey;
 
         const CIPHER: BulkCipher = BulkCipher::Aes256Gcm;
         const NONCES_GROW: bool = true;
@@ -98,7 +98,7 @@ fn tls12_gcm_key_with_its_own_counter_uses_the_sequence_number_as_explicit_nonce
             ToyAlgorithm::sealing_key(key)
         }
 
-        fn opening_key(key: &AeadKey) -> InPlace<ToyAead> {
+        fn opening_key(key: &AeadKey) -> ToyOpeningKey {
             ToyAlgorithm::opening_key(key)
         }
     }
@@ -405,4 +405,102 @@ fn key_block_shapes_and_extracted_keys() {
         assert_eq!((key.as_ref(), iv.as_ref()), (&[9; 32][..], &IV[..]));
     }
     assert!(!tls13.fips() && !gcm.fips() && !chacha20.fips());
+}
+
+/// Decrypts `payload`, the body of a record with application data, to the front of `out`.
+fn decrypted_into(
+    protection: Protection,
+    payload: &[u8],
+    out: &mut [u8],
+) -> Option<Result<(ContentType, usize), Error>> {
+    let mut decrypter = protection.decrypter();
+    decrypter.decrypt_into(payload, SEQ, out, FromThisCrate::new())
+}
+
+#[test]
+fn a_record_is_decrypted_into_other_memory_as_in_place() {
+    let data = ContentType::ApplicationData;
+    for protection in Protection::ALL {
+        let inner_types = match protection {
+            Protection::Tls13 => &[data, ContentType::Handshake][..],
+            _ => &[data],
+        };
+        for (typ, len) in inner_types
+            .iter()
+            .flat_map(|typ| [0, 1, 100].map(|len| (*typ, len)))
+        {
+            let plain = plaintext(len);
+            let sealed = encrypted(protection, typ, plain[..].into());
+            let mut out = vec![0xee; 200];
+            let opened = decrypted_into(protection, &sealed, &mut out);
+            assert_eq!(opened, Some(Ok((typ, len))), "{protection}");
+            assert_eq!(out[..len], plain);
+            let written = len + usize::from(protection == Protection::Tls13);
+            assert!(
+                out[written..].iter().all(|byte| *byte == 0xee),
+                "{protection}"
+            );
+
+            // the same memory, and a byte less
+            assert_eq!(
+                decrypted_into(protection, &sealed, &mut out[..written]),
+                opened
+            );
+            if let Some(short) = written.checked_sub(1) {
+                out.fill(0xee);
+                assert_eq!(decrypted_into(protection, &sealed, &mut out[..short]), None);
+                assert_eq!(out, [0xee; 200]);
+            }
+        }
+        for len in 0..TAG_LEN {
+            assert_eq!(
+                decrypted_into(protection, &vec![0; len], &mut [0; 99]),
+                None
+            );
+        }
+    }
+}
+
+#[test]
+fn memory_holds_nothing_of_a_refused_record() {
+    for protection in Protection::ALL {
+        let sealed = encrypted(protection, ContentType::ApplicationData, b"hello".into());
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            let mut out = [0xee; 50];
+            let opened = decrypted_into(protection, &changed, &mut out);
+            assert_eq!(opened, Some(Err(Error::DecryptError)), "{protection}");
+            assert!(
+                out.iter().all(|byte| matches!(byte, 0 | 0xee)),
+                "{protection}: {out:?}"
+            );
+        }
+        // authentic, but too long
+        let payload = plaintext(MAX_FRAGMENT_LEN + 1);
+        let sealed = encrypted(protection, ContentType::ApplicationData, payload[..].into());
+        let mut out = vec![0xee; 2 * MAX_FRAGMENT_LEN];
+        let opened = decrypted_into(protection, &sealed, &mut out);
+        assert_eq!(opened, Some(Err(Error::PeerSentOversizedRecord)));
+        assert!(
+            out.iter().all(|byte| matches!(byte, 0 | 0xee)),
+            "{protection}"
+        );
+    }
+    // without a content type
+    let sealed = encrypted(
+        Protection::Tls13,
+        ContentType::Unknown(0),
+        b"\0\0"[..].into(),
+    );
+    let opened = decrypted_into(Protection::Tls13, &sealed, &mut [0xee; 50]);
+    let error = PeerMisbehaved::IllegalTlsInnerPlaintext;
+    assert_eq!(opened, Some(Err(error.into())));
+}
+
+#[test]
+fn a_library_may_only_open_in_place() {
+    let mut key = InPlace(ToyAead(KEY));
+    let opened = key.open_into(Nonce(NONCE), b"", b"", &[0; TAG_LEN], &mut []);
+    assert_eq!(opened, None);
 }

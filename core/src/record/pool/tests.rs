@@ -105,7 +105,7 @@ fn the_pool_keeps_few_buffers_of_a_length() {
         (1024, 5 * 1024),
         (RECORD_LEN, 5 * RECORD_LEN),
         (2 * RECORD_LEN, 3 * 2 * RECORD_LEN),
-        (72 * 1024, 72 * 1024),
+        (72 * 1024, 2 * 72 * 1024),
         (128 * 1024, 0),
     ] {
         on_a_new_thread(move || assert_eq!(kept(len, 10), expected, "{len}"));
@@ -122,7 +122,7 @@ fn the_pool_keeps_no_more_than_its_budget() {
                 let memories: Vec<_> = (0..6).map(|_| take_filled(len, owner, 7)).collect();
                 put_all_back(memories, owner);
                 assert!(
-                    threads::pooled_len() <= 128 * 1024,
+                    threads::pooled_len() <= 160 * 1024,
                     "{} bytes",
                     threads::pooled_len()
                 );
@@ -155,7 +155,7 @@ fn a_buffer_that_was_held_for_long_stays_within_the_budget() {
         }
         put_back(long, owner);
         assert!(
-            threads::pooled_len() <= 128 * 1024,
+            threads::pooled_len() <= 160 * 1024,
             "{} bytes",
             threads::pooled_len()
         );
@@ -207,13 +207,14 @@ fn a_second_buffer_is_allocated_once_and_within_the_budget() {
         put_all_back(memories, first);
         assert_eq!(take(1000, Owner::new()).as_ptr(), addresses[0]);
     });
-    // the budget has no room for two of them
+    // the budget has no room for three of them
     on_a_new_thread(|| {
         let first = Owner::new();
-        let memory = take(MAX_POOLED_LEN, first);
-        let address = memory.as_ptr();
-        put_back(memory, first);
-        assert_eq!(take(MAX_POOLED_LEN, Owner::new()).as_ptr(), address);
+        let memories = [(); 2].map(|()| take(MAX_POOLED_LEN, first));
+        let addresses = memories.each_ref().map(|memory| memory.as_ptr());
+        put_all_back(memories, first);
+        let third = take(MAX_POOLED_LEN, Owner::new());
+        assert!(addresses.contains(&third.as_ptr()));
     });
 }
 

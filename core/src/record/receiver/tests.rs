@@ -662,3 +662,128 @@ fn debug_shows_no_secrets() {
         "RecordReceiver { decrypting: true, seq: 0, .. }"
     );
 }
+
+/// Opens the record at the front of `stream` into `out`. Returns its type and content.
+fn open_into(
+    receiver: &mut RecordReceiver,
+    stream: &mut &[u8],
+    out: &mut [u8],
+) -> Option<Result<(ContentType, Vec<u8>), Error>> {
+    Some(receiver.open_into(stream, out)?.map(|opened| {
+        *stream = &stream[opened.record_len..];
+        (opened.typ, out[..opened.len].to_vec())
+    }))
+}
+
+#[test]
+fn records_are_opened_into_other_memory() {
+    for protection in Protection::ALL {
+        let (mut sender, mut receiver) = (protection.sender(), protection.receiver());
+        let plain = plaintext(100);
+        let stream: Vec<_> = [100, 40, 7]
+            .map(|len| sealed(&mut sender, DATA, &plain[..len]))
+            .concat();
+        let mut stream = &stream[..];
+        let mut out = [0xee; 101];
+        // the first record may end early data, which is left to the other way
+        assert_eq!(open_into(&mut receiver, &mut stream, &mut out), None);
+        let first = stream.len() - receiver_rest(&mut receiver, stream).len();
+        stream = &stream[first..];
+
+        let complete = stream;
+        for len in 0..sealed(&mut protection.sender(), DATA, &plain[..40]).len() {
+            assert_eq!(
+                open_into(&mut receiver, &mut &complete[..len], &mut out),
+                None
+            );
+        }
+        assert_eq!(open_into(&mut receiver, &mut stream, &mut out[..39]), None);
+        assert_eq!(out, [0xee; 101]);
+        for len in [40, 7] {
+            let opened = open_into(&mut receiver, &mut stream, &mut out);
+            assert_eq!(
+                opened,
+                Some(Ok((DATA, plain[..len].to_vec()))),
+                "{protection}"
+            );
+        }
+        assert_eq!((receiver.sequence(), stream), (3, &[][..]));
+    }
+}
+
+/// Opens the first record of `stream` in place. Returns the rest.
+fn receiver_rest<'a>(receiver: &mut RecordReceiver, stream: &'a [u8]) -> &'a [u8] {
+    let opened = receiver.open(&mut stream.to_vec()).unwrap().unwrap();
+    &stream[opened.record_len..]
+}
+
+#[test]
+fn errors_are_the_same_in_other_memory() {
+    for protection in Protection::ALL {
+        let mut sender = protection.sender();
+        let first = sealed(&mut sender, DATA, b"first");
+        let mut forged = sealed(&mut sender, DATA, b"second");
+        *forged.last_mut().unwrap() ^= 1;
+        let mut receiver = protection.receiver();
+        receiver_rest(&mut receiver, &first);
+        let mut out = [0xee; 50];
+        let opened = open_into(&mut receiver, &mut &forged[..], &mut out);
+        assert_eq!(opened, Some(Err(Error::DecryptError)), "{protection}");
+        assert!(out.iter().all(|byte| matches!(byte, 0 | 0xee)));
+        assert_eq!(receiver.sequence(), 1, "the number is not used up");
+
+        receiver.close();
+        assert_eq!(open_into(&mut receiver, &mut &forged[..], &mut out), None);
+    }
+    // a protected record with such content, and many without any
+    for (typ, error) in [
+        (
+            ContentType::ChangeCipherSpec,
+            Error::from(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec),
+        ),
+        (
+            ContentType::Heartbeat,
+            InvalidMessage::InvalidContentType.into(),
+        ),
+    ] {
+        let (mut sender, mut receiver) = (Protection::Tls13.sender(), Protection::Tls13.receiver());
+        receiver_rest(&mut receiver, &sealed(&mut sender, DATA, b"first"));
+        let record = sealed(&mut sender, typ, b"content");
+        let mut out = [0xee; 50];
+        assert_eq!(
+            open_into(&mut receiver, &mut &record[..], &mut out),
+            Some(Err(error))
+        );
+        assert!(out.iter().all(|byte| matches!(byte, 0 | 0xee)), "{out:?}");
+    }
+}
+
+#[test]
+fn empty_records_in_other_memory_are_counted() {
+    for protection in Protection::ALL {
+        let (mut sender, mut receiver) = (protection.sender(), protection.receiver());
+        receiver_rest(&mut receiver, &sealed(&mut sender, DATA, b"first"));
+        for count in 0..=MAX_CONSECUTIVE_EMPTY {
+            let mut record = vec![0; sender.sealed_len(1) - 1];
+            let mut encrypter = protection.encrypter();
+            record[..HEADER_LEN].copy_from_slice(&[23, 3, 3, 0, 0]);
+            record[4] = (record.len() - HEADER_LEN) as u8;
+            let msg = crate::crypto::cipher::OutboundPlainMessage {
+                typ: DATA,
+                version: ProtocolVersion::TLSv1_2,
+                payload: b""[..].into(),
+            };
+            let seq = u64::from(count) + 1;
+            encrypter
+                .encrypt(msg, seq, &mut record[HEADER_LEN..])
+                .unwrap();
+            let opened = open_into(&mut receiver, &mut &record[..], &mut [0; 50]).unwrap();
+            let expected = if count < MAX_CONSECUTIVE_EMPTY {
+                Ok((DATA, Vec::new()))
+            } else {
+                misbehaved(PeerMisbehaved::TooManyEmptyFragments)
+            };
+            assert_eq!(opened, expected, "{protection}, {count} before");
+        }
+    }
+}

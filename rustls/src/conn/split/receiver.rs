@@ -228,11 +228,32 @@ impl<Data> Receiver<Data> {
     /// call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<ReceiverState, Error> {
         self.after_failures(Driver::process_received)?;
-        Ok(ReceiverState {
+        Ok(self.state())
+    }
+
+    /// Processes received bytes like [`Self::process_new_packets`], and then reads plaintext into
+    /// `buf`, opening records there directly if they fit. See
+    /// [`process_new_packets_into`](crate::ConnectionCommon::process_new_packets_into) of a whole
+    /// connection.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::process_new_packets`]. All plaintext can then still be read
+    /// from [`Self::reader`].
+    pub fn process_new_packets_into(
+        &mut self,
+        buf: &mut [u8],
+    ) -> Result<(usize, ReceiverState), Error> {
+        let len = self.after_failures(|driver| driver.process_received_into(buf))?;
+        Ok((len, self.state()))
+    }
+
+    fn state(&self) -> ReceiverState {
+        ReceiverState {
             plaintext_bytes_to_read: self.driver.common.records.received.unread(),
             peer_has_closed: self.peer_has_closed(),
             sender_wants_write: self.sender_wants_write(),
-        })
+        }
     }
 
     /// Returns a reader of received plaintext.

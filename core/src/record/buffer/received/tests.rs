@@ -156,10 +156,10 @@ fn memory_for_a_partial_record_is_proportional_to_the_received_bytes() {
     buffer.keep(5 + 16401, HEADER_LEN..HEADER_LEN + 16384);
     buffer.park();
     assert!(buffer.memory.len() >= RECORD_LEN);
-    buffer.consume(15_000);
+    buffer.consume(14_000);
     assert!(buffer.memory.len() >= RECORD_LEN);
     // only a little is left
-    buffer.consume(1383);
+    buffer.consume(2383);
     assert_eq!((buffer.chunk(), buffer.memory.len()), (&[7][..], 256));
     buffer.consume(1);
     assert_eq!(buffer.memory.len(), 256);
@@ -402,6 +402,110 @@ fn small_records_are_read_together_and_hardly_moved() {
             moved <= 4 * READ_LEN + reads * 2 * HEADER_LEN,
             "{moved} bytes moved"
         );
+    }
+}
+
+/// The lengths of reads, in records, of a peer that sends long records as fast as they are read.
+#[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
+fn long_records_of_a_stream_are_read_up_to_64_kib_at_a_time() {
+    for (most, payload_len, steady) in
+        [(1 << 20, 16401, 4), (1 << 16, 12_000, 4), (40_000, 8400, 2)]
+    {
+        let record = record(payload_len, 1);
+        let stream = record.repeat(40);
+        let mut stream = &stream[..];
+        let mut buffer = ReceiveBuffer::default();
+        buffer.read_for(most);
+        let mut lens = Vec::new();
+        while !stream.is_empty() {
+            let (read, moved) = one_read(&mut buffer, &mut stream);
+            if !stream.is_empty() {
+                assert!(
+                    moved <= READ_LEN + 2 * (HEADER_LEN + GCM_ALERT_LEN),
+                    "{moved}"
+                );
+            }
+            lens.push(read.div_ceil(record.len()));
+        }
+        // the first read finds a length; a read has room for twice as much as a filled one
+        assert_eq!(lens[..4], [1, 1, 2, steady], "{payload_len}");
+        assert_eq!(lens[5..8], [steady; 3], "{payload_len}: {lens:?}");
+        assert!(buffer.memory.is_empty());
+    }
+}
+
+#[test]
+fn a_read_that_is_not_filled_ends_the_long_reads() {
+    let long = record(16401, 1);
+    let stream = long.repeat(12);
+    let mut stream = &stream[..];
+    let mut buffer = ReceiveBuffer::default();
+    buffer.read_for(1 << 16);
+    for _ in 0..4 {
+        one_read(&mut buffer, &mut stream);
+    }
+    assert!(room_len(&mut buffer) > 60_000);
+    // half a record arrives, and then the rest
+    let (half, mut rest) = stream.split_at(8000);
+    one_read(&mut buffer, &mut &half[..]);
+    assert!(room_len(&mut buffer) < 10_000);
+    one_read(&mut buffer, &mut rest);
+    assert!(room_len(&mut buffer) < 2 * RECORD_LEN + GCM_ALERT_LEN);
+}
+
+/// Unread plaintext and a long read share one memory block of the pool.
+#[test]
+fn long_reads_leave_room_for_unread_plaintext() {
+    let long = record(16401, 1);
+    let stream = long.repeat(12);
+    let mut stream = &stream[..];
+    let mut buffer = ReceiveBuffer::default();
+    buffer.read_for(1 << 16);
+    for _ in 0..4 {
+        one_read(&mut buffer, &mut stream);
+    }
+    for _ in 0..3 {
+        let read = receive_once(&mut buffer, stream);
+        stream = &stream[read..];
+        while buffer.unopened().len() >= long.len() {
+            buffer.keep(long.len(), HEADER_LEN..HEADER_LEN + 16384);
+        }
+        buffer.park();
+        assert!(buffer.memory.len() <= MAX_POOLED_LEN);
+        // the application reads all but one record
+        while buffer.unread() > 16384 {
+            buffer.consume(buffer.unread() - 16384);
+        }
+    }
+}
+
+#[test]
+fn discarded_plaintext_can_be_kept() {
+    for lens in [
+        &[1][..],
+        &[16_384],
+        &[16_384, 16_384, 16_384, 7],
+        &[100; 20],
+    ] {
+        let mut buffer = ReceiveBuffer::default();
+        let plaintext: Vec<u8> = (0..lens.iter().sum()).map(|at| (at % 251) as u8).collect();
+        for len in lens {
+            receive(&mut buffer, &record(len + 17, 0));
+        }
+        receive(&mut buffer, &record(30, 9));
+        receive(&mut buffer, &record(50, 1)[..20]);
+        for len in lens {
+            buffer.discard(HEADER_LEN + len + 17);
+        }
+        // a record after them is opened in place
+        buffer.keep(HEADER_LEN + 30, HEADER_LEN..HEADER_LEN + 13);
+        buffer.keep_discarded(&plaintext);
+        assert_eq!(buffer.unread(), plaintext.len() + 13);
+        let mut out = vec![0; plaintext.len() + 20];
+        let len = buffer.read(&mut out);
+        assert_eq!(out[..len], [&plaintext[..], &[9; 13]].concat());
+        assert_eq!(buffer.unopened(), &record(50, 1)[..20]);
     }
 }
 

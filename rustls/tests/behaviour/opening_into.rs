@@ -1,0 +1,175 @@
+//! Received records that are opened straight into memory of the application.
+
+use std::io::{ErrorKind, Read, Write};
+
+use harness::peers::configs::Provider;
+use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use rustls::{Connection, Error};
+
+use crate::behaviour::connected::this::{connected, output};
+use crate::cases::{Case, Role, cases, tls13_cases};
+
+/// Reads all of `bytes`, and processes it in each turn with `buf`. Returns the plaintext in it.
+fn read_through(conn: &mut Connection, mut bytes: &[u8], buf: &mut [u8]) -> Result<Vec<u8>, Error> {
+    let mut plaintext = Vec::new();
+    loop {
+        let (len, _) = conn.process_new_packets_into(buf)?;
+        plaintext.extend_from_slice(&buf[..len]);
+        if len == 0 && (bytes.is_empty() || conn.read_tls(&mut bytes).unwrap() == 0) {
+            return Ok(plaintext);
+        }
+    }
+}
+
+/// Returns `len` bytes, each different from its neighbours.
+fn numbered(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at % 251) as u8).collect()
+}
+
+/// The records in which upstream sends `plaintext`.
+fn sent(peer: &mut UpstreamBuffered, plaintext: &[u8]) -> Vec<u8> {
+    peer.conn.set_buffer_limit(None);
+    assert_eq!(peer.send(plaintext), plaintext.len());
+    peer.take_output()
+}
+
+#[test]
+fn all_data_arrives_in_buffers_of_any_length() {
+    for case in cases() {
+        let (mut conn, mut peer) = connected(case);
+        let plaintext = numbered(200_000);
+        for len in [1000, 16_383, 16_384, 16_385, 40_000, 65_540, 300_000] {
+            let records = sent(&mut peer, &plaintext);
+            let received = read_through(&mut conn, &records, &mut vec![0; len]).unwrap();
+            assert!(received == plaintext, "{case:?}, {len}");
+        }
+    }
+}
+
+#[test]
+fn several_records_are_read_at_a_time_while_they_fill_the_buffer() {
+    // ring only opens in place, so it reads one after the other
+    for (provider, records_at_a_time) in [(Provider::AwsLc, 4), (Provider::Ring, 1)] {
+        let (mut conn, mut peer) = connected(Case::tls13(provider, Role::Client));
+        let records = sent(&mut peer, &numbered(500_000));
+        let (mut rest, mut buf) = (&records[..], vec![0; 70_000]);
+        let mut longest = 0;
+        while !rest.is_empty() {
+            longest = longest.max(conn.read_tls(&mut rest).unwrap());
+            let (len, state) = conn.process_new_packets_into(&mut buf).unwrap();
+            assert_eq!(state.plaintext_bytes_to_read(), 0, "{len}");
+        }
+        assert_eq!(
+            longest / 16_384,
+            records_at_a_time,
+            "{provider:?}: {longest}"
+        );
+    }
+}
+
+#[test]
+fn unread_plaintext_comes_first() {
+    for case in cases() {
+        let (mut conn, mut peer) = connected(case);
+        let records = [b"first", b"third"]
+            .map(|data| sent(&mut peer, data))
+            .concat();
+        conn.read_tls(&mut &records[..]).unwrap();
+        conn.process_new_packets().unwrap();
+        assert_eq!(conn.reader().read(&mut [0; 3]).unwrap(), 3);
+        let more = sent(&mut peer, &[7; 20]);
+        // unread plaintext does not prevent it
+        conn.read_tls(&mut &more[..]).unwrap();
+        let mut buf = [0; 20];
+        let (len, state) = conn.process_new_packets_into(&mut buf).unwrap();
+        assert_eq!(
+            &buf[..len],
+            b"stthird\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07"
+        );
+        assert_eq!(state.plaintext_bytes_to_read(), 7);
+    }
+}
+
+/// Records other than application data, before, between and after it.
+#[test]
+fn other_messages_are_handled_in_order() {
+    for case in tls13_cases() {
+        let (mut conn, mut peer) = connected(case);
+        peer.refresh_traffic_keys();
+        let mut records = sent(&mut peer, b"one");
+        peer.refresh_traffic_keys();
+        records.extend(sent(&mut peer, b"two"));
+        peer.close();
+        records.extend(peer.take_output());
+        let mut buf = [0xb3; 100];
+        let received = read_through(&mut conn, &records, &mut buf).unwrap();
+        assert_eq!(received, b"onetwo");
+        assert_eq!(
+            conn.reader().read(&mut buf).unwrap(),
+            0,
+            "the peer has closed"
+        );
+        // the answer to the KeyUpdates comes first
+        conn.writer().write_all(b"three").unwrap();
+        assert_eq!(peer.read_from(&output(&mut conn)), b"three");
+    }
+}
+
+#[test]
+fn data_before_an_error_is_still_unread() {
+    for case in cases() {
+        for good in [1, 20, 16_384, 50_000] {
+            let (mut conn, mut peer) = connected(case);
+            let plaintext = numbered(good);
+            let mut records = sent(&mut peer, &plaintext);
+            let mut forged = sent(&mut peer, &[0x5a; 900]);
+            *forged.last_mut().unwrap() ^= 1;
+            records.extend(forged);
+            let (mut bytes, mut buf) = (&records[..], vec![0xb3; 70_000]);
+            let mut received = Vec::new();
+            let error = loop {
+                conn.read_tls(&mut bytes).unwrap();
+                match conn.process_new_packets_into(&mut buf) {
+                    Ok((len, _)) => received.extend_from_slice(&buf[..len]),
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error, Error::DecryptError);
+            let rest = conn.reader().read_to_end(&mut received);
+            assert_eq!(rest.unwrap_err().kind(), ErrorKind::WouldBlock);
+            assert!(received == plaintext, "{case:?}, {good}");
+            // none of the forged record is there
+            let forged = buf.windows(4).filter(|bytes| **bytes == [0x5a; 4]);
+            assert_eq!(forged.count(), 0);
+            assert_eq!(conn.process_new_packets_into(&mut buf).unwrap_err(), error);
+            let alert = peer.receive(&output(&mut conn));
+            assert_eq!(alert.unwrap_err(), "AlertReceived(BadRecordMac)");
+        }
+    }
+}
+
+#[test]
+fn part_of_a_record_or_message_is_reported() {
+    for case in cases() {
+        let (mut conn, mut peer) = connected(case);
+        assert!(!conn.has_partial_input());
+        let record = sent(&mut peer, b"hello");
+        let (front, back) = record.split_at(record.len() - 1);
+        for (part, is_partial) in [(&front[..1], true), (&front[1..], true), (back, false)] {
+            conn.read_tls(&mut &part[..]).unwrap();
+            conn.process_new_packets().unwrap();
+            assert_eq!(conn.has_partial_input(), is_partial, "{case:?}");
+        }
+        // plaintext is not partial
+        assert_eq!(conn.reader().read(&mut [0; 9]).unwrap(), 5);
+        assert!(!conn.has_partial_input());
+
+        // half of a handshake message in a whole record
+        let mut conn = super::connected::this::fresh(case);
+        let half = [22, 3, 3, 0, 4, 1, 0, 0, 90];
+        conn.read_tls(&mut &half[..]).unwrap();
+        if conn.process_new_packets().is_ok() {
+            assert!(conn.has_partial_input());
+        }
+    }
+}
