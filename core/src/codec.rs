@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_take_takes_nothing() {
+    fn a_failed_take_leaves_the_input_unchanged() {
         let mut r = Reader::new(&[1, 2, 3]);
         assert_eq!(r.take(4), None);
         assert_eq!(
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn expect_empty_names_the_structure() {
+    fn an_error_of_expect_empty_names_the_structure() {
         let mut r = Reader::new(&[1]);
         assert_eq!(
             r.expect_empty("Finished"),

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn tls12_suite_signs_with_its_own_schemes_in_its_own_order() {
+    fn a_tls12_suite_signs_with_its_own_schemes_in_order() {
         assert_eq!(
             TLS12_SUITE.resolve_sig_schemes(&[
                 SignatureScheme::ECDSA_NISTP256_SHA256,
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn session_resumes_with_a_suite_with_the_same_hash() {
+    fn a_session_resumes_with_a_suite_with_the_same_hash() {
         static SHA384: Tls13CipherSuite = tls13_suite(
             CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
             &ToyHash(HashAlgorithm::SHA384),

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_or_truncated_ticket_is_rejected() {
+    fn a_changed_or_truncated_ticket_is_rejected() {
         let ticketer = ticketer();
         let ticket = ticketer.encrypt(b"session").unwrap();
         for i in 0..ticket.len() {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn ticket_fits_the_wire_format() {
+    fn a_ticket_fits_the_wire_format() {
         let ticketer = ticketer();
         let longest = vec![0; 0xffff - 44];
         let ticket = ticketer.encrypt(&longest).unwrap();
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticketer_needs_randomness() {
+    fn a_ticketer_requires_randomness() {
         assert!(make_ticketer(|_| ToyAead(1), &Broken).is_err());
     }
 }

@@ -33,7 +33,7 @@ fn notes_describe_the_bytes() {
 }
 
 #[test]
-fn only_the_text_of_a_general_error_may_continue_in_parentheses() {
+fn only_a_general_error_may_continue_in_parentheses() {
     assert!(agree("fine", "fine"));
     assert!(agree("a General(\"b\") c", "a General(\"b\") c"));
     assert!(agree("a General(\"b (more)\") c", "a General(\"b\") c"));

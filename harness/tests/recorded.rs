@@ -22,7 +22,7 @@ fn genuine_flights_are_accepted() {
 /// Excludes flights with signatures of TLS 1.2 clients, which cover the messages themselves
 /// instead of a hash.
 #[test]
-fn both_crates_receive_the_same_without_hashes() {
+fn both_crates_receive_the_same_bytes_without_hashes() {
     for scene in scenes(false) {
         if !["ClientHello of 1.2", "client's flight of 1.2"].contains(&&*scene.name) {
             assert_eq!(scene.rest(), scene.upstream_rest(), "{}", scene.name);

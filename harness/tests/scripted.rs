@@ -78,7 +78,7 @@ fn upstream_accepts_the_tls12_server() {
 }
 
 #[test]
-fn tls12_server_resumes_by_id_and_by_ticket() {
+fn the_tls12_server_resumes_by_id_and_by_ticket() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         for script in [
@@ -165,7 +165,7 @@ fn ticket(max_early_data: u32) -> Vec<u8> {
 }
 
 #[test]
-fn tls13_server_resumes_and_takes_early_data() {
+fn the_tls13_server_resumes_and_accepts_early_data() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         for accepts in [None, Some(false), Some(true)] {
@@ -203,7 +203,7 @@ fn tls13_server_resumes_and_takes_early_data() {
 }
 
 #[test]
-fn tls13_client_resumes_and_sends_early_data() {
+fn the_tls13_client_resumes_and_sends_early_data() {
     for provider in PROVIDERS {
         let ours = provider.this();
         let mut config =

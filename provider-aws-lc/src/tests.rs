@@ -11,7 +11,7 @@ use crate::hpke::{P256, P384, P521, X25519};
 use crate::{ALL_CIPHER_SUITES, ALL_KX_GROUPS, default_provider, is_fips_module};
 
 #[test]
-fn aead_vectors_of_wycheproof() {
+fn aeads_match_wycheproof() {
     checks::check_aead::<AwsLc<Aes128Gcm>>();
     checks::check_aead::<AwsLc<Aes256Gcm>>();
     checks::check_aead::<AwsLc<Chacha20Poly1305>>();
@@ -19,30 +19,30 @@ fn aead_vectors_of_wycheproof() {
 
 #[cfg(feature = "fips")]
 #[test]
-fn aead_vectors_of_wycheproof_with_fips_keys() {
+fn aeads_with_fips_keys_match_wycheproof() {
     checks::check_aead::<fips::Tls13Gcm<Aes128Gcm>>();
     checks::check_aead::<fips::Tls13Gcm<Aes256Gcm>>();
 }
 
 #[cfg(feature = "fips")]
 #[test]
-fn fips_keys_accept_no_nonce_twice() {
+fn fips_keys_reject_repeated_nonces() {
     checks::check_increasing_nonces::<fips::Tls12Gcm<Aes128Gcm>>();
     checks::check_increasing_nonces::<fips::Tls12Gcm<Aes256Gcm>>();
 }
 
 #[test]
-fn hash_and_derivation_vectors_of_the_rfcs() {
+fn hashes_and_derivations_match_the_rfcs() {
     checks::check_sha256_and_sha384::<Sha256, Sha384>();
 }
 
 #[test]
-fn quic_packets_of_rfc9001() {
+fn quic_packets_match_rfc9001() {
     checks::check_quic(ALL_CIPHER_SUITES, !cfg!(feature = "fips"));
 }
 
 #[test]
-fn hpke_vectors_of_rfc9180() {
+fn hpke_matches_rfc9180() {
     checks::check_hpke::<P256, Sha256, AwsLc<Aes128Gcm>>();
     checks::check_hpke::<P256, Sha256, AwsLc<Aes256Gcm>>();
     checks::check_hpke::<P256, Sha256, AwsLc<Chacha20Poly1305>>();
@@ -64,13 +64,13 @@ fn hpke_rejects_a_shared_secret_of_zeros() {
 
 #[cfg(feature = "fips")]
 #[test]
-fn hpke_vectors_of_rfc9180_with_fips_keys() {
+fn hpke_with_fips_keys_matches_rfc9180() {
     checks::check_hpke::<P256, Sha256, fips::Tls13Gcm<Aes128Gcm>>();
     checks::check_hpke::<P384, Sha384, fips::Tls13Gcm<Aes256Gcm>>();
 }
 
 #[test]
-fn provider_as_a_whole() {
+fn the_provider_passes_the_checks_of_all_providers() {
     let provider = default_provider();
     checks::check_random(provider.secure_random);
     checks::check_groups(ALL_KX_GROUPS);

@@ -8,24 +8,24 @@ use crate::hash::{Sha256, Sha384};
 use crate::{ALL_CIPHER_SUITES, ALL_KX_GROUPS, default_provider};
 
 #[test]
-fn aead_vectors_of_wycheproof() {
+fn aeads_match_wycheproof() {
     checks::check_aead::<Ring<Aes128Gcm>>();
     checks::check_aead::<Ring<Aes256Gcm>>();
     checks::check_aead::<Ring<Chacha20Poly1305>>();
 }
 
 #[test]
-fn hash_and_derivation_vectors_of_the_rfcs() {
+fn hashes_and_derivations_match_the_rfcs() {
     checks::check_sha256_and_sha384::<Sha256, Sha384>();
 }
 
 #[test]
-fn quic_packets_of_rfc9001() {
+fn quic_packets_match_rfc9001() {
     checks::check_quic(ALL_CIPHER_SUITES, true);
 }
 
 #[test]
-fn provider_as_a_whole() {
+fn the_provider_passes_the_checks_of_all_providers() {
     let provider = default_provider();
     checks::check_random(provider.secure_random);
     checks::check_groups(ALL_KX_GROUPS);

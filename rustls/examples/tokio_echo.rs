@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn client_that_leaves_or_sends_an_alert_ends_an_operation() {
+    fn a_client_that_disconnects_or_sends_an_alert_ends_an_operation() {
         let ways: [(&[u8], _, _); 4] = [
             // only its own direction: otherwise a late write of the server fails with another error
             (b"", Some(Shutdown::Write), "closed the connection"),

@@ -109,7 +109,7 @@ mod tests {
     use crate::SupportedCipherSuite;
 
     #[test]
-    fn tls12_feature_enables_its_suites() {
+    fn the_feature_tls12_enables_its_suites() {
         let is_tls12 = |suite: &SupportedCipherSuite| suite.tls13().is_none();
         let mut suites = Vec::new();
         #[cfg(feature = "aws_lc_rs")]

@@ -135,7 +135,7 @@ macro_rules! by_buffered {
 }
 
 #[test]
-fn no_allocation_for_a_record() {
+fn records_cause_no_allocation() {
     for provider in PROVIDERS {
         for suite in SUITES {
             let case = Case { provider, suite };

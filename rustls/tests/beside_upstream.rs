@@ -149,7 +149,7 @@ measures!(this, rustls);
 measures!(upstream, rustls_upstream);
 
 #[test]
-fn no_more_than_upstream() {
+fn memory_does_not_exceed_upstreams() {
     let (ours, theirs) = (this::configs(), upstream::configs());
     // warm up: one-time setup of a process or thread is not part of a connection
     let state = Waiting {

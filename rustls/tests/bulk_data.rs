@@ -161,18 +161,18 @@ fn eight_mebibytes_each_way(provider: Provider) {
 }
 
 #[test]
-fn eight_mebibytes_each_way_with_aws_lc() {
+fn eight_mebibytes_arrive_in_each_direction_with_aws_lc() {
     eight_mebibytes_each_way(Provider::AwsLc);
 }
 
 #[test]
-fn eight_mebibytes_each_way_with_ring() {
+fn eight_mebibytes_arrive_in_each_direction_with_ring() {
     eight_mebibytes_each_way(Provider::Ring);
 }
 
 /// TLS 1.2 has different nonces: explicit for GCM, implicit for ChaCha20.
 #[test]
-fn two_mebibytes_each_way_of_tls12() {
+fn two_mebibytes_arrive_in_each_direction_with_tls12() {
     for provider in PROVIDERS {
         let mut suites = provider.this().cipher_suites;
         suites.retain(|it| it.tls12().is_some() && it.usable_for_signature_algorithm(ECDSA));
@@ -189,23 +189,23 @@ fn two_mebibytes_each_way_of_tls12() {
     }
 }
 
-// 2^20 records of one byte each way: one provider and each role once is enough
+// 2^20 records of one byte: one provider, and each role once, is enough
 
 #[test]
-fn one_byte_at_a_time_from_our_client() {
+fn single_bytes_from_our_client_arrive() {
     let (mut ours, mut theirs) = ends(Provider::AwsLc, TLS13_SUITE, Role::Client);
     this_to_upstream(&mut ours, &mut theirs, WriteSize::Fixed(1), MIB);
 }
 
 #[test]
-fn one_byte_at_a_time_to_our_server() {
+fn single_bytes_to_our_server_arrive() {
     let (mut ours, mut theirs) = ends(Provider::AwsLc, TLS13_SUITE, Role::Server);
     upstream_to_this(&mut theirs, &mut ours, WriteSize::Fixed(1), MIB);
 }
 
 /// Includes the suites that upstream lacks.
 #[test]
-fn half_a_mebibyte_each_way_with_every_suite_of_this_crate() {
+fn half_a_mebibyte_arrives_in_each_direction_with_every_suite() {
     const SIZE: WriteSize = WriteSize::Random;
     for provider in PROVIDERS {
         for suite in provider.this_suites() {

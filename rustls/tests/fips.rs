@@ -67,7 +67,7 @@ fn the_provider_is_the_default() {
 }
 
 #[test]
-fn both_ends() {
+fn two_ends_of_this_crate_connect() {
     for_all(|versions, key_type| {
         let (client, server) = configs(versions, key_type);
         let mut client = ThisBuffered::client(client);
@@ -79,7 +79,7 @@ fn both_ends() {
 }
 
 #[test]
-fn upstream_without_fips_at_the_other_end() {
+fn a_connection_with_upstream_without_fips_works() {
     let ring = || Provider::Ring.upstream();
     for_all(|versions, key_type| {
         let (client, server) = configs(versions, key_type);

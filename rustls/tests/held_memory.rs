@@ -38,7 +38,7 @@ use rustls::{ClientConfig, ClientConnection, ConnectionCommon, ServerConfig, Ser
 use crate::counting::{heap, held_by, region};
 
 #[test]
-fn held_memory_is_in_proportion_to_received_bytes() {
+fn held_memory_is_proportional_to_received_bytes() {
     for provider in PROVIDERS {
         slow_handshakes(provider);
         slow_records(provider);

@@ -125,7 +125,7 @@ fn bad_record_mac(received: &[u8]) -> Outcome {
 }
 
 #[test]
-fn nothing_changed() {
+fn unchanged_records_are_accepted() {
     let expected = Outcome {
         error: None,
         alert: None,
@@ -136,7 +136,7 @@ fn nothing_changed() {
 
 /// Changes one byte after the header: of content, type or tag.
 #[test]
-fn a_changed_byte_is_a_bad_record_mac() {
+fn a_changed_byte_causes_bad_record_mac() {
     for setup in Setup::all().filter(|setup| setup.role == Role::Server) {
         for (at, mask) in product(5..5 + 3 + 1 + 16, [1, 0x80]) {
             setup.check(&bad_record_mac(b"one"), |mut records| {
@@ -168,7 +168,7 @@ fn the_header_is_authenticated_too() {
 }
 
 #[test]
-fn records_come_once_and_in_order() {
+fn records_are_accepted_once_and_in_order() {
     for setup in Setup::all() {
         for (received, order) in [
             (&b"one"[..], &[0, 0, 1][..]),
@@ -195,7 +195,7 @@ fn records_of_another_connection_are_refused() {
 }
 
 #[test]
-fn records_shorter_than_a_tag() {
+fn records_shorter_than_a_tag_are_refused() {
     for setup in Setup::all() {
         for len in [0, 1, 15, 16] {
             setup.check(&bad_record_mac(b"one"), |[one, mut two, _]| {
@@ -209,7 +209,7 @@ fn records_shorter_than_a_tag() {
 
 /// RFC 9846 §5: once keys are in use, unencrypted records are not accepted.
 #[test]
-fn plaintext_after_encryption_began_is_refused() {
+fn plaintext_records_are_refused_once_keys_are_in_use() {
     for setup in Setup::all() {
         for record in [
             &[23, 3, 3, 0, 3, 1, 2, 3][..],

@@ -118,7 +118,7 @@ enum Moment {
     AfterReading,
 }
 
-/// Reads the file, or returns `None` if it changed while it was read. Tests change it in
+/// Reads the file, or returns `None` if it changed while it was read. Tests change the file in
 /// `meanwhile`.
 fn read_once(
     path: &Path,
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_change_meanwhile_are_not_returned() {
+    fn files_that_change_while_they_are_read_are_not_returned() {
         let TestFile(path) = &TestFile::new("changes", b"old");
         let read = |meanwhile: &dyn Fn()| {
             let then = |moment| {

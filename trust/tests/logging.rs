@@ -24,7 +24,7 @@ fn warnings<T>(call: impl FnOnce() -> T) -> (T, Vec<String>) {
 }
 
 #[test]
-fn problems_of_root_certificates() {
+fn problems_of_root_certificates_are_logged() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logging-roots.pem");
     let name = path.display();
     let cache = RootCache::new();

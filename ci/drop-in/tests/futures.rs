@@ -24,7 +24,7 @@ async fn echo(acceptor: TlsAcceptor, listener: &TcpListener) -> io::Result<()> {
     }
 }
 
-/// Sends a page to an echo server, both ways at once, and closes.
+/// Sends a page to an echo server, in both directions at the same time, and closes.
 async fn ask(connector: TlsConnector, listener: &TcpListener) -> io::Result<Vec<u8>> {
     let socket = TcpStream::connect(listener.local_addr()?).await?;
     let name = ServerName::try_from("localhost").unwrap();
@@ -42,7 +42,7 @@ async fn ask(connector: TlsConnector, listener: &TcpListener) -> io::Result<Vec<
 }
 
 #[test]
-fn acceptor_and_connector_of_futures_rustls() {
+fn the_acceptor_and_connector_of_futures_rustls_work() {
     run(async {
         let credentials = Credentials::new();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

@@ -25,7 +25,7 @@ fn ureq_fetches_a_page() {
 }
 
 #[test]
-fn ureq_trusts_nobody_else() {
+fn ureq_trusts_no_other_authority() {
     let server = Server::start(answer);
     let error = ureq::get(server.url("https")).call().unwrap_err();
     assert!(error.to_string().contains("UnknownIssuer"), "{error}");

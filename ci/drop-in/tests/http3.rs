@@ -50,7 +50,7 @@ async fn answer(request: RequestResolver<h3_quinn::Connection, Bytes>) {
 const REQUESTS: usize = 3;
 
 #[test]
-fn h3_asks_and_serves() {
+fn h3_requests_and_serves_a_page() {
     run(async {
         let credentials = Credentials::new();
         let server = listen(&credentials);
@@ -95,7 +95,7 @@ fn h3_asks_and_serves() {
 
 #[cfg(feature = "http3")]
 #[test]
-fn reqwest_asks() {
+fn reqwest_requests_a_page() {
     use reqwest::{Certificate, Client, Version};
 
     run(async {

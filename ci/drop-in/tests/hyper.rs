@@ -132,7 +132,7 @@ fn reqwest_posts_a_page() {
 }
 
 #[test]
-fn reqwest_trusts_nobody_else() {
+fn reqwest_trusts_no_other_authority() {
     run(async {
         let url = serve(&Credentials::new(), &[b"h2"]).await;
         // an authority with the same name and another key

@@ -88,7 +88,7 @@ async fn echo(connection: &Connection) -> usize {
     total
 }
 
-/// Sends a page to be echoed, both ways at once.
+/// Sends a page to be echoed, in both directions at the same time.
 async fn ask(connection: &Connection) {
     let (mut send, mut receive) = connection.open_bi().await.unwrap();
     let sending = async {
@@ -104,7 +104,7 @@ fn close(connection: &Connection) {
 }
 
 #[test]
-fn streams_and_datagrams() {
+fn streams_and_datagrams_arrive() {
     run(async {
         let ends = Ends::usual(&Credentials::new());
         const STREAMS: usize = 20;
@@ -278,7 +278,7 @@ fn early_data_of_a_removed_session_is_rejected() {
 
 /// The drafts of version 1 have other salts, and another extension for transport parameters.
 #[test]
-fn a_draft_of_version_1() {
+fn a_draft_of_version_1_works() {
     run(async {
         let credentials = Credentials::new();
         let mut client = of_client(credentials.client_config());
@@ -295,7 +295,7 @@ fn a_draft_of_version_1() {
 }
 
 #[test]
-fn certificates_of_both_sides() {
+fn both_sides_authenticate_with_certificates() {
     run(async {
         let credentials = Credentials::new();
         let (certificate, key) = credentials.client_pem("client");

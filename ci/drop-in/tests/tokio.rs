@@ -29,7 +29,7 @@ async fn echo(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
     stream.shutdown().await
 }
 
-/// Sends a page to an echo server, both ways at once, and closes.
+/// Sends a page to an echo server, in both directions at the same time, and closes.
 async fn ask(credentials: &Credentials, listener: &TcpListener) -> io::Result<()> {
     let connector = TlsConnector::from(Arc::new(credentials.client_config()));
     let socket = TcpStream::connect(listener.local_addr()?).await?;
@@ -49,7 +49,7 @@ async fn ask(credentials: &Credentials, listener: &TcpListener) -> io::Result<()
 }
 
 #[test]
-fn acceptor_and_connector_of_tokio_rustls() {
+fn the_acceptor_and_connector_of_tokio_rustls_work() {
     run(async {
         let credentials = Credentials::new();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -78,7 +78,7 @@ async fn accept_lazily(
 }
 
 #[test]
-fn lazy_acceptor_of_tokio_rustls() {
+fn the_lazy_acceptor_of_tokio_rustls_works() {
     run(async {
         let credentials = Credentials::new();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -93,7 +93,7 @@ fn lazy_acceptor_of_tokio_rustls() {
 }
 
 #[test]
-fn lazy_acceptor_sends_the_client_an_alert() {
+fn the_lazy_acceptor_sends_the_client_an_alert() {
     run(async {
         let credentials = Credentials::new();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -138,7 +138,7 @@ fn lazy_acceptor_sends_the_client_an_alert() {
 
 /// The first connection yields tickets. The second sends its request with its first flight.
 #[test]
-fn early_data_by_tokio_rustls() {
+fn tokio_rustls_sends_early_data() {
     run(async {
         let credentials = Credentials::new();
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

@@ -87,7 +87,7 @@ fn each_request_is_answered_alone_or_with_others() {
 
 /// A request is not lost if the sender takes another at the same time.
 #[test]
-fn concurrent_news_are_both_kept() {
+fn concurrent_requests_are_both_kept() {
     model(|link| {
         let receiver = {
             let link = link.clone();
@@ -127,9 +127,9 @@ fn the_cause_of_a_failure_is_visible_with_it() {
     });
 }
 
-/// If both halves fail at once, there is one failure, and it stays.
+/// If both halves fail at the same time, there is one failure, and it is kept.
 #[test]
-fn the_first_failure_stays() {
+fn the_first_failure_is_kept() {
     model(|link| {
         let receiver = {
             let link = link.clone();
@@ -183,7 +183,7 @@ fn an_answer_is_recognised() {
 
 /// If a sender ends during a handover, there is nobody to wake.
 #[test]
-fn a_sender_that_ended_is_not_woken() {
+fn a_sender_that_has_ended_is_not_woken() {
     model(|link| {
         let receiver = {
             let link = link.clone();

@@ -1,5 +1,5 @@
-//! Handshakes with upstream rustls in both roles, with data both ways: every TLS 1.3 suite, every
-//! group, every kind of key.
+//! Handshakes with upstream rustls in both roles, with data in both directions: every TLS 1.3
+//! suite, every group, every kind of key.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -160,7 +160,7 @@ impl_end!(
     upstream::ServerConnection
 );
 
-/// Completes a handshake and sends some records each way.
+/// Completes a handshake and sends some records in each direction.
 fn talk(client: &mut dyn End, server: &mut dyn End, suite: CipherSuite, group: NamedGroup) {
     let mut turns = 0;
     while client.is_handshaking() || server.is_handshaking() {
@@ -205,7 +205,7 @@ fn tls13_suites() -> impl Iterator<Item = SupportedCipherSuite> {
 }
 
 #[test]
-fn every_suite_and_group() {
+fn every_suite_and_group_works_with_upstream() {
     assert_eq!((tls13_suites().count(), ALL_KX_GROUPS.len()), (3, 3));
     let identity = Identity::new(&PKCS_ECDSA_P256_SHA256);
     for suite in tls13_suites() {
@@ -216,7 +216,7 @@ fn every_suite_and_group() {
 }
 
 #[test]
-fn every_kind_of_key() {
+fn every_kind_of_key_works_with_upstream() {
     let suite = tls13_suites().next().unwrap();
     for algorithm in [
         &PKCS_ECDSA_P256_SHA256,
@@ -229,7 +229,7 @@ fn every_kind_of_key() {
 
 /// The client rejects a certificate that the authority did not sign.
 #[test]
-fn forged_certificate_is_rejected() {
+fn a_forged_certificate_is_rejected() {
     let honest = Identity::new(&PKCS_ECDSA_P256_SHA256);
     let other = Identity::new(&PKCS_ECDSA_P256_SHA256);
     let mut client = our_client(default_provider(), &honest);

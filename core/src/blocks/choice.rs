@@ -143,7 +143,7 @@ mod tests {
     use crate::enums::{ContentType, ProtocolVersion};
     use crate::record::framing::{Tls12GcmFraming, Tls13Framing};
 
-    /// An algorithm that reports other properties than [`ToyAlgorithm`] in every respect.
+    /// An algorithm whose properties all differ from those of [`ToyAlgorithm`].
     struct Other;
 
     impl AeadAlgorithm for Other {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn chosen_decrypter_opens_what_the_encrypter_sealed() {
+    fn the_chosen_decrypter_opens_records_of_the_encrypter() {
         for takes_second in [(|| false) as fn() -> bool, || true] {
             let choice = Choice::new(TLS13[0], TLS13[1], takes_second);
             let mut sealed = encrypted(choice.encrypter(key(), Iv::default()));

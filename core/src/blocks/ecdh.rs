@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn exchange_uses_the_library() {
+    fn the_exchange_uses_the_library() {
         for curve in CURVES {
             let group = EcdhGroup(ToyCurve::new(curve));
             let (share, own) = (share(curve, 1), vec![6; curve.share_len()]);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn all_zero_secret_of_x25519_is_rejected() {
+    fn an_all_zero_secret_of_x25519_is_rejected() {
         let refused = Err(PeerMisbehaved::InvalidKeyShare.into());
         assert_eq!(complete(Curve::X25519, &[0; 32]), refused);
         for at in 0..32 {

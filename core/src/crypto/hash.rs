@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_keeps_its_length() {
+    fn an_output_keeps_its_length() {
         assert_eq!(Output::new(&[]).as_ref(), &[] as &[u8]);
         assert_eq!(Output::new(&[7; 48]).as_ref(), &[7; 48]);
         assert_eq!(Output::new(&[7; Output::MAX_LEN]).as_ref(), &[7; 64]);

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_key_keeps_its_bytes() {
+    fn a_private_key_keeps_its_bytes() {
         assert_eq!(
             HpkePrivateKey::from(alloc::vec![1, 2]).secret_bytes(),
             [1, 2]

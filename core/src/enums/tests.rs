@@ -68,7 +68,7 @@ fn every_value_round_trips() {
 
 /// Round trips cannot detect a name with the wrong value. A handshake depends on these values.
 #[test]
-fn names_have_their_code_points() {
+fn names_have_the_assigned_code_points() {
     assert_eq!(
         CipherSuite::from(0x1301),
         CipherSuite::TLS13_AES_128_GCM_SHA256
@@ -151,7 +151,7 @@ fn a_value_is_read_from_the_front() {
 
 #[test]
 #[cfg_attr(miri, ignore = "all values of 16 bits")]
-fn only_the_range_of_rfc_7919_is_finite_field() {
+fn only_the_range_of_rfc_7919_has_finite_field_groups() {
     let finite_field: Vec<u16> = (0..=u16::MAX)
         .filter(|value| {
             NamedGroup::from(*value).key_exchange_algorithm() == KeyExchangeAlgorithm::DHE
@@ -193,7 +193,7 @@ fn schemes_report_their_kind_of_key() {
 }
 
 #[test]
-fn defaults_are_those_without_negotiation() {
+fn defaults_are_the_values_without_negotiation() {
     assert_eq!(CertificateType::default(), CertificateType::X509);
     assert_eq!(HpkeKdf::default(), HpkeKdf::HKDF_SHA256);
     assert_eq!(HpkeAead::default(), HpkeAead::AES_128_GCM);

@@ -154,7 +154,7 @@ fn incompatibility_has_the_alert_of_its_rule() {
 
 /// These texts are composed from several parts.
 #[test]
-fn texts_name_what_was_expected_and_received() {
+fn texts_name_the_expected_and_the_received_value() {
     for (expect_types, text) in [
         (vec![], ""),
         (vec![ContentType::Alert], "Alert"),
@@ -234,7 +234,7 @@ fn peer_misbehaviour_has_the_numbers_of_0_23() {
 }
 
 #[test]
-fn context_is_compared() {
+fn errors_with_different_contexts_differ() {
     let expired = |time, not_after| CertificateError::ExpiredContext {
         time: at(time),
         not_after: at(not_after),

@@ -41,7 +41,7 @@ fn provider() -> CryptoProvider {
 }
 
 #[test]
-fn default_provider_is_installed_once() {
+fn the_default_provider_is_installed_once() {
     // no other test of this process may install a default
     assert!(CryptoProvider::get_default().is_none());
     provider().install_default().unwrap();
@@ -56,7 +56,7 @@ fn default_provider_is_installed_once() {
 }
 
 #[test]
-fn provider_is_approved_if_all_parts_are() {
+fn a_provider_is_approved_if_all_its_parts_are() {
     #[derive(Debug)]
     struct Approved;
 

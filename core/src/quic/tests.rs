@@ -51,7 +51,7 @@ fn hex(digits: &str) -> Vec<u8> {
 }
 
 #[test]
-fn initial_keys_come_from_the_connection_id() {
+fn initial_keys_are_derived_from_the_connection_id() {
     let suite = TLS13_SUITE.quic_suite().unwrap();
     for (version, salt, prefix) in [
         // RFC 9001 §5.2
@@ -91,7 +91,7 @@ fn initial_keys_come_from_the_connection_id() {
 }
 
 #[test]
-fn key_updates_derive_each_secret_from_the_last() {
+fn key_updates_derive_each_secret_from_the_previous_one() {
     let secrets = |side, version| {
         Secrets::new(
             TLS13_SUITE.quic_suite().unwrap(),
@@ -134,7 +134,7 @@ fn key_updates_derive_each_secret_from_the_last() {
 }
 
 #[test]
-fn quic_suite_exists_if_the_suite_has_a_quic_part() {
+fn a_quic_suite_exists_if_the_suite_has_a_quic_part() {
     let suite = TLS13_SUITE.quic_suite().unwrap();
     assert_eq!(suite.suite, &TLS13_SUITE);
     static WITHOUT: Tls13CipherSuite = tls13_suite(

@@ -71,7 +71,7 @@ mod tests {
     ];
 
     #[test]
-    fn records_are_found_wherever_the_first_is_cut() {
+    fn records_are_found_after_any_part_of_the_first() {
         let all = RECORDS.concat();
         for sent in 0..=all.len() {
             for twice in [false, true] {

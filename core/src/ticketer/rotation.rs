@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn new_key_creates_tickets_and_previous_key_opens_its_own() {
+    fn a_new_key_creates_tickets_and_the_previous_key_opens_its_own() {
         let rotator = rotator();
         assert_eq!(rotator.encrypt(1010, b"a").unwrap(), b"\x01a");
         assert_eq!(rotator.encrypt(1011, b"b").unwrap(), b"\x02b");
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn ticket_is_rejected_after_twice_the_lifetime() {
+    fn a_ticket_is_rejected_after_twice_the_lifetime() {
         let rotator = rotator();
         let changed_late = 1019;
         assert!(rotator.decrypt(changed_late, b"\x01a").is_some());
@@ -557,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn failing_generator_stops_tickets_until_it_succeeds() {
+    fn a_failing_generator_stops_tickets_until_it_succeeds() {
         let rotator = rotator();
         FAIL.set(true);
         assert!(rotator.encrypt(1010, b"a").is_some());
@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn clock_set_back_changes_nothing() {
+    fn a_clock_that_is_set_back_changes_nothing() {
         let rotator = rotator();
         assert_eq!(rotator.encrypt(5, b"a").unwrap(), b"\x01a");
         assert_eq!(rotator.decrypt(5, b"\x01a").unwrap(), b"a");

@@ -15,7 +15,7 @@ use harness::wire::Noise;
 
 /// Replays the archive of each target, which `fuzz/run --minimise` writes.
 #[test]
-fn every_input_of_every_corpus() {
+fn every_input_of_every_corpus_passes() {
     for (name, _) in fuzz::TARGETS {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("corpus/{name}.tar"));
         let mut corpus = tar::Archive::new(File::open(path).unwrap());
@@ -33,7 +33,7 @@ fn every_input_of_every_corpus() {
 }
 
 #[test]
-fn noise() {
+fn noise_passes_every_target() {
     let mut noise = Noise::new(1);
     for (name, _) in fuzz::TARGETS {
         for _ in 0..50 {
@@ -47,7 +47,7 @@ fn noise() {
 
 /// Random programs of operations, for every kind of connection that their first byte chooses.
 #[test]
-fn programs() {
+fn random_programs_pass() {
     for (target, len) in [("split", 200), ("unbuffered", 150)] {
         let mut noise = Noise::new(5);
         for choice in (0..24).flat_map(|choice| [choice; 20]) {

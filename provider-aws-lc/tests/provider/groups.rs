@@ -23,7 +23,7 @@ fn all_groups() -> impl Iterator<Item = &'static dyn SupportedKxGroup> {
 
 /// Compares with the orders of upstream 0.23.46, built with each setting of the feature.
 #[test]
-fn groups_have_upstreams_order() {
+fn the_order_of_groups_matches_upstream() {
     use NamedGroup::*;
 
     let classical = [X25519, secp256r1, secp384r1];
@@ -122,7 +122,7 @@ fn the_classical_part_of_a_hybrid_works_alone() {
 
 /// Checks which part comes first in shares and secret (draft-ietf-tls-ecdhe-mlkem §4).
 #[test]
-fn parts_of_hybrids_have_the_drafts_order() {
+fn parts_of_hybrids_have_the_order_of_the_draft() {
     // the place of the classical part, and its length in shares
     for (hybrid, is_first, len) in [
         (aws_lc::kx_group::X25519MLKEM768, false, 32),
@@ -221,7 +221,7 @@ fn unreduced_ml_kem_keys_are_rejected() {
 
 /// FIPS 203 §6.3: a tampered ciphertext yields a secret that differs from the sender's.
 #[test]
-fn ml_kem_rejects_implicitly() {
+fn ml_kem_rejects_changed_ciphertexts_implicitly() {
     for group in [aws_lc::kx_group::MLKEM768, aws_lc::kx_group::MLKEM1024] {
         let client = group.start().unwrap();
         let mut server = group.start_and_complete(client.pub_key()).unwrap();

@@ -134,7 +134,7 @@ fn each_provider_opens_records_of_the_other() {
 }
 
 #[test]
-fn scattered_and_in_place_plaintext_make_the_same_record() {
+fn scattered_and_in_place_plaintext_give_the_same_record() {
     let lengths = [0, 1, 16, 17, 100, 1400, MAX_FRAGMENT_LEN];
     for (suite, len) in all_suites().flat_map(|suite| lengths.map(|len| (suite, len))) {
         let plain = plaintext(len);
@@ -164,7 +164,7 @@ fn scattered_and_in_place_plaintext_make_the_same_record() {
 }
 
 #[test]
-fn short_outputs_are_rejected_unchanged() {
+fn output_buffers_that_are_too_short_are_rejected_unchanged() {
     for suite in all_suites() {
         for len in [0, 1, 40] {
             let plain = plaintext(len);

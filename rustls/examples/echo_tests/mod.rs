@@ -80,7 +80,7 @@ fn data_sent_with_the_finished_is_echoed() {
 
 /// The echo of data that arrives together with the close_notify is complete.
 #[test]
-fn half_closed_connection_gets_the_rest_of_the_echo() {
+fn a_half_closed_connection_gets_the_rest_of_the_echo() {
     let (mut client, served) = greeted_client();
     client.conn.writer().write_all(&[7; 40_000]).unwrap();
     client.conn.send_close_notify();
@@ -94,7 +94,7 @@ fn half_closed_connection_gets_the_rest_of_the_echo() {
 
 /// The alert is sent although the server has no data to write.
 #[test]
-fn forged_record_is_answered_with_an_alert() {
+fn a_forged_record_is_answered_with_an_alert() {
     let (mut client, served) = greeted_client();
     let forged = [&b"\x17\x03\x03\x00\x20"[..], &[0; 32]].concat();
     client.sock.write_all(&forged).unwrap();
@@ -108,7 +108,7 @@ fn forged_record_is_answered_with_an_alert() {
 }
 
 #[test]
-fn stream_without_close_notify_is_an_error() {
+fn a_stream_without_close_notify_is_an_error() {
     for (mut client, served) in [client_of(|_| {}), greeted_client()] {
         client.sock.shutdown(Shutdown::Write).unwrap();
         let _ = client.sock.read_to_end(&mut Vec::new());

@@ -194,7 +194,7 @@ fn use_all(
 }
 
 #[test]
-fn everything_goes_through_the_kernel() {
+fn all_records_go_through_the_kernel() {
     if !kernel_has_tls() {
         return;
     }
@@ -219,7 +219,7 @@ fn everything_goes_through_the_kernel() {
 }
 
 #[test]
-fn forged_record_is_answered_with_an_alert() {
+fn a_forged_record_is_answered_with_an_alert() {
     if !kernel_has_tls() {
         return;
     }
@@ -237,7 +237,7 @@ fn forged_record_is_answered_with_an_alert() {
 }
 
 #[test]
-fn end_without_a_close_notify_is_an_error() {
+fn an_end_without_a_close_notify_is_an_error() {
     AnyServer::run(|mut server| {
         // a record without data does not end the stream
         server.send(DATA, b"");
@@ -251,7 +251,7 @@ fn end_without_a_close_notify_is_an_error() {
 
 /// This is why the manual tells programs to use `recvmsg`.
 #[test]
-fn plain_read_fails_at_records_without_data() {
+fn a_plain_read_fails_at_records_without_data() {
     AnyServer::run(|mut server| {
         server.send(DATA, b"data");
         // the tickets come first
@@ -261,7 +261,7 @@ fn plain_read_fails_at_records_without_data() {
 }
 
 #[test]
-fn messages_may_be_cut_and_joined_by_records() {
+fn messages_may_be_split_and_joined_by_records() {
     AnyServer::run(|mut server| {
         let ticket = message(4, &[0, 0, 1, 0, 0, 0, 0, 1, 1, 5, 0, 1, 7, 0, 0]);
         let twice = [&ticket[..], &ticket].concat();
@@ -324,7 +324,7 @@ fn wrong_records_end_the_connection() {
 
 /// Runs the example against a server of this crate without the kernel.
 #[test]
-fn page_is_fetched() {
+fn a_page_is_fetched() {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let ca_file = env::temp_dir().join(format!("kernel-tls-{}.pem", process::id()));
     fs::write(&ca_file, made.cert.pem()).unwrap();

@@ -60,7 +60,7 @@ async fn take(sessions: &RedisSessions, key: &[u8]) -> Option<ServerSessionValue
 }
 
 #[tokio::test]
-async fn session_is_found_by_another_server_and_taken_once() {
+async fn a_session_is_found_by_another_server_and_taken_once() {
     let Some(redis) = Redis::start() else { return };
     let [one, other] = [redis.sessions(), redis.sessions()];
     assert_eq!(get(&other, b"key").await, None);
@@ -108,7 +108,7 @@ fn start(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
 
 /// The server closes each connection after one command.
 #[tokio::test]
-async fn closed_idle_connection_is_replaced() {
+async fn a_closed_idle_connection_is_replaced() {
     let address = start(|mut stream| {
         let _ = stream.read(&mut [0; 1000]);
         // in pieces
@@ -124,7 +124,7 @@ async fn closed_idle_connection_is_replaced() {
 }
 
 #[tokio::test]
-async fn handshakes_over_bad_servers_are_full_ones() {
+async fn handshakes_with_faulty_servers_are_full() {
     let answers: [(&str, &'static [u8]); 6] = [
         ("silent", b""),
         ("refusing", b"-NOAUTH Authentication required.\r\n"),

@@ -81,7 +81,7 @@ async fn clients_are_greeted_with_every_type_of_key() {
 
 /// The keeper ends while a handshake waits for its signature. Another one makes the signature.
 #[tokio::test]
-async fn keeper_may_be_started_again() {
+async fn the_keeper_may_be_restarted() {
     let path = SocketPath::new("again");
     let key_type = KeyType::EcdsaP256;
     let first = path.keeper(key_type);
@@ -98,7 +98,7 @@ async fn keeper_may_be_started_again() {
 }
 
 #[tokio::test]
-async fn silent_keeper_fails_only_the_handshake() {
+async fn a_silent_keeper_fails_only_the_handshake() {
     let path = SocketPath::new("silent");
     let key_type = KeyType::EcdsaP256;
     let keeper = path.keeper(key_type);
@@ -135,7 +135,7 @@ async fn wrong_keepers_are_rejected_at_the_start() {
 }
 
 #[test]
-fn keeper_signs_only_a_certificate_verify() {
+fn the_keeper_signs_only_a_certificate_verify() {
     let key = key(KeyType::EcdsaP256);
     let is_signed = |scheme: SignatureScheme, message: &[u8]| {
         answer(&*key, &[&u16::from(scheme).to_be_bytes(), message].concat())[0] == 0

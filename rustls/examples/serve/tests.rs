@@ -67,7 +67,7 @@ fn seen_after(send: impl FnOnce(&mut rustls::Connection)) -> Seen {
 
 /// RFC 9846 §6.1: a close_notify ends one direction only.
 #[test]
-fn request_that_arrives_with_a_close_notify_is_answered() {
+fn a_request_that_arrives_with_a_close_notify_is_answered() {
     let seen = seen_after(|conn| {
         conn.writer().write_all(REQUEST).unwrap();
         conn.send_close_notify();
@@ -76,7 +76,7 @@ fn request_that_arrives_with_a_close_notify_is_answered() {
 }
 
 #[test]
-fn close_notify_without_a_request_is_answered_with_one() {
+fn a_close_notify_without_a_request_is_answered_with_another() {
     for len in [0, 10] {
         let (received, closed, outcome) = seen_after(|conn| {
             conn.writer().write_all(&REQUEST[..len]).unwrap();
@@ -125,7 +125,7 @@ fn response_to(request: &str, piece_len: usize) -> Option<(usize, String)> {
 }
 
 #[test]
-fn request_is_collected_from_pieces_of_any_length() {
+fn a_request_is_collected_from_pieces_of_any_length() {
     let request = "GET / HTTP/1.1\r\nHost: x\r\n\r\nand more";
     for piece_len in 1..request.len() {
         let (len, response) = response_to(request, piece_len).unwrap();

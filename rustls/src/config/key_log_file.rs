@@ -127,7 +127,7 @@ mod tests {
     /// A logger that uses TLS logs keys itself.
     #[cfg(all(feature = "logging", target_os = "linux"))]
     #[test]
-    fn failures_are_reported_without_the_lock() {
+    fn failures_are_reported_without_holding_the_lock() {
         use std::cell::{Cell, RefCell};
         use std::sync::Arc;
         use std::thread_local;
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_nothing_is_logged() {
+    fn nothing_is_logged_without_a_file() {
         let nowhere = env::temp_dir().join("no-such-directory/key-log");
         for path in [None, Some(nowhere.as_os_str())] {
             let log = KeyLogFile::open(path);

@@ -47,8 +47,8 @@ impl ClientCertVerified {
         Self(Proof::new(Some(rules), until))
     }
 
-    /// Replaces the rules, for a verifier that wraps another one and adds rules of its own. The end
-    /// of the proof does not change: the same time, or this handshake.
+    /// Replaces the rules, for a verifier that wraps another one and adds its own rules. The end of
+    /// the proof does not change: the same time, or this handshake.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -174,9 +174,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Returns the verifier for a handshake that starts now. Verifiers whose rules can be replaced
     /// at run time override this. The default, `None`, selects this verifier itself.
     ///
-    /// A handshake calls this once, before any other method. It uses the returned verifier to its
-    /// end, even if the rules are replaced meanwhile. It does not call `current_verifier` on the
-    /// returned verifier.
+    /// A handshake calls this once, before any other method. It uses the returned verifier until it
+    /// ends, even if the rules are replaced in the meantime. It does not call `current_verifier` on
+    /// the returned verifier.
     ///
     /// A resumed session verifies no certificate, so only handshakes with the same object resume
     /// it. Return clones of one `Arc` until a rule changes, and a new object after that.
@@ -210,7 +210,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///
     /// A verifier that wraps another one may keep the default of `rules` or of
     /// `recheck_server_cert`, or of both: each chain is then verified in full. If it forwards both,
-    /// its own verdict must not depend on anything else. If it adds rules of its own, it returns a
+    /// its own verdict must not depend on anything else. If it adds its own rules, it returns a
     /// digest of the inner rules and its own, and passes it to [`ServerCertVerified::with_rules`].
     fn rules(&self) -> Option<VerifierRules> {
         None
@@ -602,7 +602,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     }
 }
 
-/// The [`ClientCertVerifier`] of a server that asks no client for a certificate.
+/// The [`ClientCertVerifier`] of a server that does not request client certificates.
 #[derive(Debug)]
 pub struct NoClientAuth;
 
@@ -660,9 +660,9 @@ mod tests {
 
     use super::*;
 
-    /// A server that asks for no certificate rejects any that a client sends.
+    /// A server that does not request a certificate rejects any that a client sends.
     #[test]
-    fn unsolicited_client_certificate_is_rejected() {
+    fn an_unsolicited_client_certificate_is_rejected() {
         let cert = CertificateDer::from(vec![0x30, 0]);
         let signature = DigitallySignedStruct::new(SignatureScheme::ED25519, vec![7; 64]);
         let now = UnixTime::since_unix_epoch(core::time::Duration::from_secs(1 << 30));

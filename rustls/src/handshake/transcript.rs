@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retry_replaces_the_first_client_hello_by_its_hash() {
+    fn a_retry_replaces_the_first_client_hello_with_its_hash() {
         let hash = TLS13_AES_256_GCM_SHA384.common().hash_provider;
         let mut transcript = Transcript::start(hash, b"ClientHello1");
         transcript.replace_with_message_hash();

@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_maximum_length() {
+    fn a_block_of_maximum_length_is_read() {
         // each extension has a type and a length of two bytes
         let most = 0xffff / 4;
         let received = read_types(0..most).unwrap();
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_must_be_consumed_completely() {
+    fn a_body_must_be_read_completely() {
         let block = [0, 5, 0x12, 0x34, 0, 1, 9];
         for (context, name) in [
             (ExtensionContext::ClientHello, "ClientExtensions"),

@@ -106,7 +106,7 @@ fn messages_of_other_types_only_report_their_type() {
 }
 
 #[test]
-fn a_flight_is_one_vector() {
+fn a_flight_is_encoded_into_one_vector() {
     let mut flight = vec![];
     Finished(&[1, 2]).encode_message(&mut flight).unwrap();
     KeyUpdateRequest::UpdateRequested
@@ -154,7 +154,7 @@ const RFC8448_SERVER_HELLO: &[u8] = &[
 ];
 
 #[test]
-fn rfc8448_client_hello() {
+fn the_client_hello_of_rfc8448_is_read() {
     let message = Decoded::read(RFC8448_CLIENT_HELLO).unwrap();
     let Payload::ClientHello(hello) = message.payload else {
         panic!("{message:?}");
@@ -203,7 +203,7 @@ fn rfc8448_client_hello() {
 }
 
 #[test]
-fn rfc8448_server_hello() {
+fn the_server_hello_of_rfc8448_is_read() {
     let message = Decoded::read(RFC8448_SERVER_HELLO).unwrap();
     let Payload::ServerHello(hello) = message.payload else {
         panic!("{message:?}");

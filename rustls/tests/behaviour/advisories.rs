@@ -113,7 +113,7 @@ fn handshake_bytes_across_a_key_change_are_refused() {
 
 /// RUSTSEC-2024-0336: a close_notify during the handshake must not keep an I/O loop running.
 #[test]
-fn close_notify_during_the_handshake_keeps_no_loop_going() {
+fn close_notify_during_the_handshake_ends_every_loop() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
         let configs = configs(versions);
@@ -138,7 +138,7 @@ fn close_notify_during_the_handshake_keeps_no_loop_going() {
         for conn in connections() {
             assert_ends(conn, &too_many, io::ErrorKind::InvalidData);
         }
-        // TLS 1.2 treats a user_canceled like any other warning
+        // TLS 1.2 treats a close_notify like any other warning
         let kind = match versions {
             Versions::Tls12 => io::ErrorKind::UnexpectedEof,
             _ => io::ErrorKind::InvalidData,
@@ -196,7 +196,7 @@ fn too_long_handshake_messages_are_refused_by_their_header() {
 /// RFC 9846 §4.2.3: a client of both versions recognises a downgrade to TLS 1.2 by the server's
 /// random.
 #[test]
-fn downgrades_are_seen() {
+fn downgrades_are_detected() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         let end = |role| {
@@ -236,7 +236,7 @@ fn downgrades_are_seen() {
 
 /// Neither an unauthenticated close_notify nor the end of the stream counts as a clean end.
 #[test]
-fn truncation_is_not_an_end() {
+fn truncation_is_not_a_clean_end() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
         let configs = configs(versions);
@@ -278,7 +278,7 @@ fn truncation_is_not_an_end() {
 
 /// rustls-webpki before 0.103.14 has known defects.
 #[test]
-fn path_building_is_of_a_good_version() {
+fn path_building_is_in_a_version_without_known_defects() {
     let manifest = include_str!("../../../Cargo.toml");
     let mut lines = manifest.lines();
     let line = lines.find(|line| line.starts_with("webpki = "));

@@ -149,7 +149,7 @@ scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
-fn the_server_s_first_common_protocol_is_chosen() {
+fn the_first_common_protocol_of_the_server_is_chosen() {
     let long = "long enough to be a name of many bytes";
     let cases: [(&[&str], &[&str]); 9] = [
         (&[], &[]),
@@ -239,7 +239,7 @@ fn server_name_is_known_after_a_failure() {
 }
 
 #[test]
-fn resolver_by_name() {
+fn a_server_resolves_certificates_by_name() {
     let known = [
         "server.example",
         "SERVER.EXAMPLE",

@@ -275,7 +275,7 @@ same!(
 );
 
 #[test]
-fn states_during_the_handshake() {
+fn states_during_the_handshake_match_upstream() {
     for case in tls13_cases() {
         let mut ours = this::handshake(case);
         let mut theirs = upstream::handshake(case);
@@ -306,7 +306,7 @@ fn chunks_are_accepted_whole_where_upstream_accepts_them() {
 
 /// Tests of programs count reads until `read_tls` refuses more.
 #[test]
-fn a_few_bytes_behind_a_long_record_take_no_read_of_their_own() {
+fn a_few_bytes_after_a_long_record_need_no_read_of_their_own() {
     let ends = [(16_384, true), (16_384 + 1, false), (16_384 + 2, false)];
     for (case, (sent, close)) in product(tls13_cases(), ends) {
         let (mut conn, mut peer) = connected(case);

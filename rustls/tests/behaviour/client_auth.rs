@@ -116,7 +116,7 @@ scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
-fn every_certificate_for_every_demand() {
+fn every_client_certificate_has_the_outcome_of_upstream() {
     for case in tls13_cases() {
         for (asks, has, late) in product3(ASKS, HAS, [false, true]) {
             let provider = case.provider;
@@ -160,7 +160,7 @@ fn refusal(has: Has, late: bool) -> Option<(&'static str, &'static str)> {
 }
 
 #[test]
-fn hints_for_the_resolver() {
+fn the_resolver_gets_the_hints_of_upstream() {
     for (provider, asks) in product(PROVIDERS, ASKS) {
         let ours = this::resolver_sees(provider, asks);
         let theirs = upstream::resolver_sees(provider, asks);
@@ -169,7 +169,7 @@ fn hints_for_the_resolver() {
 }
 
 #[test]
-fn verifiers_of_the_application() {
+fn verifiers_of_the_application_have_the_outcome_of_upstream() {
     for provider in PROVIDERS {
         let ours = this::verifiers(provider);
         let theirs = upstream::verifiers(provider);
@@ -181,7 +181,7 @@ fn verifiers_of_the_application() {
 /// RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate. A server that does not
 /// require a certificate completes the handshake.
 #[test]
-fn a_key_without_a_certificate_signs_nothing() {
+fn no_signature_follows_an_empty_certificate() {
     for provider in PROVIDERS {
         let key = KEY_TYPE.identities().client.key();
         let key = provider.this().key_provider.load_private_key(key).unwrap();

@@ -262,7 +262,7 @@ fn no_tickets_follow_a_close_notify() {
 
 /// Each end receives the data sent before the other's close_notify and sees a clean end.
 #[test]
-fn both_close_at_once() {
+fn both_sides_may_close_at_the_same_time() {
     for case in tls13_cases() {
         let (conn, mut peer) = connected(case);
         let mut conn = ThisBuffered::new(conn);

@@ -44,13 +44,17 @@ fn first_difference(ours: &[String], theirs: &[String]) -> Option<String> {
     ))
 }
 
-/// Makes a test of each script of the modules `this` and `upstream`: it logs the same in both
+/// Creates a test for each script of the modules `this` and `upstream`: it logs the same in both
 /// crates with every provider and role, and with each input after `in`.
 macro_rules! same {
     ($($script:ident $(in $inputs:expr)?),* $(,)?) => {$(
-        #[test]
-        fn $script() {
-            $crate::behaviour::compared::same!(@run $script $($inputs)?);
+        mod $script {
+            use super::*;
+
+            #[test]
+            fn matches_upstream() {
+                $crate::behaviour::compared::same!(@run $script $($inputs)?);
+            }
         }
     )*};
     (@run $script:ident) => {

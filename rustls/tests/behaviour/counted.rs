@@ -151,7 +151,7 @@ scripts!(upstream, rustls_upstream, THEIRS);
 same!(slices_of_a_writer in [usize::MAX, 1000, 7]);
 
 #[test]
-fn random_bytes_of_a_client() {
+fn a_client_requests_as_many_random_bytes_as_upstream() {
     for provider in PROVIDERS {
         let ours = this::random_bytes(provider);
         assert_eq!(ours, upstream::random_bytes(provider));
@@ -162,7 +162,7 @@ fn random_bytes_of_a_client() {
 /// The id that a client of TLS 1.2 sends with a ticket (RFC 5077 §3.4) comes from the random bytes
 /// that it has drawn already.
 #[test]
-fn random_bytes_of_a_client_with_a_ticket() {
+fn a_client_with_a_ticket_requests_no_more_random_bytes() {
     static COUNTING: Counting = Counting(Mutex::new(Vec::new()));
 
     for provider in PROVIDERS {

@@ -99,7 +99,7 @@ fn send(
 }
 
 #[test]
-fn the_program_in_readme_encrypts_a_file() {
+fn the_program_in_the_readme_encrypts_a_file() {
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
         let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
         let mut pair = Pair::connect(&configs).unwrap();

@@ -15,7 +15,7 @@ use crate::cases::{Role, tls13_cases, tls13_cases_of};
 
 const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
 
-/// Anybody can send a user_canceled before the version is known, so it counts as a warning.
+/// Anybody can send a close_notify before the version is known, so it counts as a warning.
 #[test]
 fn a_handshake_completes_after_an_early_close_notify() {
     for case in tls13_cases() {
@@ -31,7 +31,7 @@ fn a_handshake_completes_after_an_early_close_notify() {
 
 /// Once TLS 1.3 is negotiated, a close_notify means that the peer refuses to continue.
 #[test]
-fn a_close_notify_in_the_middle_of_a_handshake_is_a_failure() {
+fn a_close_notify_in_the_middle_of_a_handshake_ends_it() {
     for case in tls13_cases() {
         let mut conn = fresh(case);
         let mut peer = case.peer();
@@ -157,7 +157,7 @@ fn a_flight_that_cannot_be_sealed_is_an_error() {
 
 /// Unread data can still be read after the connection has failed.
 #[test]
-fn unread_data_outlives_a_failure() {
+fn unread_data_can_be_read_after_a_failure() {
     for case in tls13_cases_of(Role::Client) {
         let ours = provider_that_refuses(case.provider, &[ContentType::ApplicationData]);
         let mut conn = ThisUnbuffered::client(case.config_over(ours).client());

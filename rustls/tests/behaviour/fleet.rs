@@ -137,7 +137,7 @@ fn sessions_resume_at_another_machine() {
 }
 
 #[test]
-fn system_clock_and_refused_secrets() {
+fn a_fleet_uses_the_system_clock_and_rejects_short_secrets() {
     let makers = [aws_lc_rs::Ticketer::for_fleet, ring::Ticketer::for_fleet];
     for make in makers {
         let machine = make(&SECRET, EPOCH).unwrap();
@@ -152,7 +152,7 @@ fn system_clock_and_refused_secrets() {
 
 /// A client returns at the end of its ticket's lifetime and meets a clock that is ahead.
 #[test]
-fn a_ticket_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
+fn a_ticket_is_valid_for_its_lifetime_if_clocks_are_ahead() {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
         let lifetime = u64::from(one.config.ticketer.lifetime());
@@ -169,7 +169,7 @@ fn a_ticket_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
 /// To clocks that are behind, a ticket is dated in the future and comes from an epoch not yet
 /// begun.
 #[test]
-fn a_ticket_is_good_at_once_by_clocks_that_are_behind() {
+fn a_ticket_is_valid_immediately_if_clocks_are_behind() {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
         let client = client(provider, versions, ClientAuth::None);
@@ -182,7 +182,7 @@ fn a_ticket_is_good_at_once_by_clocks_that_are_behind() {
 
 /// A chain of sessions lasts a week, and its tickets carry the time left.
 #[test]
-fn the_last_ticket_of_a_chain_is_good_for_its_lifetime_by_clocks_that_are_ahead() {
+fn the_last_ticket_of_a_chain_is_valid_for_its_lifetime_if_clocks_are_ahead() {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         let [one, other] = [(); 2].map(|()| Machine::new(provider, versions));
         for ahead in [TOLERANCE, TOLERANCE + 1] {

@@ -93,7 +93,7 @@ fn floods_are_bounded() {
 
 /// Data does not reset the count of warnings, because an honest peer sends at most one.
 #[test]
-fn warnings_are_counted_whatever_comes_between() {
+fn warnings_are_counted_across_other_records() {
     let expected = (4, "PeerMisbehaved(TooManyWarningAlertsReceived)".to_owned());
     let between = [vec![], data(b"x"), data(b""), key_update(0), key_update(1)];
     for (role, between) in product(ROLES, between) {
@@ -107,7 +107,7 @@ fn warnings_are_counted_whatever_comes_between() {
 }
 
 #[test]
-fn data_makes_up_for_key_updates_and_for_empty_records() {
+fn data_resets_the_count_of_key_updates_and_empty_records() {
     for role in ROLES {
         for mut end in connected(role) {
             let records = [key_update(1), data(b""), data(b"x")];
@@ -118,7 +118,7 @@ fn data_makes_up_for_key_updates_and_for_empty_records() {
 
 /// An empty record does not count as data. Upstream accepts unlimited KeyUpdates this way.
 #[test]
-fn empty_records_do_not_make_up_for_key_updates() {
+fn empty_records_do_not_reset_the_count_of_key_updates() {
     let expected = (32, "PeerMisbehaved(TooManyKeyUpdateRequests)".to_owned());
     for (role, request) in product(ROLES, [0, 1]) {
         let [buffered, unbuffered, _] = connected(role);

@@ -89,7 +89,7 @@ fn unbuffered<E: Endpoint + InPlace + 'static>(
 }
 
 #[test]
-fn upstream_opens_every_length() {
+fn upstream_opens_records_of_every_length() {
     for case in tls13_cases() {
         for (mut conn, mut peer) in pairs(case) {
             let InPlaceRoom {
@@ -173,7 +173,7 @@ fn errors_change_nothing() {
 }
 
 #[test]
-fn refused_while_other_output_is_pending() {
+fn encryption_is_refused_while_other_output_is_pending() {
     for case in tls13_cases() {
         let (mut conn, mut peer) = connected(case);
         conn.writer().write_all(b"first").unwrap();
@@ -198,7 +198,7 @@ fn refused_while_other_output_is_pending() {
 }
 
 #[test]
-fn neither_before_the_handshake_nor_after_the_end() {
+fn encryption_is_refused_before_the_handshake_and_after_the_end() {
     for case in tls13_cases() {
         let mut buf = [7; 100];
         let mut conn = fresh(case);
@@ -216,7 +216,7 @@ fn neither_before_the_handshake_nor_after_the_end() {
 
 /// Alternates between in-place encryption and the writer.
 #[test]
-fn mixed_with_the_writer() {
+fn encryption_can_alternate_with_the_writer() {
     for case in tls13_cases() {
         let (mut conn, mut peer) = connected(case);
         let room = conn.room();

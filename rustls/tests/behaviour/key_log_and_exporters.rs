@@ -15,7 +15,7 @@ use crate::cases::{Case, KEY_TYPE, Role, tls13_cases, tls13_cases_of};
 
 /// Includes handshakes with a HelloRetryRequest.
 #[test]
-fn both_ends_log_the_same() {
+fn both_ends_log_the_same_secrets() {
     for case in tls13_cases() {
         for retried in [false, true] {
             log_the_same(case, retried);
@@ -67,7 +67,7 @@ fn log_the_same(case: Case, retried: bool) {
 }
 
 #[test]
-fn both_ends_export_the_same() {
+fn both_ends_export_the_same_material() {
     for case in tls13_cases() {
         let (conn, peer) = connected(case);
         let labels = [&b""[..], b"label", b"EXPORTER-Channel-Binding", &[7; 200]];
@@ -89,7 +89,7 @@ fn both_ends_export_the_same() {
 }
 
 #[test]
-fn refused_exports() {
+fn invalid_exports_are_refused() {
     for case in tls13_cases() {
         let early = fresh(case).export_keying_material([0; 1], b"label", None);
         assert_eq!(early, Err(rustls::Error::HandshakeNotComplete));
@@ -111,14 +111,14 @@ fn refused_exports() {
     }
 }
 
-const FILE_TEST: &str = "behaviour::key_log_and_exporters::key_log_file";
+const FILE_TEST: &str = "behaviour::key_log_and_exporters::key_log_lines_are_written_to_the_file";
 
 /// Set for the child process that logs to a file.
 const INNER: &str = "KEY_LOG_FILE_TEST_INNER";
 
 /// The variable `SSLKEYLOGFILE` is only set in a child process, so that it affects no other test.
 #[test]
-fn key_log_file() {
+fn key_log_lines_are_written_to_the_file() {
     if std::env::var_os(INNER).is_some() {
         for case in tls13_cases_of(Role::Client) {
             let log = Arc::new(rustls::KeyLogFile::new());

@@ -38,7 +38,7 @@ fn pairs_over(ours: CryptoProvider, case: Case) -> Vec<(Box<dyn Endpoint>, Upstr
 }
 
 #[test]
-fn many_in_either_direction_and_both_at_once() {
+fn many_updates_work_in_both_directions() {
     for case in tls13_cases() {
         for (mut ours, mut theirs) in pairs(case) {
             for round in 0..20 {
@@ -113,7 +113,7 @@ fn a_thousand_requests_need_one_answer() {
 
 /// The answer must be sent before a record that is encrypted in place.
 #[test]
-fn in_place_the_answer_goes_first() {
+fn the_answer_precedes_records_encrypted_in_place() {
     for case in tls13_cases() {
         let (mut conn, mut peer) = connected(case);
         peer.refresh_traffic_keys();
@@ -130,7 +130,7 @@ fn in_place_the_answer_goes_first() {
 
 /// The required buffer size includes the answer.
 #[test]
-fn unbuffered_the_answer_counts() {
+fn the_required_buffer_length_includes_the_answer() {
     for (case, closes) in product(tls13_cases_of(Role::Client), [false, true]) {
         let mut client = ThisUnbuffered::client(case.config().client());
         let mut peer = case.peer();
@@ -212,7 +212,7 @@ fn flood(from: &mut dyn Endpoint, to: &mut dyn Endpoint) -> (usize, String, usiz
 /// The test cannot see the key of each record. It checks that the receiver opens all records, and
 /// that there are more of them than the data alone needs.
 #[test]
-fn automatic_near_the_limit() {
+fn keys_are_updated_automatically_near_the_limit() {
     for case in tls13_cases() {
         for limit in [4, 5, 8, 64] {
             let ours = provider_with_limit(case.provider, limit);
@@ -243,7 +243,7 @@ fn automatic_near_the_limit() {
 
 /// The KeyUpdate must be sent before a record that is encrypted in place.
 #[test]
-fn automatic_in_place() {
+fn keys_are_updated_automatically_for_records_in_place() {
     const LIMIT: u64 = 4;
     for case in tls13_cases() {
         let (mut conn, mut peer) = (limited(case, LIMIT).connection(), case.peer());
@@ -274,7 +274,7 @@ fn record_lens(bytes: &[u8]) -> Vec<usize> {
 
 /// Makes a single write that is longer than one key can protect.
 #[test]
-fn writes_larger_than_a_key_can_protect() {
+fn a_write_may_be_longer_than_one_key_can_protect() {
     const LEN: usize = 300_000;
     for case in tls13_cases() {
         let plaintext: Vec<u8> = (0..LEN).map(|at| (at % 251) as u8).collect();
@@ -304,7 +304,7 @@ fn assert_keys_kept_their_limit(records: &[usize], limit: usize) {
 
 /// Plaintext buffered during the handshake is sent all together at its end.
 #[test]
-fn buffered_plaintext_wears_out_no_key() {
+fn buffered_plaintext_exceeds_the_limit_of_no_key() {
     const LIMIT: u64 = 4;
     for case in tls13_cases() {
         let (mut conn, mut peer) = (limited(case, LIMIT).connection(), case.peer());
@@ -328,7 +328,7 @@ fn buffered_plaintext_wears_out_no_key() {
 
 /// The required buffer size includes the KeyUpdates.
 #[test]
-fn one_large_unbuffered_encrypt_wears_out_no_key() {
+fn one_large_unbuffered_write_exceeds_the_limit_of_no_key() {
     const LIMIT: u64 = 4;
     for case in tls13_cases_of(Role::Client) {
         let mut client = ThisUnbuffered::client(limited(case, LIMIT).client());
@@ -366,7 +366,7 @@ fn limited(case: Case, limit: u64) -> Config {
 
 /// Half-RTT data may use up the key except for the KeyUpdate's record.
 #[test]
-fn tickets_do_not_go_beyond_the_limit() {
+fn tickets_do_not_exceed_the_limit_of_a_key() {
     for (case, half_rtt) in product(tls13_cases_of(Role::Server), [0, 20_000]) {
         let config = limited(case, 3).edit(|_| {}, |server| server.send_half_rtt_data = true);
         let (mut ours, mut theirs) = (config.connection(), case.peer());

@@ -224,7 +224,7 @@ scripts!(this, rustls);
 scripts!(upstream, rustls_upstream);
 
 #[test]
-fn streams_read_on() {
+fn streams_continue_to_read_after_a_key_update() {
     for case in tls13_cases() {
         let takes = [
             Takes::Everything,

@@ -28,7 +28,7 @@ fn connected() -> (UnbufferedServerConnection, ThisBuffered) {
 /// Bytes after an error are never processed, the error repeats, and the record that caused it is
 /// discarded.
 #[test]
-fn nothing_comes_after_an_error() {
+fn no_byte_after_an_error_is_processed() {
     let (mut server, _) = connected();
     let (one, fatal) = (data(b"one"), alert(2, 80));
     let mut incoming = [&one[..], &fatal, &data(b"two")].concat();
@@ -179,7 +179,7 @@ fn drive(
 
 /// Any sequence of offers yields the same data as the buffered API does for the same records.
 #[test]
-fn any_way_through_any_records() {
+fn any_sequence_of_offers_yields_the_same_data() {
     let mut noise = Noise::new(0x5eed);
     for round in 0..400 {
         let (mut server, mut buffered) = connected();

@@ -477,7 +477,7 @@ pub fn next(written: &mut u8, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn operations_in_any_order() {
+fn operations_in_any_order_match_upstream() {
     let early_data = tls13_cases().map(|case| (case, true));
     for (case, with_early_data) in cases().map(|case| (case, false)).chain(early_data) {
         let what = format!("{case:?}, early data {with_early_data}");

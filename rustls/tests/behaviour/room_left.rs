@@ -12,7 +12,7 @@ use crate::cases::{cases, tls13_cases};
 
 /// Tests the documented cases.
 #[test]
-fn during_the_handshake_and_after() {
+fn the_room_is_reported_during_the_handshake_and_after() {
     for case in cases() {
         let (mut conn, mut peer) = (fresh(case), case.peer());
         let room = |conn: &mut Connection| conn.writer().room_left();
@@ -55,7 +55,7 @@ fn during_the_handshake_and_after() {
 }
 
 #[test]
-fn no_room_after_a_failure() {
+fn no_room_is_left_after_a_failure() {
     for case in tls13_cases() {
         let mut conn = fresh(case);
         conn.set_buffer_limit(None);
@@ -67,7 +67,7 @@ fn no_room_after_a_failure() {
 
 /// Tries random sequences of writing, setting limits, sending and handshaking.
 #[test]
-fn a_write_takes_what_is_left() {
+fn a_write_accepts_as_much_as_is_reported() {
     let mut noise = Noise::new(0x700e);
     let mut below = |limit| noise.next() as usize % limit;
     for (case, _) in product(cases(), 0..6) {

@@ -162,7 +162,7 @@ fn without_repetition(mut connections: Vec<Vec<String>>) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn the_calls_of_a_session_store() {
+fn calls_to_a_session_store_match_upstream() {
     use Versions::{Both, Tls12, Tls13};
     let servers = [
         [Tls12; 4],
@@ -186,7 +186,7 @@ fn the_calls_of_a_session_store() {
 /// A client takes a ticket even if it must not resume it. It then does not look for a TLS 1.2
 /// session.
 #[test]
-fn the_calls_of_clients_that_share_a_session_store() {
+fn calls_to_a_shared_session_store_match_upstream() {
     for (provider, first, second) in product3(PROVIDERS, VERSIONS, VERSIONS) {
         let (both, no_labels) = (Versions::Both, Arc::default());
         let [server, _] = upstream::servers(provider, both, [0; 2], false, &no_labels);
@@ -231,7 +231,7 @@ fn labels(
 }
 
 #[test]
-fn the_labels_of_key_logs() {
+fn labels_in_key_logs_match_upstream() {
     let early_data = [
         ([0, 0], &b""[..]),
         ([1000, 1000], b""),
@@ -277,7 +277,7 @@ fn reports(
 }
 
 #[test]
-fn reports_during_a_handshake() {
+fn values_reported_during_a_handshake_match_upstream() {
     for (provider, versions, retries) in product3(PROVIDERS, VERSIONS, [false, true]) {
         let reports = |ends| reports(ends, provider, versions, retries);
         for (role, ours) in OURS {

@@ -28,7 +28,7 @@ impl Read for Spy<'_> {
 
 /// More connections than the thread has buffers take turns at receiving and sending.
 #[test]
-fn a_transport_sees_nothing_of_other_connections() {
+fn a_transport_sees_no_data_of_other_connections() {
     for (case, len) in product(tls13_cases_of(Role::Server), [100, 3000, 16_000]) {
         let mut pairs: Vec<_> = (0..12).map(|_| connected(case)).collect();
         for round in 0..3 {

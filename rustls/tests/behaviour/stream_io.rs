@@ -253,7 +253,7 @@ same!(
 );
 
 #[test]
-fn write_tls_needs_no_more_than_write_vectored() {
+fn write_tls_only_needs_write_vectored() {
     for case in tls13_cases() {
         let theirs = upstream::writes_by_slices(case);
         assert_eq!(this::writes_by_slices(case), theirs, "{case:?}");
@@ -262,7 +262,7 @@ fn write_tls_needs_no_more_than_write_vectored() {
 
 /// RUSTSEC-2024-0336: an early end of the stream, clean or not, must not cause an endless loop.
 #[test]
-fn the_stream_ends_during_the_handshake() {
+fn a_stream_that_ends_during_the_handshake_is_an_error() {
     const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
     const FATAL: [u8; 7] = *b"\x15\x03\x03\x00\x02\x02\x28";
     const CUT: [u8; 4] = *b"\x16\x03\x03\x00";
@@ -374,7 +374,7 @@ fn has_failed<T>(result: &io::Result<T>) -> bool {
 
 /// A program that flushes last learns that its data may not have arrived.
 #[test]
-fn flushing_reports_a_failed_connection() {
+fn a_flush_reports_a_failed_connection() {
     for case in tls13_cases() {
         let ours = this::flush_after_failure(case);
         assert_eq!(ours, [ErrorKind::InvalidData; 3]);

@@ -58,7 +58,7 @@ fn their_client(provider: Provider, store: &Arc<Sessions>) -> UpstreamBuffered {
 }
 
 #[test]
-fn our_server_sends_the_configured_number() {
+fn our_server_sends_the_configured_number_of_tickets() {
     for (provider, sealed, count) in product3(PROVIDERS, [false, true], [0, 1, 2, 5, 20]) {
         let (store, put) = upstream::counting();
         let mut client = their_client(provider, &store);
@@ -70,7 +70,7 @@ fn our_server_sends_the_configured_number() {
 }
 
 #[test]
-fn offered_ticket_gets_a_full_handshake() {
+fn a_ticket_that_is_not_accepted_gets_a_full_handshake() {
     for (provider, sealed) in product(PROVIDERS, [false, true]) {
         let (store, put) = upstream::counting();
         let mut client = their_client(provider, &store);
@@ -90,7 +90,7 @@ fn offered_ticket_gets_a_full_handshake() {
 }
 
 #[test]
-fn our_client_stores_what_it_receives() {
+fn our_client_stores_the_tickets_that_it_receives() {
     for (provider, count) in product(PROVIDERS, [0, 1, 2, 5, 20]) {
         let (store, put) = this::counting();
         let mut config = connected::this::client_config(provider);

@@ -121,7 +121,7 @@ fn assert_ends(client: ClientConfig, server: ServerConfig, by: Role, text: &str)
 }
 
 #[test]
-fn authorities_of_a_server() {
+fn too_many_authorities_of_a_server_are_refused() {
     let most = server_asking_for(verifier(authorities(AUTHORITIES_LEN)));
     assert_eq!(outcome(client_config(PROVIDER), most).0, Ok(()));
 
@@ -139,7 +139,7 @@ fn authorities_of_a_server() {
 
 /// A verifier may return other values during the handshake than before it.
 #[test]
-fn authorities_and_schemes_that_change_during_the_handshake() {
+fn authorities_and_schemes_that_grow_during_the_handshake_end_it() {
     let changing = verifier(Vec::new()).with_hints(authorities(0x1_0000), 1);
     for verifier in [changing, verifier_of_many_schemes()] {
         let (client, server) = (client_config(PROVIDER), server_asking_for(verifier));
@@ -149,7 +149,7 @@ fn authorities_and_schemes_that_change_during_the_handshake() {
 }
 
 #[test]
-fn lists_of_a_client() {
+fn too_long_lists_of_a_client_are_refused() {
     let hints = client_verifying_by(verifier(authorities(0x1_0000)));
     assert!(client_refusal(hints).contains("too long for a ClientHello"));
 
@@ -163,7 +163,7 @@ fn lists_of_a_client() {
 }
 
 #[test]
-fn key_shares() {
+fn too_long_key_shares_are_refused() {
     let mut provider = PROVIDER.this();
     provider.kx_groups = vec![Group::new(NamedGroup::X25519, &[7; 0x1_0000]).leak()];
     let client = client_with_provider(provider.clone(), verifier(Vec::new()));
@@ -201,7 +201,7 @@ fn with_certified_key(role: Role, certified_key: CertifiedKey) -> (ClientConfig,
 }
 
 #[test]
-fn certificates_and_signatures() {
+fn too_long_certificates_and_signatures_end_the_handshake() {
     for role in [Role::Client, Role::Server] {
         let (client, server) = with_certified_key(role, certified_key(100, 60_000));
         assert_eq!(outcome(client, server).0, Ok(()));
@@ -221,7 +221,7 @@ fn certificates_and_signatures() {
 }
 
 #[test]
-fn ocsp_responses() {
+fn too_long_ocsp_responses_end_the_handshake() {
     // 2^16 - 1, less the headers of the extension and of the status in it
     const MOST: usize = 0xffff - 8;
     for (len, fits) in [(MOST, true), (MOST + 1, false), (0x100_0000, false)] {
@@ -244,7 +244,7 @@ fn ocsp_responses() {
 
 /// Without a ticket, a client cannot resume; nothing else fails.
 #[test]
-fn tickets() {
+fn too_long_tickets_are_not_sent() {
     for (len, sent) in [(65_000, true), (0xffff, false), (0x1_0000, false)] {
         let mut config = server_config(PROVIDER);
         config.ticketer = Arc::new(Tickets::of_len(len));

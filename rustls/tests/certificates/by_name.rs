@@ -39,7 +39,7 @@ macro_rules! answers {
 }
 
 #[test]
-fn names_are_compared_without_case() {
+fn names_are_compared_case_insensitively() {
     let asked = [
         "a.example",
         "A.EXAMPLE",

@@ -128,7 +128,7 @@ fn a_resolver_may_return_nothing() {
 
 /// The resolver is not called without a CertificateRequest.
 #[test]
-fn resolvers_wait_for_a_request() {
+fn resolvers_are_only_called_for_a_request() {
     for setup in setups() {
         let resolver = ClientKey::new(Some(our_key(setup.provider, KeyType::EcdsaP256)));
         let mut client = this::client(client_config(setup, resolver.clone()));

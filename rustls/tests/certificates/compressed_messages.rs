@@ -253,7 +253,7 @@ fn wrong_contents_are_refused() {
 /// Changes one bit at a time: no unsigned content is accepted, and both crates report the same
 /// error.
 #[test]
-fn every_byte_counts() {
+fn every_changed_byte_is_refused() {
     for_each_side(|side, accepted, outcomes| {
         for algorithm in [ZLIB, BROTLI] {
             let right = Compressed::new(algorithm, &accepted).message();
@@ -270,7 +270,7 @@ fn every_byte_counts() {
 
 /// An end that has offered no algorithm rejects the message.
 #[test]
-fn without_an_offer_it_is_unexpected() {
+fn a_message_without_an_offer_is_unexpected() {
     for_each_side(|side, accepted, outcomes| {
         let sent = Compressed::new(ZLIB, &accepted).message();
         let [ours, theirs] = outcomes(&[], &sent);
@@ -291,7 +291,7 @@ fn without_an_offer_it_is_unexpected() {
 /// A client rejects a CompressedCertificate after a CertificateRequest without an offer, and
 /// instead of either message after the Certificate.
 #[test]
-fn elsewhere_it_is_unexpected() {
+fn a_message_in_another_place_is_unexpected() {
     use HandshakeType::{Certificate, CertificateVerify, Finished};
 
     let identity = Identity::new(Provider::Ring.this());
@@ -342,7 +342,7 @@ fn an_empty_chain_authenticates_nobody() {
 
 /// In a resumed handshake, neither side sends a certificate in any form.
 #[test]
-fn unexpected_in_a_resumed_handshake() {
+fn a_message_in_a_resumed_handshake_is_unexpected() {
     let (provider, key) = (Provider::Ring.this(), signing_key());
     let config = Arc::new(this::server_config(client_auth()));
     let server = || Box::new(this::server(config.clone()));
@@ -388,7 +388,7 @@ fn unexpected_in_a_resumed_handshake() {
 
 /// Tries invalid extensions in ClientHello and CertificateRequest.
 #[test]
-fn offers_that_are_wrong() {
+fn invalid_offers_are_refused() {
     let identity = Identity::new(Provider::Ring.this());
     for list in [
         &[0, 2][..],

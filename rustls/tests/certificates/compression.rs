@@ -69,7 +69,7 @@ impl CertDecompressor for Counting<dyn CertDecompressor> {
 /// Each crate decompresses what the other compressed, in both APIs, with each algorithm, for chains
 /// and raw public keys.
 #[test]
-fn each_algorithm_goes_both_ways() {
+fn each_algorithm_works_in_both_directions() {
     use rustls_upstream::compress as theirs;
 
     let algorithms = [
@@ -138,7 +138,7 @@ type Counters = (
 /// The sender uses the first of its algorithms that the receiver offers, or none if they share
 /// none.
 #[test]
-fn the_senders_preference_decides() {
+fn the_senders_preference_determines_the_algorithm() {
     let setup = Setup::new(Provider::AwsLc);
     type Decompressors = Vec<&'static dyn CertDecompressor>;
     let lists: [(Decompressors, _); 5] = [
@@ -174,7 +174,7 @@ fn an_algorithm_is_offered_once() {
 
 /// Configures more algorithms than an extension can hold.
 #[test]
-fn a_long_list_is_cut() {
+fn a_list_that_is_too_long_is_truncated() {
     #[derive(Debug)]
     struct Numbered(u16);
     impl CertDecompressor for Numbered {
@@ -260,7 +260,7 @@ fn a_chain_is_compressed_once() {
 /// The OCSP response, the certificate and the algorithm determine the message, and therefore the
 /// cache entry.
 #[test]
-fn another_message_is_another_entry() {
+fn each_different_message_has_its_own_cache_entry() {
     let setup = Setup::new(Provider::AwsLc);
     let [brotli, zlib] = [BROTLI_COMPRESSOR, ZLIB_COMPRESSOR].map(Counting::new);
     let cache = Arc::new(CompressionCache::new(3));

@@ -68,7 +68,7 @@ fn serve(setup: Setup, files: &Files, more: &[String]) -> Option<(Program, TcpSt
 }
 
 #[test]
-fn our_client_with_their_server() {
+fn our_client_connects_to_their_server() {
     for setup in Setup::all() {
         let files = files("client", setup.key_type);
         let Some((_server, sock)) = serve(setup, &files, &[]) else {
@@ -91,7 +91,7 @@ fn talk(config: Arc<rustls::ClientConfig>, mut sock: TcpStream) {
 }
 
 #[test]
-fn their_client_with_our_server() {
+fn their_client_connects_to_our_server() {
     for setup in Setup::all() {
         let files = files("server", setup.key_type);
         println!("{setup:?}");

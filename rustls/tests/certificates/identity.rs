@@ -99,7 +99,7 @@ fn handshake_in_steps(client: &mut dyn Peer, server: &mut dyn Peer) {
 }
 
 #[test]
-fn on_every_connection() {
+fn every_connection_reports_the_peers_identity() {
     for setup in setups() {
         for api in APIS {
             let (client_config, server_config) = both(setup);
@@ -179,7 +179,7 @@ fn a_stolen_certificate_identifies_nobody() {
 /// neither during the handshake, when the server may already send data, nor after the handshake has
 /// failed.
 #[test]
-fn a_repeated_client_hello_identifies_nobody() {
+fn a_replayed_client_hello_identifies_nobody() {
     for setup in setups() {
         for (at_server, tickets) in product(APIS, [false, true]) {
             let (client_config, mut server_config) = both(setup);
@@ -208,7 +208,7 @@ fn a_repeated_client_hello_identifies_nobody() {
 /// Accepted early data authenticates the client, because its session can be used for one connection
 /// only.
 #[test]
-fn early_data_identifies_the_client_and_its_replay_nobody() {
+fn early_data_identifies_the_client_but_its_replay_nobody() {
     for setup in setups().filter(|setup| matches!(setup.versions, Versions::Tls13)) {
         let (mut client_config, mut server_config) = both(setup);
         Arc::get_mut(&mut client_config).unwrap().enable_early_data = true;
@@ -241,7 +241,7 @@ fn accepts_early_data(server: &mut ThisBuffered) -> bool {
 
 /// A TLS 1.2 client must not trust the server's messages before its Finished.
 #[test]
-fn a_repeated_session_id_identifies_nobody() {
+fn a_replayed_session_id_identifies_nobody() {
     for setup in setups().filter(|setup| matches!(setup.versions, Versions::Tls12)) {
         let (client_config, server_config) = both(setup);
         let mut first = client(Api::Buffered, &client_config);

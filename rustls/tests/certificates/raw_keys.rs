@@ -117,7 +117,7 @@ fn another_key_is_refused() {
 
 /// The peer must prove possession of the key: a signature by another key is rejected.
 #[test]
-fn the_key_must_sign() {
+fn a_signature_by_another_key_is_refused() {
     for provider in PROVIDERS {
         // the peer claims the trusted key but signs with another
         let setup = both(provider);
@@ -133,7 +133,7 @@ fn the_key_must_sign() {
 /// RFC 9846 §4.5.1: the Certificate has one entry. Further entries from a resolver are not sent,
 /// and a second one from the peer is rejected.
 #[test]
-fn a_raw_public_key_stands_alone() {
+fn a_raw_public_key_is_the_only_entry() {
     let setup = both(Provider::AwsLc);
     let identities = setup.key_type.identities();
     let with_more = |identity: &harness::peers::configs::Identity| {

@@ -82,7 +82,7 @@ impl Offer {
 }
 
 #[test]
-fn every_offer_to_every_server() {
+fn every_server_answers_every_offer_like_upstream() {
     let (mut accepted, mut refused) = (0, 0);
     for (server, client) in product(KINDS, CLIENT_KINDS) {
         let setup = Setup::new(Provider::Ring).with(server, client);
@@ -104,7 +104,7 @@ fn every_offer_to_every_server() {
 
 /// In TLS 1.2, a server with X.509 certificates follows the same rules.
 #[test]
-fn every_offer_with_tls12() {
+fn tls12_servers_answer_every_offer_like_upstream() {
     for client in [None, Some(Kind::X509)] {
         let setup = Setup::new(Provider::Ring).with(Kind::X509, client);
         let setup = setup.over(Versions::Tls12);
@@ -121,7 +121,7 @@ fn every_offer_with_tls12() {
 
 /// RFC 7250 §4.2: the client receives unsupported_certificate.
 #[test]
-fn nothing_in_common_is_an_unsupported_certificate() {
+fn no_common_type_causes_unsupported_certificate() {
     let lists = [
         (Kind::X509, 1),
         (Kind::X509, 2),
@@ -154,7 +154,7 @@ fn nothing_in_common_is_an_unsupported_certificate() {
 /// RFC 7250 §4.2: a server that requests no certificate omits the client's type, and the client
 /// continues. Upstream rejects both the offer and the answer.
 #[test]
-fn a_raw_public_key_that_is_not_requested() {
+fn a_client_with_a_raw_public_key_connects_without_a_request() {
     for server in KINDS {
         let setup = Setup::new(Provider::Ring).with(server, None);
         let mut client = this::client_of(setup.with(server, Some(Kind::Raw)));
@@ -166,7 +166,7 @@ fn a_raw_public_key_that_is_not_requested() {
 
 /// A server that omits the type but requests a certificate requests X.509.
 #[test]
-fn a_request_for_x509_of_a_client_with_a_raw_public_key() {
+fn a_client_with_a_raw_public_key_refuses_a_request_for_x509() {
     let identity = Identity::new(Provider::Ring.this());
     let setup = Setup::new(Provider::Ring).with(Kind::X509, Some(Kind::Raw));
     let mut client = this::client_of(setup);
@@ -177,7 +177,7 @@ fn a_request_for_x509_of_a_client_with_a_raw_public_key() {
 }
 
 #[test]
-fn every_answer_to_every_client() {
+fn every_client_handles_every_answer_like_upstream() {
     let identity = Identity::new(Provider::Ring.this());
     let answers: [Option<&[u8]>; 6] = [
         None,

@@ -168,14 +168,14 @@ providers!(this, rustls, this_groups);
 providers!(upstream, rustls_upstream, upstream_groups);
 
 #[test]
-fn lists_and_their_order() {
+fn lists_and_their_order_match_upstream() {
     for provider in PROVIDERS {
         assert_eq!(this::lists(provider), upstream::lists(provider));
     }
 }
 
 #[test]
-fn parts_of_providers() {
+fn parts_of_providers_match_upstream() {
     for provider in PROVIDERS {
         let (ours, theirs) = (this::parts(provider), upstream::parts(provider));
         for (ours, theirs) in ours.iter().zip(&theirs) {
@@ -186,6 +186,6 @@ fn parts_of_providers() {
 }
 
 #[test]
-fn constants() {
+fn constants_match_upstream() {
     assert_eq!(this::constants(), upstream::constants());
 }

@@ -129,14 +129,14 @@ stores!(this, rustls);
 stores!(upstream, rustls_upstream);
 
 #[test]
-fn servers_that_a_client_remembers() {
+fn a_client_remembers_as_many_servers_as_upstream() {
     for size in SIZES {
         assert_eq!(this::servers(size), upstream::servers(size), "{size}");
     }
 }
 
 #[test]
-fn sessions_that_a_server_remembers() {
+fn a_server_remembers_as_many_sessions_as_upstream() {
     for size in SIZES.into_iter().filter(|size| *size != 0) {
         assert_eq!(this::sessions(size), upstream::sessions(size), "{size}");
     }
@@ -154,6 +154,6 @@ fn a_store_of_size_zero_reports_failure() {
 }
 
 #[test]
-fn storages_and_ticketers_without_content() {
+fn empty_storages_and_ticketers_match_upstream() {
     assert_eq!(this::others(), upstream::others());
 }

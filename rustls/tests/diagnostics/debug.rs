@@ -208,7 +208,7 @@ fn for_all(test: impl Fn(&Ends)) {
 }
 
 #[test]
-fn connections_and_their_sessions() {
+fn connections_and_their_sessions_show_no_secrets() {
     for_all(|ends| {
         ends.check();
         for is_resumed in [false, true] {
@@ -253,7 +253,7 @@ fn connections_and_their_sessions() {
 }
 
 #[test]
-fn connections_that_have_failed() {
+fn failed_connections_show_no_secrets() {
     for_all(|ends| {
         let mut pair = ends.connected();
         for conn in &mut pair {
@@ -267,7 +267,7 @@ fn connections_that_have_failed() {
 }
 
 #[test]
-fn unbuffered_connections_and_acceptors() {
+fn unbuffered_connections_and_acceptors_show_no_secrets() {
     for_all(|ends| {
         ends.connected();
         let has_early = ends.sends_early;
@@ -322,7 +322,7 @@ fn unbuffered_connections_and_acceptors() {
 }
 
 #[test]
-fn quic_connections() {
+fn quic_connections_show_no_secrets() {
     use rustls::quic::{ClientConnection, Connection, ServerConnection, Version};
 
     for provider in PROVIDERS {
@@ -357,7 +357,7 @@ fn quic_connections() {
 }
 
 #[test]
-fn split_connections() {
+fn split_connections_show_no_secrets() {
     for_all(|ends| {
         let mut pair = ends.connected();
         for conn in &mut pair {
@@ -379,7 +379,7 @@ fn split_connections() {
 
 /// Checks keys of every kind, and signers created from them.
 #[test]
-fn keys() {
+fn keys_show_no_secrets() {
     let all = product(PROVIDERS, configs::KEY_TYPES);
     for (provider, key_type) in all.filter(|(provider, key)| key.usable_with(*provider)) {
         let identity = &key_type.identities().server;

@@ -190,7 +190,7 @@ recording!(upstream, rustls_upstream);
 
 /// The search finds secrets in each format.
 #[test]
-fn secrets_are_found() {
+fn the_search_finds_secrets_in_each_format() {
     let secret: Vec<u8> = (b'a'..=b'z').collect();
     keep(&secret);
     let texts = [

@@ -35,6 +35,6 @@ values!(this, rustls);
 values!(upstream, rustls_upstream);
 
 #[test]
-fn values() {
+fn values_have_the_debug_output_of_upstream() {
     assert_eq!(this::values(), upstream::values());
 }

@@ -8,7 +8,7 @@ use proptest::prelude::{Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
 #[test]
-fn random_bytes_have_the_same_outcome_on_both_apis() {
+fn random_bytes_have_the_same_outcome_in_both_apis() {
     for scene in scenes(true) {
         let flight = scene.flight();
         // bytes, records, protected records, and the flight with parts replaced

@@ -114,7 +114,7 @@ fn connect(
 }
 
 #[test]
-fn little_room_delays_and_never_hangs() {
+fn short_pipes_never_block_early_data_forever() {
     for provider in PROVIDERS {
         let (key_type, auth) = (KeyType::Ed25519, ClientAuth::None);
         let mut client = configs::this::client(provider.this(), key_type, auth);

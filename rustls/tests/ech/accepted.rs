@@ -16,7 +16,7 @@ use crate::ech::kit::{
 };
 
 #[test]
-fn every_suite_of_hpke() {
+fn every_suite_of_hpke_works() {
     for (provider, suite) in product(PROVIDERS, SUITES) {
         let peers = Peers::with_key(provider, EchKey::new(0, PUBLIC, suite));
         let [secret, public] = [SECRET, PUBLIC].map(|name| host_name(name.as_bytes()));
@@ -33,7 +33,7 @@ fn every_suite_of_hpke() {
 
 /// The confirmation uses the hash function of the suite that the server chooses.
 #[test]
-fn every_suite_of_tls13() {
+fn every_suite_of_tls13_works() {
     for peers in PROVIDERS.map(Peers::new) {
         for suite in [0x1301, 0x1302, 0x1303] {
             for mut script in [Script::new(), accepting_retry()] {
@@ -82,7 +82,7 @@ fn a_client_authenticates() {
 }
 
 #[test]
-fn the_server_is_known_by_the_inner_name() {
+fn the_certificate_is_verified_for_the_inner_name() {
     for peers in PROVIDERS.map(Peers::new) {
         let mut script = peers.accepting();
         script.certificates[0].0 = Some(peers.public_certificate.to_vec());
@@ -118,7 +118,7 @@ fn retry_configs_are_refused_after_acceptance() {
 /// and cannot decrypt the server's messages. The server chooses the bytes before the last eight,
 /// and the confirmation covers them.
 #[test]
-fn every_bit_of_the_confirmation_counts() {
+fn every_changed_bit_invalidates_the_confirmation() {
     let peers = Peers::new(PROVIDERS[0]);
     let confirmation = (0..64).map(|bit| (4 + 2 + 24 + bit / 8, 1 << (bit % 8)));
     let covered = [(4 + 2, 1), (4 + 2 + 23, 1)];
@@ -129,7 +129,7 @@ fn every_bit_of_the_confirmation_counts() {
 }
 
 #[test]
-fn each_client_hello_is_new() {
+fn each_client_hello_differs_from_all_others() {
     let peers = Peers::new(PROVIDERS[0]);
     for stack in stacks() {
         let config = stack.config(&peers.setup()).unwrap();
@@ -144,7 +144,7 @@ fn each_client_hello_is_new() {
 }
 
 #[test]
-fn a_flawed_server_is_still_refused() {
+fn other_mistakes_are_still_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let mut script = peers.accepting();
     script.flip_signature = true;
@@ -157,7 +157,7 @@ fn a_flawed_server_is_still_refused() {
 
 /// RFC 9849 §11.1: the extension is allowed in certain messages only.
 #[test]
-fn the_extension_is_in_no_other_message() {
+fn the_extension_is_refused_in_other_messages() {
     for peers in PROVIDERS.map(Peers::new) {
         let extension = bytes(ECH, &peers.key.config.list());
 

@@ -81,7 +81,7 @@ fn no_compatible_config_is_an_error() {
 
 /// Unknown optional extensions are ignored. The config is still used.
 #[test]
-fn optional_extensions_are_no_obstacle() {
+fn unknown_optional_extensions_are_ignored() {
     let key = EchKey::new(7, PUBLIC, SUITE).with(|config| {
         config.extensions = vec![(0x0000, vec![]), (0x1a1a, vec![7; 300]), (0x7fff, vec![1])];
     });
@@ -91,7 +91,7 @@ fn optional_extensions_are_no_obstacle() {
 
 /// HPKE is bound to the exact bytes of the config, including the case of its name.
 #[test]
-fn names_keep_their_case() {
+fn the_case_of_the_public_name_is_preserved() {
     let peers = Peers::with_key(PROVIDERS[0], EchKey::new(7, "PUBLIC.Example", SUITE));
     peers.accepted(&peers.setup(), &peers.accepting());
     for stack in stacks() {
@@ -238,7 +238,7 @@ fn invalid_keys_are_refused() {
 /// A suite's FIPS status concerns the suite alone. A configuration's status includes the
 /// provider's.
 #[test]
-fn fips_needs_the_suite_and_the_provider() {
+fn fips_status_requires_the_suite_and_the_provider() {
     use rustls::client::{EchGreaseConfig, EchMode};
     use rustls::crypto::aws_lc_rs::hpke::ALL_SUPPORTED_SUITES;
     use rustls_upstream::client as upstream;

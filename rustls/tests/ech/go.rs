@@ -292,7 +292,7 @@ fn retry_configs(error: Error) -> Vec<EchConfigPayload> {
 }
 
 #[test]
-fn go_without_ech() {
+fn go_without_ech_rejects() {
     for_each_server(
         |server| server.keys = &[],
         |peers, _, mut server| {
@@ -367,7 +367,7 @@ fn converse(
 }
 
 #[test]
-fn go_over_quic() {
+fn go_accepts_over_quic() {
     let connect = |setup: &Setup| {
         let name = ServerName::try_from(SECRET).unwrap();
         let parameters = b"parameters of the client".to_vec();

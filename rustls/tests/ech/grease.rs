@@ -16,7 +16,7 @@ use crate::ech::kit::{
 
 /// The hello of a GREASE client differs from one without ECH only in the extension.
 #[test]
-fn every_suite() {
+fn every_suite_can_be_used_for_grease() {
     for (provider, suite) in product(PROVIDERS, SUITES) {
         let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
         for stack in stacks() {
@@ -111,7 +111,7 @@ fn the_extension_of_a_retry_is_checked_and_ignored() {
 
 /// A client that has not sent the extension rejects an answer to it.
 #[test]
-fn without_an_offer_answers_are_refused() {
+fn answers_without_an_offer_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let setup = peers.setup_with(Mode::Off);
     for stack in stacks() {

@@ -46,7 +46,7 @@ fn name_of(len: usize) -> String {
 }
 
 #[test]
-fn names_of_the_anonymity_set_make_no_difference() {
+fn names_in_the_anonymity_set_have_equal_lengths() {
     for (provider, max) in product(PROVIDERS, [64, 128, 255]) {
         let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = max);
         let peers = Peers::with_key(provider, key);

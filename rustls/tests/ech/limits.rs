@@ -12,7 +12,7 @@ use crate::ech::kit::{ALLOWS_EARLY_DATA, PUBLIC, Peers, SUITE, new_session_ticke
 /// The inner ClientHello contains a ticket, and the outer one as many random bytes and the
 /// encrypted inner one. A ticket that does not fit is omitted, and the connection succeeds.
 #[test]
-fn tickets_of_every_length() {
+fn tickets_of_every_length_permit_a_connection() {
     for peers in PROVIDERS.map(Peers::new) {
         for len in [
             1, 1000, 20_000, 31_000, 32_000, 32_100, 32_200, 32_300, 32_400, 33_000, 40_000, 65_000,
@@ -45,7 +45,7 @@ fn tickets_of_every_length() {
 /// A GREASE client sends a ticket and a fake encrypted ClientHello that is long enough for that
 /// ticket. The connection succeeds, without the session if necessary.
 #[test]
-fn tickets_of_grease_clients() {
+fn tickets_of_grease_clients_permit_a_connection() {
     let peers = Peers::new(PROVIDERS[0]);
     let without_protocols = [
         1, 1000, 20_000, 32_000, 32_200, 32_400, 33_000, 40_000, 64_000, 64_500, 65_000, 65_100,
@@ -83,7 +83,7 @@ fn tickets_of_grease_clients() {
 
 /// Tries ClientHelloInners that barely fit, although ClientHelloOuter does not.
 #[test]
-fn inner_hellos_that_barely_fit() {
+fn inner_hellos_that_barely_fit_are_sent() {
     for max in [0, 255] {
         let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = max);
         let peers = Peers::with_key(PROVIDERS[1], key);
@@ -106,7 +106,7 @@ fn inner_hellos_that_barely_fit() {
 /// Only ClientHelloOuter contains the list of protocols. A list that is too long causes an error
 /// before anything is sent.
 #[test]
-fn protocols_of_every_length() {
+fn protocols_that_do_not_fit_are_an_error() {
     let peers = Peers::new(PROVIDERS[0]);
     for count in [1, 100, 200, 220, 230, 240, 250, 256, 257, 300] {
         let mut setup = peers.setup();
@@ -132,7 +132,7 @@ fn protocols_of_every_length() {
 
 /// Tries configuration lists of maximum length.
 #[test]
-fn configs_of_every_length() {
+fn configs_of_every_length_are_read() {
     for (suites, data) in [(16_000, 0), (1, 65_000), (8_000, 33_000)] {
         let key = EchKey::new(255, PUBLIC, SUITE).with(|config| {
             let (_, kdf, aead) = SUITE;
@@ -148,7 +148,7 @@ fn configs_of_every_length() {
 
 /// RFC 9846 §5.1: each record respects the length limit.
 #[test]
-fn the_hello_is_cut_into_records() {
+fn a_long_hello_is_split_into_records() {
     let peers = Peers::new(PROVIDERS[0]);
     for mut setup in [peers.setup(), peers.greasing()] {
         setup.alpn = vec![vec![b'p'; 255]; 150];

@@ -37,7 +37,7 @@ fn for_each_script(test: impl Fn(&Peers, Script)) {
 
 /// The connection has failed: nothing can be read, written or retried, and the error repeats.
 #[test]
-fn without_retry_configs() {
+fn a_rejection_without_retry_configs_ends_the_connection() {
     for_each_script(|peers, script| {
         for stack in stacks() {
             let mut run = peers.run(stack, &peers.setup(), &script);
@@ -134,7 +134,7 @@ fn retry_configs_of_an_unauthenticated_server_are_not_used() {
 }
 
 #[test]
-fn malformed_retry_configs() {
+fn malformed_retry_configs_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let config = &peers.key.config;
     let list = config.list();

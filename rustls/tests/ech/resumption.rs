@@ -100,7 +100,7 @@ fn the_psk_of_the_outer_hello_is_random() {
 }
 
 #[test]
-fn a_session_that_is_not_resumed() {
+fn a_server_may_decline_the_session() {
     for (peers, stack) in peers_and_stacks() {
         for script in [Script::new(), accepting_retry()] {
             let (config, _) = with_session(&peers, stack, false);
@@ -248,7 +248,7 @@ fn the_early_data_of_the_outer_hello_cannot_be_accepted() {
 
 /// No early data reaches the public server, and the client stores no session from it.
 #[test]
-fn a_rejection_with_a_session() {
+fn a_rejecting_server_gets_no_early_data() {
     for (peers, stack) in peers_and_stacks() {
         for early in [false, true] {
             let (config, _) = with_session(&peers, stack, early);

@@ -96,7 +96,7 @@ fn the_status_without_a_key_does_not_change() {
 
 /// RFC 9849 §6.1.7: such a connection is not reported as successful.
 #[test]
-fn nothing_is_reported_of_a_rejecting_server() {
+fn no_values_of_a_rejecting_server_are_reported() {
     for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec()];
@@ -114,7 +114,7 @@ fn nothing_is_reported_of_a_rejecting_server() {
 
 /// RFC 9849 §5: the extensions of a HelloRetryRequest may come in any order and combination.
 #[test]
-fn retries_of_every_form() {
+fn retries_with_every_set_of_extensions_are_accepted() {
     for peers in PROVIDERS.map(Peers::new) {
         let group = (KEY_SHARE, Body::Bytes(vec![0, 23]));
         let cookie = bytes(COOKIE, &u16_vec(&[0xc0; 300]));

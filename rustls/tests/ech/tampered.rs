@@ -1,4 +1,4 @@
-//! Changes each bit of a server's ECH messages in turn and compares both crates' clients.
+//! Changes one bit of a server's ECH messages at a time and compares both crates' clients.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,7 @@ fn summary(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn bit_by_bit() {
+fn each_changed_bit_has_the_same_outcome_as_upstream() {
     let peers = Peers::new(PROVIDERS[0]);
     let mut different = BTreeMap::<(String, String), Vec<String>>::new();
     let mut count = 0;

@@ -160,7 +160,7 @@ fn assert_refused(conn: rustls::Connection, what: &str) {
 /// Upstream silently drops received data that was not read. The new owner of the keys would miss
 /// data, or see a record or message without its beginning.
 #[test]
-fn not_with_unread_input() {
+fn secrets_are_not_extracted_with_unread_input() {
     for provider in PROVIDERS {
         let sent = || {
             let [mut client, server] = this::connected(provider);
@@ -204,7 +204,7 @@ fn not_with_unread_input() {
 
 /// The same is true of data in the caller's buffer, because its record is already counted.
 #[test]
-fn not_with_data_that_was_only_peeked() {
+fn secrets_are_not_extracted_with_data_that_was_only_peeked() {
     for (provider, peeks, takes) in product3(PROVIDERS, [false, true], [false, true]) {
         let case = tls13(provider, Role::Client);
         let (mut ours, mut peer) = (case.unbuffered_client(), case.peer());
@@ -231,7 +231,7 @@ fn not_with_data_that_was_only_peeked() {
 
 /// A partial message would be lost together with the connection.
 #[test]
-fn not_in_the_middle_of_a_message() {
+fn secrets_are_not_extracted_in_the_middle_of_a_message() {
     for (provider, role) in product(PROVIDERS, ROLES) {
         let case = tls13(provider, role);
         let mut peer = case.our_peer();
@@ -247,7 +247,7 @@ fn not_in_the_middle_of_a_message() {
 /// RFC 9846 §4.7.3: the peer's request must be answered before the next application data. The new
 /// owner of the secrets would not know of the request.
 #[test]
-fn not_while_a_key_update_is_owed() {
+fn secrets_are_not_extracted_while_a_key_update_is_owed() {
     for provider in PROVIDERS {
         let owing = || {
             let [mut client, mut server] = this::connected(provider);

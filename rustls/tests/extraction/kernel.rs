@@ -248,7 +248,7 @@ fn wrong_tickets_are_refused() {
 
 /// RFC 9846 §6: the secrets of a failed connection are erased.
 #[test]
-fn a_failure_is_the_end() {
+fn a_failure_ends_the_connection() {
     // with an extension that belongs in ClientHello and CertificateRequest
     const TICKET: [u8; 18] = [0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 7, 0, 4, 0, 27, 0, 0];
     let refused = Err(Error::PeerMisbehaved(

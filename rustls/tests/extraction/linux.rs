@@ -89,7 +89,7 @@ fn connect(case: &Case, ours: &mut Connection, peer: &mut dyn Endpoint) {
 }
 
 #[test]
-fn data_goes_through_the_kernel() {
+fn data_is_exchanged_through_the_kernel() {
     let (socket, _other) = sockets();
     if let Err(error) = setsockopt(&socket, TcpUlp::default(), b"tls") {
         eprintln!("skipped: this kernel lacks the module `tls` ({error})");

@@ -33,7 +33,7 @@ fn check_records(case: &Case, secrets: ExtractedSecrets, mut peer: UpstreamBuffe
 }
 
 #[test]
-fn records_of_every_suite() {
+fn records_of_every_suite_work_with_the_peer() {
     for case in cases() {
         let mut peer = case.peer();
         let mut ours = case.buffered();

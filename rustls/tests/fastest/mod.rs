@@ -78,7 +78,7 @@ fn sealed(encrypter: &mut dyn MessageEncrypter, payload: &[u8], seq: u64) -> Vec
 const PAYLOAD_LENS: [usize; 6] = [0, 1, 64, 255, 1400, 16_384];
 
 #[test]
-fn lists_are_those_of_aws_lc_rs() {
+fn the_lists_are_those_of_aws_lc_rs() {
     let names = |suites: &[SupportedCipherSuite]| format!("{suites:?}");
     let all = names(aws_lc_rs::ALL_CIPHER_SUITES);
     assert_eq!(names(fastest::ALL_CIPHER_SUITES), all);
@@ -101,7 +101,7 @@ fn lists_are_those_of_aws_lc_rs() {
 }
 
 #[test]
-fn provider_passes_the_checks_of_all_providers() {
+fn the_provider_passes_the_checks_of_all_providers() {
     let provider = fastest::default_provider();
     checks::check_random(provider.secure_random);
     checks::check_groups(fastest::ALL_KX_GROUPS);

@@ -37,7 +37,7 @@ fn accept(configs: &this::Configs, plan: Option<Plan>) -> Counts {
 }
 
 #[test]
-fn acceptors_survive() {
+fn acceptors_survive_faults_of_the_transport() {
     for scene in [Scene::Tls12, Scene::Tls13EarlyData, Scene::Tls13Retry] {
         let configs = this::Configs::new(scene);
         let counts = accept(&configs, None);
@@ -95,7 +95,7 @@ fn refusal() -> AcceptedAlert {
 }
 
 #[test]
-fn alerts_survive() {
+fn alerts_survive_faults_of_the_transport() {
     const ALERT: &[u8] = &[21, 3, 3, 0, 2, 2, 70];
     for (at, fault, all_at_once) in product3(0..4, KINDS, [true, false]) {
         let mut writer = Narrow {

@@ -179,7 +179,7 @@ fn buffered_scenes() -> Vec<Scene> {
 }
 
 #[test]
-fn callbacks_panic() {
+fn connections_fail_if_a_callback_panics() {
     for mut scene in buffered_scenes() {
         scene.panics();
     }
@@ -190,7 +190,7 @@ fn callbacks_panic() {
 
 /// Both halves report a failure that occurred in one of them.
 #[test]
-fn callbacks_of_halves_panic() {
+fn both_halves_fail_if_a_callback_panics() {
     for (versions, resumes) in FULL_AND_RESUMED {
         let mut scene = Scene::of(Api::Split, versions, resumes);
         // the handshake is the same as that of a whole connection
@@ -200,14 +200,14 @@ fn callbacks_of_halves_panic() {
 }
 
 #[test]
-fn callbacks_fail() {
+fn connections_fail_if_a_callback_fails() {
     for mut scene in buffered_scenes() {
         scene.fails();
     }
 }
 
 #[test]
-fn callbacks_of_quic_connections_panic_or_fail() {
+fn quic_connections_fail_if_a_callback_panics_or_fails() {
     for resumes in [false, true] {
         Scene::of(Api::Quic, Versions::Tls13, resumes).panics();
         Scene::of(Api::Quic, Versions::Tls13, resumes).fails();
@@ -216,7 +216,7 @@ fn callbacks_of_quic_connections_panic_or_fail() {
 
 /// No lock or borrow is held while a callback runs.
 #[test]
-fn callbacks_connect_with_the_same_configurations() {
+fn callbacks_may_connect_with_the_same_configurations() {
     for (versions, resumes) in [(Versions::Tls12, true), (Versions::Tls13, true)] {
         Scene::of(Api::Buffered, versions, resumes).reenters();
     }
@@ -225,7 +225,7 @@ fn callbacks_connect_with_the_same_configurations() {
 /// A connection that fails calls callbacks: it logs, seals an alert and removes its session. A
 /// panic in them must not keep the connection alive or change its error.
 #[test]
-fn callbacks_panic_while_a_connection_fails() {
+fn a_connection_stays_failed_if_a_callback_panics() {
     // a record under an unknown key
     let record = [&[23, 3, 3, 0, 40][..], &[7; 40]].concat();
     let apis = [Api::Buffered, Api::Split, Api::Unbuffered];

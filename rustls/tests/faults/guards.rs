@@ -102,7 +102,7 @@ fn buffered_is_over(mut conn: ClientConnection) {
 }
 
 #[test]
-fn buffered_connections() {
+fn buffered_connections_fail_with_their_callback() {
     let cases = cases! { conn: ClientConnection;
         "write", SEAL, ends BOTH => conn.writer().write(b"data");
         "write_vectored", SEAL, ends BOTH => {
@@ -122,7 +122,7 @@ fn buffered_connections() {
 /// `Connection` has its own method to close, and does not use that of the `CommonState` to which it
 /// derefs.
 #[test]
-fn connections_of_either_side() {
+fn connections_of_either_side_fail_with_their_callback() {
     let closing = cases! { conn: Connection;
         "send_close_notify", SEAL, ends BOTH => conn.send_close_notify();
     };
@@ -146,7 +146,7 @@ fn with_session(rig: &Rig) -> Arc<ClientConfig> {
 }
 
 #[test]
-fn early_data() {
+fn buffered_connections_with_early_data_fail_with_their_callback() {
     let new = |rig: &Rig| ClientConnection::new(with_session(rig), server_name()).unwrap();
     let cases = cases! { conn: ClientConnection;
         "write", SEAL, ends &[EARLY] => conn.early_data().unwrap().write(b"early");
@@ -155,7 +155,7 @@ fn early_data() {
 }
 
 #[test]
-fn early_data_of_unbuffered_connections() {
+fn unbuffered_connections_with_early_data_fail_with_their_callback() {
     let new = |rig: &Rig| OwnBuffers {
         conn: ThisUnbuffered::client(with_session(rig)).conn,
         incoming: Vec::new(),
@@ -234,7 +234,7 @@ impl OwnBuffers {
 }
 
 #[test]
-fn unbuffered_connections() {
+fn unbuffered_connections_fail_with_their_callback() {
     let cases = cases! { own: OwnBuffers;
         "process_tls_records", OPEN => own.process();
         "process_tls_records before the output is sent", OPEN => {
@@ -271,7 +271,7 @@ fn unbuffered_connections() {
 
 /// If the cipher cannot seal a close_notify, the result is an error and not an empty output.
 #[test]
-fn a_close_notify_that_cannot_be_sealed() {
+fn a_close_notify_that_cannot_be_sealed_is_an_error() {
     for setup in [TLS12, TLS13] {
         let mut own = unbuffered(&Rig::new(setup));
         let mut traffic = own.conn.write_traffic().unwrap();
@@ -286,7 +286,7 @@ fn a_close_notify_that_cannot_be_sealed() {
 /// An application that drops a state without reading its data ends the connection, which still
 /// encrypts the alert.
 #[test]
-fn unbuffered_connections_after_a_loss_of_data() {
+fn unbuffered_connections_fail_after_a_loss_of_data() {
     let cases = cases! { own: OwnBuffers;
         "process_tls_records", SEAL => {
             own.process();
@@ -349,7 +349,7 @@ fn halves_are_over(mut halves: Halves) {
 }
 
 #[test]
-fn senders() {
+fn senders_fail_with_their_callback() {
     let cases = cases! { halves: Halves;
         "encrypt", SEAL => halves.sender.encrypt(b"data", &mut halves.out);
         "encrypt_to_vec", SEAL => halves.sender.encrypt_to_vec(b"data", &mut halves.out, 1000);
@@ -371,7 +371,7 @@ fn senders() {
 }
 
 #[test]
-fn receivers() {
+fn receivers_fail_with_their_callback() {
     let cases = cases! { halves: Halves;
         "open_in_place", OPEN => halves.receiver.open_in_place(&mut halves.record);
         "process_new_packets", OPEN => {
@@ -384,7 +384,7 @@ fn receivers() {
 
 /// A sender that learns of the receiver's failure seals an alert.
 #[test]
-fn senders_after_a_failure_of_the_receiver() {
+fn senders_fail_after_a_failure_of_the_receiver() {
     let new = |rig: &Rig| {
         let mut halves = halves(rig);
         halves.record[7] ^= 1;

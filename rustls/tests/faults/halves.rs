@@ -79,7 +79,7 @@ fn run(configs: &this::Configs, role: Role, plan: Option<Plan>) -> Counts {
 }
 
 #[test]
-fn halves_survive() {
+fn halves_survive_faults_of_the_transport() {
     for scene in [Scene::Tls12, Scene::Tls13] {
         let configs = this::Configs::new(scene);
         for role in ROLES {

@@ -56,7 +56,7 @@ fn assert_over<T: std::fmt::Debug>(result: Result<T, Error>) {
 
 /// Plaintext that was decrypted before a panic can still be read.
 #[test]
-fn buffered_plaintext_can_be_read() {
+fn buffered_plaintext_can_be_read_after_a_panic() {
     let (mut client, mut server) = connected(&Rig::new(TLS13));
     let mut records = Vec::new();
     for data in [b"one", b"two"] {
@@ -76,7 +76,7 @@ fn buffered_plaintext_can_be_read() {
 
 /// An exporter does not change the state, so the connection survives a panic in it.
 #[test]
-fn exporters() {
+fn connections_survive_panics_in_exporters() {
     let (client, server) = connected(&Rig::new(TLS13));
     let export = || client.export_keying_material([0; 32], b"label", None);
     panics("HkdfExpander::expand_slice", export);
@@ -100,7 +100,7 @@ fn kernels(rig: &Rig) -> Kernels {
 }
 
 #[test]
-fn kernel_connections() {
+fn kernel_connections_fail_if_a_callback_panics() {
     let rig = Rig::new(TLS13);
     type Call = fn(&mut KernelConnection<ClientConnectionData>) -> Result<(), Error>;
     const CALLS: [(&str, Call); 4] = [
@@ -131,7 +131,7 @@ fn kernel_connections() {
 
 /// A key that the provider did not export is not skipped.
 #[test]
-fn kernel_connections_whose_keys_cannot_be_exported() {
+fn kernel_connections_do_not_skip_keys() {
     let (mut client, mut server) = kernels(&Rig::new(TLS13));
     for is_sender in [true, false] {
         bomb::arm("Tls13AeadAlgorithm::extract_keys", 0, Wrong::Fails);

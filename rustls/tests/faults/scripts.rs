@@ -457,7 +457,7 @@ fn survives(scene: Scene, styles: &[Style], faults: &[Fault]) {
 }
 
 #[test]
-fn full_handshakes_survive() {
+fn full_handshakes_survive_faults_of_the_transport() {
     for scene in [Scene::Tls12, Scene::Tls13] {
         survives(scene, &STYLES, &KINDS);
     }
@@ -465,7 +465,7 @@ fn full_handshakes_survive() {
 
 /// Tries faults that interrupt a connection in the middle of an operation.
 #[test]
-fn other_handshakes_survive() {
+fn other_handshakes_survive_faults_of_the_transport() {
     let breaks = [
         Fault::Short,
         Fault::Fails(ErrorKind::WouldBlock),

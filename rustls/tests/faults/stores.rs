@@ -51,7 +51,7 @@ const REFUSED: [Refused; 2] = [
 /// The first call panics; later ones return the error that ended the connection. The peer gets the
 /// alert for it.
 #[test]
-fn a_handshake_is_over_although_its_store_panics_each_time() {
+fn a_handshake_fails_even_if_its_store_panics_each_time() {
     for (provider, (records, is_expected, alert)) in product(PROVIDERS, REFUSED) {
         let is_poisoned = Arc::new(AtomicBool::new(false));
         let poison = is_poisoned.clone();
@@ -85,7 +85,7 @@ fn a_handshake_is_over_although_its_store_panics_each_time() {
 
 /// If the handler panics, it cannot forget the session. The next call does.
 #[test]
-fn a_session_is_forgotten_after_a_panic() {
+fn a_session_is_removed_after_a_panic() {
     bomb::rig_logger();
     let rig = Rig::new(TLS12);
     for line in 0.. {
@@ -113,7 +113,7 @@ fn a_session_is_forgotten_after_a_panic() {
 /// forgets it, because it may be the last call. After a panic, `complete_io` forgets it even if
 /// there is output to write, because streams do not process records then.
 #[test]
-fn a_write_that_fails_forgets_the_session() {
+fn a_failed_write_removes_the_session() {
     for (wrong, is_first) in product([Wrong::Fails, Wrong::Panics], [true, false]) {
         let (_client, mut server) = connected(&Rig::new(TLS12));
         if !is_first {
@@ -140,7 +140,7 @@ fn a_write_that_fails_forgets_the_session() {
 
 /// Only the half that fails first forgets the session: the store may then have another.
 #[test]
-fn one_half_of_a_connection_forgets_the_session() {
+fn only_one_half_of_a_connection_removes_the_session() {
     type Fails = fn(&mut Sender, &mut Receiver<ClientConnectionData>, &mut [u8]) -> bool;
     const FAILING: [(&str, Fails); 5] = [
         (SEAL, |sender, _, _| sender.writer().write(b"data").is_err()),

@@ -26,7 +26,7 @@ fn request(change: impl FnOnce(&mut Script)) -> Script {
 }
 
 #[test]
-fn a_request_has_no_context_and_names_schemes_for_certificate_verify() {
+fn a_request_needs_an_empty_context_and_usable_schemes() {
     let peers = Peers::new();
     let with_context = request(|script| script.request_context = vec![1]);
     let with = |extensions| request(|script| script.request_extensions = extensions);
@@ -47,7 +47,7 @@ fn a_request_has_no_context_and_names_schemes_for_certificate_verify() {
 }
 
 #[test]
-fn extensions_of_a_request() {
+fn extensions_of_a_request_are_checked() {
     let peers = Peers::new();
     let with = |typ, body: &[u8]| request(|it| it.request_extensions.push(bytes(typ, body)));
     // unknown, status_request, oid_filters, signature_algorithms_cert, empty
@@ -68,7 +68,7 @@ fn extensions_of_a_request() {
 }
 
 #[test]
-fn a_server_has_a_certificate_in_a_message_without_context() {
+fn a_server_must_send_a_certificate_and_an_empty_context() {
     let peers = Peers::new();
     let with_context = script(|script| script.certificate_context = vec![1]);
     peers.both_refuse(table! {
@@ -98,7 +98,7 @@ fn empty_certificates_are_refused() {
 }
 
 #[test]
-fn extensions_of_a_certificate() {
+fn extensions_of_a_certificate_are_checked() {
     let peers = Peers::new();
     let with = |typ, body: &[u8]| {
         let extensions = vec![bytes(typ, body)];
@@ -119,7 +119,7 @@ fn extensions_of_a_certificate() {
 }
 
 #[test]
-fn the_certificate_is_judged_before_the_signature() {
+fn the_certificate_is_verified_before_the_signature() {
     let peers = Peers::new();
     let garbage = Some(vec![1, 2, 3]);
     // only the end entity's certificate is always parsed
@@ -145,7 +145,7 @@ fn the_certificate_is_judged_before_the_signature() {
 }
 
 #[test]
-fn the_scheme_must_be_one_offered_for_certificate_verify_and_fit_the_key() {
+fn the_scheme_must_be_offered_for_certificate_verify_and_match_the_key() {
     let peers = Peers::new();
     let with = |scheme| script(|script| script.scheme = Some(scheme));
     for scheme in [
@@ -250,7 +250,7 @@ fn lax(script: &Script) -> (Outcome, Vec<String>) {
 }
 
 #[test]
-fn the_verifier_gets_the_server_s_messages() {
+fn the_verifier_gets_the_messages_of_the_server() {
     let script = script(|script| {
         script.certificates = vec![
             (Some(vec![7; 5]), vec![bytes(5, &[1, 0, 0, 2, 8, 9])]),
@@ -289,7 +289,7 @@ fn a_lax_verifier_never_sees_invalid_schemes() {
 }
 
 #[test]
-fn the_resolver_gets_the_server_s_request() {
+fn the_resolver_gets_the_request_of_the_server() {
     let peers = Peers::new();
     let resolver = ClientKey::new(None);
     let mut config = config(&peers.identity, provider());

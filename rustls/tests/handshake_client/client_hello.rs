@@ -36,7 +36,7 @@ fn config_with(provider: CryptoProvider) -> ClientConfig {
 }
 
 #[test]
-fn fixed_fields_and_what_the_configuration_offers() {
+fn the_hello_has_fixed_fields_and_offers_of_the_configuration() {
     let provider = provider();
     let suites = provider
         .cipher_suites
@@ -79,7 +79,7 @@ fn share_groups(hello: &ClientHello) -> Vec<NamedGroup> {
 }
 
 #[test]
-fn random_session_id_and_order_differ_between_connections() {
+fn the_random_session_id_and_order_differ_between_connections() {
     let config = config_with(provider());
     let hellos: Vec<ClientHello> = (0..8)
         .map(|_| sent_to("localhost", config.clone()))
@@ -143,7 +143,7 @@ fn naming_an_authority() -> Arc<Verifier> {
 }
 
 #[test]
-fn the_hello_offers_the_verifier_s_authorities_and_schemes() {
+fn the_hello_offers_authorities_and_schemes_of_the_verifier() {
     let mut config = config_with(provider());
     config
         .dangerous()
@@ -156,7 +156,7 @@ fn the_hello_offers_the_verifier_s_authorities_and_schemes() {
 }
 
 #[test]
-fn the_group_a_server_chose_before_is_tried_first() {
+fn the_group_that_a_server_chose_before_is_tried_first() {
     let store = Arc::new(ClientSessionMemoryCache::new(32));
     let mut config = config_with(provider());
     config.resumption = Resumption::store(store.clone());
@@ -194,7 +194,7 @@ fn hybrid() -> &'static dyn SupportedKxGroup {
 }
 
 #[test]
-fn the_component_of_a_hybrid_is_offered_if_it_comes_later_in_the_list() {
+fn the_component_of_a_hybrid_is_offered_if_it_is_listed_later() {
     let groups = provider().kx_groups;
     let shares = |kx_groups: Vec<&'static dyn SupportedKxGroup>| {
         let provider = CryptoProvider {
@@ -232,7 +232,7 @@ fn refuse_to_start(config: ClientConfig) {
 }
 
 #[test]
-fn oversized_alpn_names_are_refused_at_the_start() {
+fn oversized_alpn_names_are_refused_when_a_connection_is_created() {
     let with = |alpn_protocols| {
         let mut config = config_with(provider());
         config.alpn_protocols = alpn_protocols;
@@ -249,7 +249,7 @@ fn oversized_alpn_names_are_refused_at_the_start() {
 }
 
 #[test]
-fn without_a_group_for_tls13_there_is_no_configuration() {
+fn a_configuration_needs_a_group_for_tls13() {
     let mut provider = provider();
     provider.kx_groups = vec![only_tls12()];
     let built = ClientConfig::builder_with_provider(Arc::new(provider))

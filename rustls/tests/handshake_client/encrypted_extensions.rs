@@ -14,13 +14,13 @@ fn with(typ: u16, body: &[u8]) -> Script {
 }
 
 #[test]
-fn answers_are_accepted() {
+fn answers_to_sent_extensions_are_accepted() {
     let name_and_groups = vec![bytes(0, &[]), bytes(10, &[0, 2, 0, 29])];
     Peers::new().both_accept([script(|it| it.encrypted_extensions = name_and_groups)]);
 }
 
 #[test]
-fn unsolicited_ones_are_refused() {
+fn unsolicited_extensions_are_refused() {
     let cases = table! {
         "unknown": with(0xfafa, &[]);
         "heartbeat": with(15, &[0]);
@@ -39,7 +39,7 @@ fn unsolicited_ones_are_refused() {
 }
 
 #[test]
-fn forbidden_and_malformed_ones_are_refused() {
+fn forbidden_and_malformed_extensions_are_refused() {
     let peers = Peers::new();
     let disallowed = || illegal(PeerMisbehaved::DisallowedEncryptedExtension);
     let key_share = with(51, &[0, 29, 0, 1, 1]);

@@ -37,7 +37,7 @@ fn key_update(request: u8) -> Vec<u8> {
 }
 
 #[test]
-fn tickets_are_checked() {
+fn malformed_tickets_are_refused() {
     let peers = Peers::new();
     let with = |extensions: &[Extension]| after(vec![ticket(1, b"ticket", extensions)]);
     let allowed = bytes(42, &[0, 0, 0, 1]);
@@ -94,7 +94,7 @@ fn stored(
 }
 
 #[test]
-fn tickets_are_counted_and_stored_unless_they_expire_at_once() {
+fn tickets_are_counted_and_stored_unless_they_expire_immediately() {
     let script = after(vec![
         ticket(10, b"first", &[]),
         ticket(0, b"gone", &[]),
@@ -108,7 +108,7 @@ fn tickets_are_counted_and_stored_unless_they_expire_at_once() {
 }
 
 #[test]
-fn a_ticket_that_cannot_be_dated_is_dropped() {
+fn a_ticket_without_a_known_time_is_dropped() {
     let script = after(vec![ticket(10, b"ticket", &[])]);
     let clock = OneMoment(AtomicBool::new(true));
     let (counted, stored) = stored(&script, Some(Arc::new(clock)));
@@ -140,7 +140,7 @@ fn other_messages_are_unexpected() {
 }
 
 #[test]
-fn key_updates_are_checked() {
+fn malformed_key_updates_are_refused() {
     let peers = Peers::new();
     let with = |message| after(vec![message]);
     peers.both_accept([1, 0].map(|request| with(key_update(request))));

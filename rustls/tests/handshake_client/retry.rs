@@ -43,7 +43,7 @@ fn cookie(cookie: &[u8]) -> Script {
 }
 
 #[test]
-fn both_causes_are_accepted() {
+fn requests_for_a_share_or_a_cookie_are_accepted() {
     let peers = Peers::new();
     let both = retry(|it| it.extensions.push(bytes(COOKIE, &[0, 1, b'a'])));
     peers.both_accept([Script::with_retry(), for_cookie(), both.clone()]);
@@ -114,9 +114,9 @@ fn change_cipher_spec_is_sent_once_before_the_second_flight() {
     assert_eq!(straight, [&first[..], &second[..1], &third].concat());
 }
 
-/// Up to its end, the connection looks like a resumed TLS 1.2 session (RFC 9846 §E.4).
+/// The connection looks like a resumed TLS 1.2 session until its end (RFC 9846 §E.4).
 #[test]
-fn change_cipher_spec_is_sent_before_an_alert_that_is_protected() {
+fn change_cipher_spec_is_sent_before_an_encrypted_alert() {
     use ContentType::{ApplicationData, ChangeCipherSpec, Handshake};
     let peers = Peers::new();
     let unsolicited = script(|script| script.encrypted_extensions = vec![bytes(0xfafa, &[])]);
@@ -165,7 +165,7 @@ fn versions_and_legacy_fields_are_checked() {
 }
 
 #[test]
-fn the_suite_must_be_one_offered_and_stay() {
+fn the_suite_must_be_offered_and_stay_the_same() {
     let peers = Peers::new();
     let suite = |suite| retry(|it| it.suite = suite);
     let unoffered = || illegal(IllegalHelloRetryRequestWithUnofferedCipherSuite);
@@ -179,7 +179,7 @@ fn the_suite_must_be_one_offered_and_stay() {
 }
 
 #[test]
-fn the_group_must_be_one_offered_without_a_share() {
+fn the_group_must_be_offered_without_a_share() {
     let peers = Peers::new();
     let group = |group: u8| retry(|it| it.extensions[1] = bytes(KEY_SHARE, &[0, group]));
     let no_changes = retry(|it| it.extensions.truncate(1));
@@ -217,7 +217,7 @@ fn extensions_are_checked() {
 }
 
 #[test]
-fn a_cookie_that_does_not_fit_is_refused_and_any_other_echoed() {
+fn a_cookie_is_echoed_unless_it_is_too_long() {
     let peers = Peers::new();
     let of_len = |len| peers.ours(&cookie(&vec![7; len]));
     let mut client = our_client(config(&peers.identity, provider()));
@@ -233,7 +233,7 @@ fn a_cookie_that_does_not_fit_is_refused_and_any_other_echoed() {
 }
 
 #[test]
-fn nothing_may_follow_in_its_record() {
+fn nothing_may_follow_the_request_in_its_record() {
     let followed_by = |rest: &[u8]| with(|it| it.after_retry = rest.to_vec());
     let message = &[8, 0, 0, 2, 0, 0];
     Peers::new().both_refuse(table! {
@@ -243,7 +243,7 @@ fn nothing_may_follow_in_its_record() {
 }
 
 #[test]
-fn a_second_one_is_unexpected() {
+fn a_second_request_is_unexpected() {
     let second = || {
         unexpected(Error::InappropriateHandshakeMessage {
             expect_types: vec![HandshakeType::ServerHello],

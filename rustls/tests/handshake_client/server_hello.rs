@@ -17,7 +17,7 @@ fn hello(change: impl FnOnce(&mut Hello)) -> Script {
 }
 
 #[test]
-fn valid_ones_are_accepted() {
+fn valid_hellos_are_accepted() {
     // a downgrade marker does not matter to TLS 1.3
     let marked = hello(|it| it.random[24..].copy_from_slice(b"DOWNGRD\x01"));
     Peers::new().both_accept([Script::new(), marked]);
@@ -50,7 +50,7 @@ fn legacy_version_must_be_tls12() {
 }
 
 #[test]
-fn suite_must_be_one_offered() {
+fn the_suite_must_be_offered() {
     let peers = Peers::new();
     let with = |suite| hello(|it| it.suite = suite);
     let unoffered = illegal(SelectedUnofferedCipherSuite);
@@ -64,7 +64,7 @@ fn suite_must_be_one_offered() {
 }
 
 #[test]
-fn without_supported_versions_it_is_an_older_version() {
+fn a_hello_without_supported_versions_selects_an_older_version() {
     let peers = Peers::new();
     let with = |version| {
         hello(|it| {
@@ -85,7 +85,7 @@ fn without_supported_versions_it_is_an_older_version() {
 }
 
 #[test]
-fn downgrade_markers_are_seen() {
+fn downgrade_markers_are_detected() {
     // without TLS 1.2, upstream rejects the version before it checks the random
     for (marker, version) in product([b"DOWNGRD\x01", b"DOWNGRD\x00"], [0x0303, 0x0302]) {
         let marked = hello(|it| {
@@ -116,7 +116,7 @@ fn supported_versions_must_select_tls13() {
 }
 
 #[test]
-fn key_share_must_answer_one_offered() {
+fn the_key_share_must_be_of_an_offered_group() {
     let none = hello(|it| it.extensions.truncate(1));
     let group = |group| script(|it| it.group = group);
     let share = |share: &[u8]| {
@@ -134,7 +134,7 @@ fn key_share_must_answer_one_offered() {
 }
 
 #[test]
-fn extensions_must_have_been_offered_and_belong_here() {
+fn extensions_must_be_offered_and_allowed_in_the_message() {
     let peers = Peers::new();
     let with = |typ, body: &[u8]| hello(|it| it.extensions.push(bytes(typ, body)));
     let duplicate = illegal(InvalidMessage::DuplicateExtension(SUPPORTED_VERSIONS));
@@ -156,7 +156,7 @@ fn extensions_must_have_been_offered_and_belong_here() {
 }
 
 #[test]
-fn nothing_may_follow_in_its_record() {
+fn nothing_may_follow_the_hello_in_its_record() {
     let with = |rest: &[u8]| script(|it| it.after_server_hello = rest.to_vec());
     let all = &[8, 0, 0, 2, 0, 0];
     Peers::new().both_refuse(table! {
@@ -166,7 +166,7 @@ fn nothing_may_follow_in_its_record() {
 }
 
 #[test]
-fn messages_come_in_order() {
+fn messages_must_come_in_order() {
     use HandshakeType::{
         Certificate, CertificateRequest, CertificateVerify, CompressedCertificate,
         EncryptedExtensions, Finished,

@@ -70,7 +70,7 @@ fn a_group_that_the_store_knows_is_not_stored_again() {
 }
 
 #[test]
-fn a_retry_is_remembered() {
+fn the_group_of_a_retry_is_remembered() {
     let server = server_config(|group| group == rustls_upstream::NamedGroup::secp256r1);
     let store = Arc::new(ClientSessionMemoryCache::new(32));
     let mut client = client_config(provider());

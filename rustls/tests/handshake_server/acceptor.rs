@@ -81,7 +81,7 @@ fn written(mut alert: AcceptedAlert) -> Vec<u8> {
 }
 
 #[test]
-fn everything_in_the_hello_is_shown() {
+fn all_contents_of_the_hello_are_shown() {
     let unknown = full_hello()
         .with(
             SIGNATURE_ALGORITHMS,
@@ -107,7 +107,7 @@ fn everything_in_the_hello_is_shown() {
 
 /// RUSTSEC-2024-0399: a ClientHello in pieces must not make `accept` panic.
 #[test]
-fn a_hello_that_is_cut_anywhere_is_read() {
+fn a_hello_that_is_split_anywhere_is_read() {
     let sent_by_us = [Versions::Tls12, Versions::Tls13, Versions::Both].map(|versions| {
         let (key_type, auth) = (KeyType::EcdsaP256, ClientAuth::None);
         let provider = Provider::Ring.this();
@@ -241,7 +241,7 @@ fn changed_hellos_have_the_same_outcome() {
 }
 
 #[test]
-fn a_finished_acceptor_is_an_error() {
+fn using_a_finished_acceptor_is_an_error() {
     let polled = |(error, alert)| (error, written(alert));
     let expected = Error::General("Acceptor polled after completion".into());
     for bytes in [ClientHello::new().record(), record(23, b"data")] {
@@ -291,7 +291,7 @@ fn an_unusable_configuration_sends_no_alert() {
 }
 
 #[test]
-fn data_read_behind_the_hello_is_kept() {
+fn data_read_after_the_hello_is_kept() {
     let setup = Setup::new(PROVIDERS[0]);
     let hello = ClientHello::new().record();
     for (behind, expected) in [
@@ -423,7 +423,7 @@ impl Write for Reluctant {
 }
 
 #[test]
-fn an_alert_survives_a_reluctant_writer() {
+fn an_alert_is_not_lost_if_a_writer_fails() {
     let mut acceptor = Acceptor::default();
     let hello_done = record(22, &[14, 0, 0, 0]);
     acceptor.read_tls(&mut &hello_done[..]).unwrap();
@@ -450,7 +450,7 @@ fn an_alert_survives_a_reluctant_writer() {
 
 /// Failures in the client's second flight have the same outcome as without an acceptor.
 #[test]
-fn a_connection_from_an_acceptor_fails_like_any_other() {
+fn a_connection_from_an_acceptor_fails_like_other_connections() {
     let setup = Setup::new(PROVIDERS[0]);
     let hello = ClientHello::new().record();
     let accepted = accept(&[&hello]);

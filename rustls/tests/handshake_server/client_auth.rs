@@ -52,7 +52,7 @@ fn present(
 }
 
 #[test]
-fn flight_requests_a_certificate() {
+fn the_flight_requests_a_certificate() {
     let client = Identity::new();
     for mut client in clients(&setup(&client)) {
         assert_eq!(
@@ -82,7 +82,7 @@ fn flight_requests_a_certificate() {
 }
 
 #[test]
-fn good_certificates_are_accepted() {
+fn valid_certificates_are_accepted() {
     for (provider, optional) in product(PROVIDERS, [false, true]) {
         let identity = Identity::new();
         let mut setup = setup(&identity);
@@ -98,7 +98,7 @@ fn good_certificates_are_accepted() {
 }
 
 #[test]
-fn no_certificate_is_refused_unless_it_is_optional() {
+fn an_empty_certificate_is_refused_unless_it_is_optional() {
     let empty = ScriptedClient::certificate(&[], &[], &[]);
     let mut setup = setup(&Identity::new());
     for mut client in clients(&setup) {
@@ -197,7 +197,7 @@ impl ClientCertVerifier for Replaced {
 /// A server rejects a certificate as soon as it arrives, unless it may know the chain. Then it
 /// waits for the signature.
 #[test]
-fn a_certificate_is_refused_at_once_by_verifiers_without_rules() {
+fn a_verifier_without_rules_refuses_a_certificate_immediately() {
     let (known, stranger) = (Identity::new(), Identity::new());
     let crypto = PROVIDERS[0].this().into();
     let mut roots = RootCertStore::empty();
@@ -236,7 +236,7 @@ fn a_certificate_is_refused_at_once_by_verifiers_without_rules() {
 }
 
 #[test]
-fn certificate_messages_with_anything_unsolicited_are_refused() {
+fn certificate_messages_with_unsolicited_content_are_refused() {
     let identity = Identity::new();
     let ocsp = [&[0, 5, 0, 5, 1][..], &[0, 0, 1, 9]].concat();
     let alpn = [0, 16, 0, 0];

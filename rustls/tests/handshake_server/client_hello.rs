@@ -103,7 +103,7 @@ impl Setup {
 }
 
 #[test]
-fn versions() {
+fn versions_are_negotiated_or_refused() {
     let not_offered = incompatible("Tls12NotOffered", ProtocolVersion);
     let neither = incompatible("Tls12NotOfferedOrEnabled", ProtocolVersion);
     let no_extension = incompatible("SupportedVersionsExtensionRequired", ProtocolVersion);
@@ -151,7 +151,7 @@ fn no_two_server_hellos_have_the_same_random() {
 }
 
 #[test]
-fn compression_and_session_ids() {
+fn compression_and_session_ids_are_checked() {
     let incorrect = misbehaved("OfferedIncorrectCompressions", IllegalParameter);
     let not_null = incompatible("NullCompressionRequired", IllegalParameter);
     let empty = invalid("IllegalEmptyList(\"Compressions\")", DecodeError);
@@ -182,7 +182,7 @@ fn compression_and_session_ids() {
 }
 
 #[test]
-fn mandatory_extensions() {
+fn mandatory_extensions_must_be_present() {
     let setup = Setup::new(PROVIDERS[0]);
     // RFC 9846 §9.2: missing_extension, but upstream sends handshake_failure
     for (typ, missing) in [
@@ -207,7 +207,7 @@ fn mandatory_extensions() {
 }
 
 #[test]
-fn server_names() {
+fn server_names_are_checked() {
     let no_host_name = misbehaved("ServerNameMustContainOneHostName", IllegalParameter);
     let two = invalid("InvalidServerName", DecodeError);
     let flight = flight();
@@ -235,7 +235,7 @@ fn server_names() {
 }
 
 #[test]
-fn pre_shared_keys_are_checked_though_none_is_used() {
+fn pre_shared_keys_are_checked_even_if_none_is_used() {
     let mismatch = misbehaved("PskExtensionWithMismatchedIdsAndBinders", IllegalParameter);
     let no_modes = misbehaved("MissingPskModesExtension", MissingExtension);
     let not_last = invalid("PreSharedKeyIsNotFinalExtension", IllegalParameter);
@@ -259,7 +259,7 @@ fn pre_shared_keys_are_checked_though_none_is_used() {
 }
 
 #[test]
-fn unknown_and_duplicate_extensions() {
+fn unknown_extensions_are_ignored_and_duplicate_ones_refused() {
     let known_twice = invalid("DuplicateExtension(0)", IllegalParameter);
     let unknown_twice = invalid("DuplicateExtension(30583)", IllegalParameter);
     let trailing = invalid("TrailingData(\"ClientHelloPayload\")", DecodeError);
@@ -282,7 +282,7 @@ fn unknown_and_duplicate_extensions() {
 }
 
 #[test]
-fn first_message_must_be_a_client_hello() {
+fn the_first_message_must_be_a_client_hello() {
     let setup = Setup::new(PROVIDERS[0]);
     for (name, typ, body) in table! {
         "Finished": 20, &[0; 32][..];
@@ -317,10 +317,10 @@ pub(crate) fn inappropriate_message(expected: &str, got: &str) -> Answer {
 }
 
 #[test]
-fn second_client_hello_is_unexpected() {
+fn a_second_client_hello_is_unexpected() {
     let mut server = Setup::new(PROVIDERS[0]).ours();
     server.receive(&ClientHello::new().record()).unwrap();
-    // an unencrypted record no longer counts as early data
+    // an unencrypted record no longer counts as a ClientHello
     let error = server.receive(&ClientHello::new().record()).unwrap_err();
     assert_eq!(error, "DecryptError");
 }

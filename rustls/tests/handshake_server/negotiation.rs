@@ -23,7 +23,7 @@ use crate::handshake_server::client_hello::{
 use crate::handshake_server::servers::{Identity, PROVIDERS, Sent, Setup, ours_with};
 
 #[test]
-fn key_shares_of_every_kind() {
+fn key_shares_are_used_or_refused() {
     let shares = |shares: &[(u16, &[u8])]| ClientHello::new().with(KEY_SHARE, key_shares(shares));
     let x25519 = &x25519_share()[..];
     let p256 = &p256_share()[..];
@@ -66,7 +66,7 @@ fn key_shares_of_every_kind() {
 }
 
 #[test]
-fn protocols_and_signatures_without_overlap() {
+fn protocols_and_signatures_need_an_overlap() {
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.alpn = vec![b"aa".to_vec(), b"bbb".to_vec()];
     let offered = |names: &[&[u8]]| ClientHello::new().with(ALPN, protocols(names));
@@ -125,7 +125,7 @@ fn selection_follows_the_client_or_the_server() {
 }
 
 #[test]
-fn groups_are_the_clients_choice() {
+fn the_preference_of_the_client_determines_the_group() {
     let groups = |groups: &[u16], share: u16, payload: &[u8]| {
         ClientHello::new()
             .with(SUPPORTED_GROUPS, u16_vec(&u16s(groups)))
@@ -151,7 +151,7 @@ fn no_certificate() -> Answer {
 }
 
 #[test]
-fn client_without_a_suitable_certificate_is_refused() {
+fn a_client_without_a_suitable_certificate_is_refused() {
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.resolves_nothing = true;
     let denied = no_certificate();
@@ -174,7 +174,7 @@ fn groups_for_tls12_are_skipped() {
 }
 
 #[test]
-fn rsa_keys_sign_with_pss_only() {
+fn rsa_keys_only_sign_with_pss() {
     // RFC 9846 §4.3.3
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.identity = Identity::with_algorithm(&rcgen::PKCS_RSA_SHA256);
@@ -225,7 +225,7 @@ fn extensions_answer_only_requests() {
 }
 
 #[test]
-fn an_empty_chain_or_status_counts_as_none() {
+fn an_empty_chain_or_status_is_treated_as_none() {
     let setup = Setup::new(PROVIDERS[0]);
     let server = |chain, ocsp| {
         let mut config = setup.our_config();
@@ -248,7 +248,7 @@ fn an_empty_chain_or_status_counts_as_none() {
 }
 
 #[test]
-fn upstream_s_client_gets_the_status() {
+fn the_client_of_upstream_gets_the_status() {
     for ocsp in [vec![], b"response".to_vec()] {
         let mut setup = Setup::new(PROVIDERS[0]);
         setup.ocsp = ocsp.clone();

@@ -32,7 +32,7 @@ fn flight() -> Answer {
 }
 
 #[test]
-fn the_requested_group_is_the_client_s_first() {
+fn the_requested_group_is_the_first_of_the_client() {
     for (groups, share, payload) in [
         ([P256, X25519], P256, p256_share()),
         ([X25519, P256], X25519, x25519_share()),
@@ -71,7 +71,7 @@ fn shares(shares: &[(u16, &[u8])]) -> ClientHello {
 }
 
 #[test]
-fn other_changes_are_refused_as_upstream_does() {
+fn other_changes_are_refused_like_upstream() {
     let changed = misbehaved("RefusedToFollowHelloRetryRequest", IllegalParameter);
     let suite = misbehaved("CipherSuiteDifferedOnRetry", IllegalParameter);
     let early_data = misbehaved("EarlyDataAttemptedInSecondClientHello", IllegalParameter);
@@ -183,7 +183,7 @@ fn harmless_changes() -> Vec<(&'static str, (ClientHello, ClientHello))> {
 }
 
 #[test]
-fn harmless_changes_are_accepted_as_by_upstream() {
+fn harmless_changes_are_accepted_like_upstream() {
     for (provider, has_client_auth) in product(PROVIDERS, [false, true]) {
         let mut setup = Setup::new(provider);
         setup.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -251,7 +251,7 @@ fn secrets_are_logged_under_the_second_random() {
 }
 
 #[test]
-fn only_a_client_hello_may_follow_or_a_change_cipher_spec_that_is_dropped() {
+fn only_a_client_hello_or_change_cipher_spec_may_follow() {
     let first = ClientHello::without_share().record();
     let finished = record(0x16, &message(20, &[0; 32]));
     let no_hello = inappropriate_message("ClientHello", "Finished");

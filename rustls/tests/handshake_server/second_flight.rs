@@ -30,7 +30,7 @@ fn inappropriate(expected: &str, got: &str) -> Result<(), Refused> {
 }
 
 #[test]
-fn every_suite_leads_to_traffic() {
+fn every_suite_transfers_data() {
     for (provider, suite) in product(PROVIDERS, [0x1301, 0x1302, 0x1303]) {
         let setup = Setup::new(provider);
         let hello = ClientHello::new().edit(|hello| hello.cipher_suites = vec![suite]);
@@ -66,7 +66,7 @@ fn a_wrong_finished_and_earlier_data_are_refused() {
 
 /// RFC 9846 §6.2: a message of incorrect length causes decode_error.
 #[test]
-fn finished_of_another_length_is_a_decode_error() {
+fn a_finished_of_another_length_causes_decode_error() {
     for len in [0, 31, 47, 49, 64] {
         let finished = message(HandshakeType::Finished.into(), &vec![0; len]);
         let [ours, theirs] =
@@ -85,7 +85,7 @@ fn finished_of_another_length_is_a_decode_error() {
 }
 
 #[test]
-fn bytes_behind_finished_are_refused() {
+fn bytes_after_finished_are_refused() {
     // RFC 9846 §5.1: handshake messages must not span key changes
     for more in [&[0][..], &message(24, &[0])] {
         for mut client in clients(&Setup::new(PROVIDERS[0])) {
@@ -146,7 +146,7 @@ fn early_data_is_skipped_until_the_client_finishes() {
 }
 
 #[test]
-fn change_cipher_spec_is_dropped_until_finished() {
+fn a_change_cipher_spec_is_dropped_until_finished() {
     for mut client in clients(&Setup::new(PROVIDERS[0])) {
         client.server.receive(&record(0x14, &[1])).unwrap();
         client.finish().unwrap();

@@ -115,7 +115,7 @@ fn sealing_config(lifetime: u32) -> ServerConfig {
 }
 
 #[test]
-fn sealed_ticket_holds_the_session() {
+fn a_sealed_ticket_contains_the_session() {
     let mut config = sealing_config(100);
     config.alpn_protocols = [b"h2".to_vec()].into();
     let hello = resumable().with(ALPN, protocols(&[b"h2"]));
@@ -150,7 +150,7 @@ fn sealed_ticket_holds_the_session() {
 }
 
 #[test]
-fn ticket_holds_the_clients_certificates() {
+fn a_ticket_contains_the_certificates_of_the_client() {
     let identity = Identity::new();
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.client_certs = identity.chain();
@@ -170,7 +170,7 @@ fn ticket_holds_the_clients_certificates() {
 }
 
 #[test]
-fn no_ticket_lives_longer_than_a_week() {
+fn no_ticket_is_valid_for_more_than_a_week() {
     // RFC 9846 §4.7.1
     for (configured, sent) in [(0, 0), (604_800, 604_800), (604_801, 604_800)] {
         let (_, tickets) = tickets_for(resumable(), sealing_config(configured));
@@ -179,7 +179,7 @@ fn no_ticket_lives_longer_than_a_week() {
 }
 
 #[test]
-fn stored_session_is_found_by_its_ticket() {
+fn a_stored_session_is_found_by_its_ticket() {
     let storage = Arc::new(Storage::default());
     let mut config = Setup::new(PROVIDERS[0]).our_config();
     config.session_storage = storage.clone();
@@ -197,7 +197,7 @@ fn stored_session_is_found_by_its_ticket() {
 }
 
 #[test]
-fn no_tickets_without_a_use() {
+fn no_tickets_are_sent_if_they_cannot_be_used() {
     // no place to store a session
     let mut nowhere = Setup::new(PROVIDERS[0]).our_config();
     nowhere.session_storage = Arc::new(NoServerSessionStorage {});

@@ -141,7 +141,7 @@ impl Random {
 }
 
 #[test]
-fn every_legal_triple_is_in_a_case() {
+fn every_allowed_triple_is_in_a_case() {
     let rules = Rules::new();
     let cases = cases();
     let covered: HashSet<u64> = cases.iter().flat_map(tuples).collect();

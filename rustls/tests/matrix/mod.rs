@@ -131,14 +131,14 @@ macro_rules! tests {
 }
 
 tests! {
-    buffered_to_upstream: "buffered to upstream",
-    unbuffered_to_upstream: "unbuffered to upstream",
-    upstream_to_buffered: "upstream to buffered",
-    upstream_to_unbuffered: "upstream to unbuffered",
-    buffered_to_unbuffered: "buffered to unbuffered",
-    unbuffered_to_buffered: "unbuffered to buffered",
-    buffered_to_buffered: "buffered to buffered",
-    unbuffered_to_unbuffered: "unbuffered to unbuffered",
-    in_place_to_upstream: "in place to upstream unbuffered",
-    upstream_to_in_place: "upstream unbuffered to in place",
+    buffered_connects_to_upstream: "buffered to upstream",
+    unbuffered_connects_to_upstream: "unbuffered to upstream",
+    upstream_connects_to_buffered: "upstream to buffered",
+    upstream_connects_to_unbuffered: "upstream to unbuffered",
+    buffered_connects_to_unbuffered: "buffered to unbuffered",
+    unbuffered_connects_to_buffered: "unbuffered to buffered",
+    buffered_connects_to_buffered: "buffered to buffered",
+    unbuffered_connects_to_unbuffered: "unbuffered to unbuffered",
+    in_place_connects_to_upstream: "in place to upstream unbuffered",
+    upstream_connects_to_in_place: "upstream unbuffered to in place",
 }

@@ -321,7 +321,7 @@ fn wait_for_line(output: &mut impl BufRead, is_it: impl Fn(&str) -> bool) -> Str
 }
 
 #[test]
-fn our_client_with_their_server() {
+fn our_client_connects_to_their_server() {
     for_all_cases(|case| {
         // OpenSSL rejects TLS 1.2 clients that do not offer its certificate's curve, and we have no
         // P-521
@@ -355,7 +355,7 @@ fn our_client_with_their_server() {
 }
 
 #[test]
-fn their_client_with_our_server() {
+fn their_client_connects_to_our_server() {
     let mut noise = Noise::new(3);
     // no ASCII, because s_client interprets a Q or a K at the start of a read as a command
     let much: Vec<u8> = (0..4 << 20).map(|_| 0x80 | noise.next() as u8).collect();

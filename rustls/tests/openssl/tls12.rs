@@ -106,7 +106,7 @@ const FINITE: [(NamedGroup, &str); 2] = [
 const DHE_OPTIONS: [&str; 3] = ["-tls1_2", "-cipher", "DHE-RSA-AES128-GCM-SHA256"];
 
 #[test]
-fn their_client_exchanges_keys_in_our_servers_group() {
+fn their_client_uses_the_group_of_our_server() {
     for (provider, (name, _)) in product(PROVIDERS, FINITE) {
         let files = files("finite-client", KeyType::Rsa2048);
         let args = ["-quiet", "-no_ign_eof", "-verify_return_error"];
@@ -131,7 +131,7 @@ fn their_client_exchanges_keys_in_our_servers_group() {
 }
 
 #[test]
-fn our_client_exchanges_keys_in_their_servers_group() {
+fn our_client_uses_the_group_of_their_server() {
     for (provider, (name, theirs)) in product(PROVIDERS, FINITE) {
         let files = files("finite-server", KeyType::Rsa2048);
         let params = Command::new("openssl")

@@ -45,7 +45,7 @@ fn a_waiting_quic_connection_buffers_two_messages() {
 
 /// It handles each message immediately, so nothing accumulates.
 #[test]
-fn a_quic_connection_that_does_not_wait_takes_more() {
+fn a_quic_connection_that_does_not_wait_accepts_more() {
     const TICKETS: u32 = 2000;
 
     let plan = Arc::new(Plan::new(When::NoFuture));
@@ -98,7 +98,7 @@ fn an_alert_waits_for_messages_before_it() {
 }
 
 #[test]
-fn an_alert_behind_the_message_that_waits_is_seen() {
+fn an_alert_after_the_message_that_waits_is_noticed() {
     for api in [Api::Buffered, Api::Unbuffered] {
         let plan = Arc::new(Plan::new(When::Never).only("resolve"));
         let [mut client, mut server] = api.ends(&KINDS[0].world(api, &plan), true);
@@ -111,7 +111,7 @@ fn an_alert_behind_the_message_that_waits_is_seen() {
 
 /// A connection with a partial record still waits for its operation, not for more bytes.
 #[test]
-fn a_part_of_a_record_changes_no_state() {
+fn a_partial_record_does_not_change_the_state() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
     let (server, _client) = until_it_waits(&KINDS[0], Api::Unbuffered, &plan).unwrap();
     let End::Server(mut server) = server else {
@@ -227,7 +227,7 @@ fn a_hello_with_early_data_is_retried() {
 }
 
 #[test]
-fn an_accepted_connection_may_begin_to_wait() {
+fn an_accepted_connection_waits_if_it_is_asynchronous() {
     for is_async in [false, true] {
         let plan = Arc::new(Plan::new(When::After(1)));
         let world = KINDS[0].world(Api::Buffered, &plan);
@@ -264,7 +264,7 @@ impl TimeProvider for Slow {
 
 /// The chain is verified together with the signature. It may expire before that.
 #[test]
-fn a_chain_may_expire_during_its_signature() {
+fn a_chain_may_expire_before_its_signature_is_verified() {
     for (kind, operation) in [
         (0, "verify_tls13_signature"),
         (10, "verify_tls12_signature"),

@@ -46,7 +46,7 @@ fn resume(kind: &Kind, api: Api, times: [UnixTime; 2], is_async: bool) -> [Strin
 }
 
 #[test]
-fn a_clock_that_moves_changes_no_verdict() {
+fn a_clock_that_moves_does_not_change_the_outcome() {
     let now = UnixTime::now();
     let expired = Duration::from_secs(now.as_secs()) + EXPIRY;
     let expired = UnixTime::since_unix_epoch(expired);

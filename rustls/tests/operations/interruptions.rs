@@ -16,7 +16,7 @@ use crate::operations::until_it_waits;
 pub(crate) const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
 
 #[test]
-fn an_alert_is_seen() {
+fn an_alert_is_noticed() {
     for (kind, operation) in [(0, "resolve"), (0, "sign"), (10, "resolve"), (10, "sign")] {
         for api in [Api::Buffered, Api::Unbuffered] {
             let plan = Arc::new(Plan::new(When::Never).only(operation));
@@ -36,7 +36,7 @@ fn an_alert_is_seen() {
 
 /// The client has the server's ServerHello, and therefore the keys of the handshake.
 #[test]
-fn an_encrypted_alert_is_seen() {
+fn an_encrypted_alert_is_noticed() {
     for api in [Api::Buffered, Api::Unbuffered] {
         let plan = Arc::new(Plan::new(When::Never).only("sign"));
         let (mut server, mut client) = until_it_waits(&KINDS[0], api, &plan).unwrap();
@@ -91,7 +91,7 @@ fn a_waiting_connection_reads_up_to_one_record() {
 
 /// The record's length is impossible, so it can never be complete.
 #[test]
-fn an_impossible_header_fills_no_buffer() {
+fn an_impossible_header_does_not_fill_the_buffer() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
     let (server, _client) = until_it_waits(&KINDS[0], Api::Buffered, &plan).unwrap();
     let End::Buffered(mut server) = server else {
@@ -132,7 +132,7 @@ fn a_waiting_quic_connection_buffers_little() {
 /// The client's close_notify after its Finished only ends its data, even if the server is still
 /// storing the session.
 #[test]
-fn a_close_notify_behind_the_finished_waits() {
+fn a_close_notify_after_the_finished_waits() {
     for kind in KINDS.iter().filter(|kind| !kind.has_early_data()) {
         let plan = Arc::new(Plan::new(When::After(1)));
         let world = harness::operations::schedules::resumable(kind, Api::Buffered, &plan);
@@ -166,7 +166,7 @@ fn a_close_notify_behind_the_finished_waits() {
 
 /// The result of the operation determines the outcome, and not an error in later records.
 #[test]
-fn records_that_are_no_alerts_wait() {
+fn records_other_than_alerts_wait() {
     for (kind, operation) in [(0, "sign"), (1, "verify_server_cert"), (11, "sign")] {
         for api in [Api::Buffered, Api::Unbuffered] {
             let plan = Arc::new(Plan::new(When::Never).only(operation));
@@ -179,7 +179,7 @@ fn records_that_are_no_alerts_wait() {
 }
 
 #[test]
-fn the_end_of_the_stream_is_seen() {
+fn the_end_of_the_stream_is_noticed() {
     let plan = Arc::new(Plan::new(When::Never).only("sign"));
     let (server, _client) = until_it_waits(&KINDS[0], Api::Buffered, &plan).unwrap();
     let End::Buffered(mut server) = server else {

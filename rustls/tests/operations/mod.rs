@@ -90,7 +90,7 @@ fn a_connection_that_is_not_polled_never_waits() {
 }
 
 #[test]
-fn an_async_operation_fails_as_a_sync_one() {
+fn an_async_operation_fails_like_a_sync_one() {
     for operation in OPERATIONS {
         for_all(|kind, api| {
             let plan = |when| Arc::new(Plan::new(when).failing(operation));

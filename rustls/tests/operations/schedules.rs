@@ -24,7 +24,7 @@ fn a_time() -> impl Strategy<Value = When> {
 
 proptest! {
     #[test]
-    fn no_schedule_changes_a_connection(
+    fn the_order_of_events_does_not_change_a_connection(
         kind in 0..KINDS.len(),
         is_buffered: bool,
         times in prop::collection::vec(a_time(), 0..12),

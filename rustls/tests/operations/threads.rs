@@ -45,7 +45,7 @@ fn streams_park_their_thread() {
 
 /// If an operation fails, its alert is sent.
 #[test]
-fn a_failing_operation_sends_its_alert() {
+fn the_alert_of_a_failed_operation_is_sent() {
     let plan = Arc::new(Plan::new(When::FromThread).failing("resolve"));
     let world = KINDS[0].world(Api::Buffered, &plan);
     plan.begin_to_fail();

@@ -102,7 +102,7 @@ fn calls(place: Place, api: Api, possible: usize, when: When, is_async: bool) ->
 /// A ticket is only created when there is room for it. The application's callbacks are called as in
 /// rustls 0.23, in the same order.
 #[test]
-fn tickets_are_made_in_the_order_of_synchronous_ones() {
+fn tickets_are_created_in_the_same_order_as_synchronous_ones() {
     for place in [Place::Tickets, Place::Storage] {
         for api in APIS {
             for possible in [9, 0, 2] {
@@ -184,7 +184,7 @@ impl Drop for Counted {
 /// All keys of the connection can be derived from the main secret. Tickets need only the resumption
 /// secret.
 #[test]
-fn the_main_secret_is_dropped_before_tickets_are_made() {
+fn the_main_secret_is_dropped_before_tickets_are_created() {
     for (place, api) in [Place::Tickets, Place::Storage]
         .into_iter()
         .flat_map(|place| APIS.map(|api| (place, api)))
@@ -259,7 +259,7 @@ impl ProducesTickets for Switched {
 
 /// As without waiting, the ticketer is only called again for new tickets.
 #[test]
-fn a_ticketer_that_is_disabled_meanwhile_still_decrypts_its_ticket() {
+fn a_ticketer_that_is_disabled_still_completes_its_decryption() {
     let mut waited = 0;
     for kind in KINDS.iter().filter(|kind| kind.is_resumed()) {
         for api in APIS.into_iter().filter(|api| kind.runs_over(*api)) {

@@ -23,7 +23,7 @@ fn identity(files: &Files, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn our_client_with_their_server() {
+fn our_client_connects_to_their_server() {
     for case in Case::all(&KEY_TYPES) {
         let files = files("gnutls-serv", &case);
         let started = Program::serve("gnutls-serv", |port| {
@@ -46,7 +46,7 @@ fn our_client_with_their_server() {
 }
 
 #[test]
-fn their_client_with_our_server() {
+fn their_client_connects_to_our_server() {
     for case in Case::all(&KEY_TYPES) {
         let files = files("gnutls-cli", &case);
         let (listener, port) = listen();

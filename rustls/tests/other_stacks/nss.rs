@@ -44,7 +44,7 @@ fn versions(case: &Case) -> [String; 2] {
 }
 
 #[test]
-fn our_client_with_their_server() {
+fn our_client_connects_to_their_server() {
     for case in Case::all(&KEY_TYPES) {
         let files = files("selfserv", &case);
         let Some(database) = database(&files, "server") else {
@@ -73,7 +73,7 @@ fn our_client_with_their_server() {
 }
 
 #[test]
-fn their_client_with_our_server() {
+fn their_client_connects_to_our_server() {
     for case in Case::all(&KEY_TYPES) {
         let files = files("tstclnt", &case);
         files.write("request", "GET / HTTP/1.0\r\n\r\n");

@@ -27,7 +27,7 @@ fn server(provider: Provider, versions: Versions) -> ServerConfig {
 }
 
 #[test]
-fn configurations_share_on_request() {
+fn configurations_share_chains_only_on_request() {
     all(|provider, versions| {
         for is_told in [false, true] {
             let first = server(provider, versions);
@@ -47,7 +47,7 @@ fn configurations_share_on_request() {
 }
 
 #[test]
-fn a_clone_of_a_configuration_shares() {
+fn a_clone_of_a_configuration_shares_its_chains() {
     let (provider, versions) = (Provider::Ring, Versions::Tls13);
     let (client, server) = (client(provider, versions), server(provider, versions));
     assert!(Arc::ptr_eq(
@@ -63,7 +63,7 @@ fn a_clone_of_a_configuration_shares() {
 /// Chains of other authorities, and ours presented without the key, are never added to the map on
 /// either side.
 #[test]
-fn unauthenticated_peers_leave_nothing() {
+fn chains_of_unauthenticated_peers_are_not_kept() {
     let (authority, other) = (Authority::get(), Authority::new("theirs"));
     all(|provider, versions| {
         let expect = |client: ClientConfig, server: ServerConfig, error: Error| {
@@ -146,7 +146,7 @@ fn a_known_chain_is_still_verified() {
 /// If more clients are connected than the map has room for, each is still identified by its own
 /// chain.
 #[test]
-fn an_overfull_map_confuses_no_clients() {
+fn clients_are_not_confused_if_the_map_is_full() {
     let authority = Authority::get();
     all(|provider, versions| {
         let mut config = server(provider, versions);

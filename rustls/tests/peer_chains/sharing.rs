@@ -50,7 +50,7 @@ fn kinds((client, server): &Pair) -> HandshakeKind {
 }
 
 #[test]
-fn full_handshakes_share() {
+fn full_handshakes_share_chains() {
     all(|mut client, server| {
         client.resumption = Resumption::disabled();
         let (client, server) = (Arc::new(client), Arc::new(server));
@@ -68,7 +68,7 @@ fn full_handshakes_share() {
 }
 
 #[test]
-fn resumed_connections_share_with_earlier_ones() {
+fn resumed_connections_share_chains_with_earlier_ones() {
     all(|client, server| {
         let (client, server) = (Arc::new(client), Arc::new(server));
         let first = connect(&client, &server).unwrap();
@@ -85,7 +85,7 @@ fn resumed_connections_share_with_earlier_ones() {
 
 /// Stored sessions keep a client's chain alive without a connection; tickets do not.
 #[test]
-fn sessions_in_memory_share_without_a_connection() {
+fn sessions_in_memory_share_chains_without_a_connection() {
     all(|client, mut server| {
         // a map of verified chains would keep the chain alive
         server.verified_chains = Arc::new(VerifiedChains::disabled());
@@ -104,7 +104,7 @@ fn sessions_in_memory_share_without_a_connection() {
 
 /// Later full handshakes also share with a resumed connection.
 #[test]
-fn full_handshakes_share_with_resumed_connections() {
+fn full_handshakes_share_chains_with_resumed_connections() {
     all(|client, server| {
         let sessionless = without_sessions(&client);
         let (client, sessionless, server) =
@@ -118,7 +118,7 @@ fn full_handshakes_share_with_resumed_connections() {
 }
 
 #[test]
-fn disabled_maps_share_only_through_sessions() {
+fn disabled_maps_share_chains_only_through_sessions() {
     all(|mut client, mut server| {
         client.peer_chains = Arc::new(PeerChains::disabled());
         server.peer_chains = Arc::new(PeerChains::disabled());
@@ -136,7 +136,7 @@ fn disabled_maps_share_only_through_sessions() {
 }
 
 #[test]
-fn raw_public_keys_share() {
+fn raw_public_keys_are_shared() {
     let authority = Authority::get();
     for provider in PROVIDERS {
         let (mut client, mut server) = raw_configs(provider);
@@ -170,7 +170,7 @@ fn raw_configs(provider: Provider) -> (ClientConfig, ServerConfig) {
 }
 
 #[test]
-fn concurrent_handshakes_share() {
+fn concurrent_handshakes_share_chains() {
     const THREADS: usize = 4;
     all(|client, server| {
         let sessionless = without_sessions(&client);

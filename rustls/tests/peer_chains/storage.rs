@@ -105,7 +105,7 @@ fn resumes(storage: impl Fn(Arc<ServerSessionMemoryCache>) -> Arc<dyn StoresServ
 }
 
 #[test]
-fn storages_of_bytes_resume() {
+fn sessions_resume_from_storages_of_bytes() {
     resumes(|inner| Arc::new(Bytes::new(inner)));
 }
 

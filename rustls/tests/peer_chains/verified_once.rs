@@ -213,7 +213,7 @@ fn full_handshakes_verify_a_chain_once() {
 }
 
 #[test]
-fn a_disabled_map_verifies_each_time() {
+fn chains_are_verified_each_time_if_the_map_is_disabled() {
     for mut sides in Sides::all() {
         sides.client.verified_chains = Arc::new(VerifiedChains::disabled());
         sides.server.verified_chains = sides.client.verified_chains.clone();
@@ -224,7 +224,7 @@ fn a_disabled_map_verifies_each_time() {
 }
 
 #[test]
-fn a_resumed_session_verifies_no_chain() {
+fn a_resumed_connection_verifies_no_chain() {
     for mut sides in Sides::with_sessions() {
         assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
         let resumed = (HandshakeKind::Resumed, [0, 0]);
@@ -243,7 +243,7 @@ fn a_resumed_session_verifies_no_chain() {
 /// A server that has known a client for more than a day still resumes its new sessions without
 /// verifying the chain.
 #[test]
-fn sessions_of_a_client_known_for_long_verify_no_chain() {
+fn sessions_of_a_client_known_for_days_verify_no_chain() {
     const HOUR: i64 = 60 * 60;
     for mut sides in Sides::with_sessions() {
         let clock = Clock::now();
@@ -321,7 +321,7 @@ fn a_peer_without_the_key_learns_nothing() {
 
 /// Checks the order in which a client verifies the parts for a server of an unknown authority.
 #[test]
-fn a_map_puts_the_signature_before_the_chain() {
+fn the_signature_is_verified_before_the_chain_if_there_is_a_map() {
     let stranger = Authority::new("theirs");
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         for (chains, verified) in [

@@ -128,7 +128,7 @@ fn keys_are_dropped_after_a_retry() {
 
 /// A ticket could be replayed, so early data uses up its session.
 #[test]
-fn a_hello_brings_early_data_once() {
+fn a_replayed_hello_permits_no_early_data() {
     for configs in PROVIDERS.map(with_session) {
         let hello = write(&mut configs.client()).bytes;
         for is_first in [true, false] {
@@ -140,7 +140,7 @@ fn a_hello_brings_early_data_once() {
 }
 
 #[test]
-fn keys_have_conditions() {
+fn keys_exist_only_under_the_conditions() {
     let provider = Provider::Ring;
     let configs = with_session(provider);
 

@@ -110,7 +110,7 @@ fn early_data_ends_with_a_rejection() {
 }
 
 #[test]
-fn grease_changes_nothing() {
+fn grease_does_not_change_the_handshake() {
     for provider in PROVIDERS {
         let suite = DH_KEM_X25519_HKDF_SHA256_AES_128;
         let (key, _) = suite.generate_key_pair().unwrap();

@@ -80,7 +80,7 @@ fn overlong_parameters_are_an_error() {
 
 /// QUIC closes connections itself.
 #[test]
-fn close_notify_is_reported_and_ends_nothing() {
+fn a_close_notify_is_reported_and_has_no_other_effect() {
     let configs = Configs::new(Provider::Ring);
     let (mut client, mut server) = (configs.client(), configs.server());
     client.send_close_notify();

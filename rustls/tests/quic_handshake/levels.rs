@@ -22,7 +22,7 @@ fn apart(pair: (Connection, Connection)) -> (ClientConnection, ServerConnection)
 
 /// The client and server connections report the same values as [`Connection`].
 #[test]
-fn each_side_reports_for_itself() {
+fn the_types_of_each_side_report_the_same_values() {
     for configs in PROVIDERS.map(Configs::new) {
         let (client, server) = apart((configs.client(), configs.server()));
         assert_eq!(client.quic_transport_parameters(), None);
@@ -83,7 +83,7 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
 
 /// RFC 9001 §4.1.3: data never uses another level's keys, even if it is written late.
 #[test]
-fn levels_are_not_mixed_by_late_writing() {
+fn late_writes_do_not_mix_levels() {
     for (provider, len) in product(PROVIDERS, [1, usize::MAX]) {
         let configs = Configs::new(provider);
         let (mut client, mut server) = (configs.client(), configs.server());
@@ -127,7 +127,7 @@ fn a_retry_changes_no_keys() {
 }
 
 #[test]
-fn existing_bytes_in_the_buffer_stay() {
+fn existing_bytes_in_the_buffer_are_kept() {
     let configs = Configs::new(Provider::Ring);
     for capacity in [4, 4000] {
         let mut buf = Vec::with_capacity(capacity);
@@ -140,7 +140,7 @@ fn existing_bytes_in_the_buffer_stay() {
 
 /// RFC 9846 §5.1: no handshake bytes may follow a message that changes keys.
 #[test]
-fn nothing_follows_a_message_that_changes_keys() {
+fn nothing_may_follow_a_message_that_changes_keys() {
     let configs = Configs::new(Provider::Ring);
     let hello = write(&mut configs.client()).bytes;
     for more in [&[20][..], &hello] {

@@ -66,7 +66,7 @@ fn parameters_of_another_version_are_missing() {
 /// RFC 9001 §8.1, §8.2: a client requires the server's parameters, and one of the protocols that it
 /// has offered.
 #[test]
-fn a_client_needs_the_server_s_extensions() {
+fn a_client_requires_the_extensions_of_the_server() {
     let no_parameters = PeerMisbehaved::MissingQuicTransportParameters.into();
     let needed = [
         (TRANSPORT_PARAMETERS, no_parameters, Alert::MissingExtension),
@@ -196,7 +196,7 @@ fn only_tickets_may_follow_the_handshake() {
 
 /// RFC 9001 §4.6.1: such a limit is also a PROTOCOL_VIOLATION.
 #[test]
-fn a_ticket_limits_no_early_data() {
+fn a_ticket_must_not_limit_early_data() {
     for configs in PROVIDERS.map(Configs::new) {
         for size in [0, 1, 16384, u32::MAX - 1, u32::MAX] {
             let (mut client, _) = configs.connected();
@@ -218,7 +218,7 @@ fn a_ticket_limits_no_early_data() {
 /// RFC 9001 §8.2: transport parameters cause a fatal unsupported_extension if the transport is not
 /// QUIC. The code point of drafts is unassigned, so servers ignore it like any unknown extension.
 #[test]
-fn parameters_over_records_are_refused_except_a_draft_s() {
+fn parameters_over_records_are_refused_except_those_of_drafts() {
     let versions = [
         (Version::V2, TRANSPORT_PARAMETERS),
         (Version::V1, TRANSPORT_PARAMETERS),

@@ -113,7 +113,7 @@ fn early_data_is_rejected() {
 
 /// A client offers early data only if it is enabled and the session's server allowed it.
 #[test]
-fn early_data_is_offered_only_where_it_may_be_taken() {
+fn early_data_is_offered_only_if_it_may_be_accepted() {
     for ends in ENDS {
         let (client, server) = Case::with_early_data(ends, PROVIDERS[0]).sides();
         first(&client, &server);
@@ -132,7 +132,7 @@ fn early_data_is_offered_only_where_it_may_be_taken() {
 
 /// The session's parameters apply to early data, then the server's own replace them.
 #[test]
-fn remembered_parameters_are_replaced() {
+fn remembered_parameters_are_replaced_by_the_servers() {
     for_all_ends(|ends, provider| {
         let (client, server) = Case::with_early_data(ends, provider).sides();
         first(&client, &server);
@@ -149,7 +149,7 @@ fn remembered_parameters_are_replaced() {
 /// A session from the other transport resumes, but its early data is rejected. Over records, a
 /// client remembers no transport parameters (RFC 9000 §7.4.1).
 #[test]
-fn early_data_stays_with_what_carried_the_session() {
+fn early_data_is_bound_to_the_transport_of_the_session() {
     for_all_ends(|ends, provider| {
         let case = Case::with_early_data(ends, provider);
         let is_upstreams = ends == [Crate::Upstream; 2];

@@ -11,7 +11,7 @@ use crate::quic_matrix::ends::{Case, Crate, SUITES, for_all_ends, pair};
 const GENERATIONS: usize = 5;
 
 #[test]
-fn keys_are_updated_again_and_again() {
+fn keys_can_be_updated_repeatedly() {
     for_all_ends(|ends, provider| {
         for (version, suite) in product(VERSIONS, SUITES) {
             let (mut client, mut server) = pair(Case {

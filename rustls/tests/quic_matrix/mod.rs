@@ -82,7 +82,7 @@ fn every_version_and_suite_connects() {
 }
 
 #[test]
-fn retries_and_client_certificates_go_with_everything() {
+fn retries_and_client_certificates_work_in_every_combination() {
     for_all_ends(|ends, provider| {
         for (auth, retry, sessions) in product3(CLIENT_AUTHS, [false, true], SESSIONS) {
             connect_twice(&Case {
@@ -96,7 +96,7 @@ fn retries_and_client_certificates_go_with_everything() {
 }
 
 #[test]
-fn the_length_of_pieces_changes_no_outcome() {
+fn the_outcome_does_not_depend_on_the_length_of_pieces() {
     for ends in ENDS {
         let case = Case {
             retry: true,
@@ -115,7 +115,7 @@ fn the_length_of_pieces_changes_no_outcome() {
 
 /// Delivers each level's bytes in two pieces, cut at every position, with an empty piece first.
 #[test]
-fn every_level_may_be_cut_anywhere() {
+fn every_level_can_be_split_anywhere() {
     for ends in ENDS {
         let case = Case {
             auth: ClientAuth::Required,
@@ -143,7 +143,7 @@ fn every_level_may_be_cut_anywhere() {
 }
 
 #[test]
-fn levels_come_in_their_order() {
+fn levels_are_used_in_order() {
     for_all_ends(|ends, provider| {
         let (mut client, mut server) = pair(Case::usual(ends, provider));
         assert_eq!(client.has_keys(Level::Handshake), [false; 2]);
@@ -183,7 +183,7 @@ fn levels(crypto: &[harness::quic::Crypto]) -> Vec<Level> {
 
 /// Ends with different versions have different keys, and only notice when they use them.
 #[test]
-fn versions_do_not_mix() {
+fn ends_with_different_versions_have_different_keys() {
     for ends in ENDS {
         let with = |version| Case {
             version,
@@ -203,7 +203,7 @@ fn versions_do_not_mix() {
 
 /// RFC 9369 §5: a ticket belongs to the version that issued it. Upstream does not check that.
 #[test]
-fn sessions_stay_within_their_version() {
+fn a_session_resumes_only_with_its_version() {
     for_all_ends(|ends, provider| {
         let sessions = [Sessions::Stored, Sessions::Tickets];
         for (first, second, sessions) in product3(VERSIONS, VERSIONS, sessions) {

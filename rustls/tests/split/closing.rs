@@ -40,7 +40,7 @@ fn our_close_notify_ends_the_sender() {
 /// TLS 1.2 cannot replace keys. A key at its limit ends the sender, which then answers no more
 /// requests.
 #[test]
-fn a_worn_key_ends_the_sender() {
+fn a_key_at_its_limit_ends_the_sender() {
     for case in cases().filter(|case| !case.is_tls13()) {
         let (conn, peer) = case.connected_over(provider_with_limit(case.provider, 4));
         let (mut halves, mut peer) = (split(conn), case.bare(peer));
@@ -67,7 +67,7 @@ fn a_worn_key_ends_the_sender() {
 }
 
 #[test]
-fn the_peer_s_close_notify_ends_the_receiver() {
+fn a_close_notify_of_the_peer_ends_the_receiver() {
     for (mut halves, mut peer) in cases().map(Case::split) {
         peer.send(b"the last");
         peer.close();

@@ -117,7 +117,7 @@ fn mistakes(case: Case) -> Vec<Mistake> {
 }
 
 #[test]
-fn the_sender_sends_the_receiver_s_alert() {
+fn the_sender_sends_the_alert_of_the_receiver() {
     for case in cases() {
         for (what, mistake, expected, alert) in mistakes(case) {
             for noticed_by in 0..6 {
@@ -193,7 +193,7 @@ fn an_owed_update_is_dropped() {
 
 /// A failing cipher ends both halves; data received before can still be read.
 #[test]
-fn the_receiver_learns_of_a_failed_write() {
+fn a_failed_write_also_ends_the_receiver() {
     for case in tls13_cases() {
         for written_by in 0..3 {
             let ours = provider_that_refuses(case.provider, &[ContentType::ApplicationData]);

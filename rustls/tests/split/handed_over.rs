@@ -94,7 +94,7 @@ fn a_write_carries_the_answer() {
 
 /// The answer must be sent before a record that is encrypted in place.
 #[test]
-fn in_place_the_answer_goes_first() {
+fn the_answer_precedes_records_encrypted_in_place() {
     for case in tls13_cases() {
         let (mut halves, mut peer) = requested(case, 1);
         let pending = encrypt_in_place(&mut halves.sender);
@@ -163,7 +163,7 @@ fn an_idle_sender_answers() {
 }
 
 #[test]
-fn close_notify_follows_the_answer_and_ends_answering() {
+fn close_notify_follows_the_answer_and_ends_further_answers() {
     for case in tls13_cases() {
         let (mut halves, mut peer) = requested(case, 1);
         halves.sender.send_close_notify();
@@ -234,7 +234,7 @@ fn in_place_data_and_the_answer_are_sent_together() {
 /// The sending half wants to write until the answer is sent, although the receiving half does not
 /// report it again.
 #[test]
-fn an_answer_behind_output_is_wanted_until_it_is_sent() {
+fn an_answer_after_other_output_is_not_lost() {
     for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         halves.sender.writer().write_all(b"waits").unwrap();
         peer.refresh_traffic_keys();
@@ -274,7 +274,7 @@ fn a_flood_ends_the_connection() {
 }
 
 #[test]
-fn both_ask_at_once() {
+fn both_sides_may_request_an_update_at_the_same_time() {
     for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         for _ in 0..40 {
             halves.sender.refresh_traffic_keys().unwrap();
@@ -289,7 +289,7 @@ fn both_ask_at_once() {
 
 /// The sending half requests no second update until the receiving half has seen the answer.
 #[test]
-fn answers_are_awaited_across_the_halves() {
+fn the_sender_waits_for_the_answer_that_the_receiver_gets() {
     for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         let mut answers = Vec::new();
         for _ in 0..100 {
@@ -331,7 +331,7 @@ fn the_reported_room_is_available() {
 }
 
 #[test]
-fn worn_keys_are_replaced() {
+fn keys_at_their_limit_are_replaced() {
     for case in tls13_cases() {
         let (conn, mut peer) = case.connected_over(provider_with_limit(case.provider, 10));
         let mut halves = split(conn);

@@ -61,7 +61,7 @@ fn records_are_opened_in_place() {
 }
 
 #[test]
-fn records_are_made_in_the_callers_buffers() {
+fn records_are_encrypted_in_the_callers_buffers() {
     for (mut halves, mut peer) in cases().map(Case::split) {
         for len in [1, 100, 16_384] {
             let plaintext = vec![7; len];
@@ -94,7 +94,7 @@ fn records_are_made_in_the_callers_buffers() {
 /// A proxy between connections of the same kind builds each record in the bytes of the received
 /// one.
 #[test]
-fn records_are_built_in_the_bytes_of_opened_ones() {
+fn records_can_be_built_in_the_bytes_of_opened_ones() {
     for case in cases() {
         let (mut from, mut client) = case.split();
         let (mut to, mut server) = case.split();
@@ -122,7 +122,7 @@ fn records_are_built_in_the_bytes_of_opened_ones() {
 
 /// Data read by `read_tls` must be consumed first.
 #[test]
-fn the_two_ways_to_receive_do_not_overtake() {
+fn the_two_ways_to_receive_keep_the_order() {
     for (mut halves, mut peer) in cases().map(Case::split) {
         peer.send(b"first");
         let first = peer.take_output();
@@ -148,7 +148,7 @@ fn the_two_ways_to_receive_do_not_overtake() {
 }
 
 #[test]
-fn an_error_is_that_of_the_connection() {
+fn errors_are_those_of_the_connection() {
     for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         let mut forged = *b"\x17\x03\x03\x00\x1112345678901234567";
         for _ in 0..2 {

@@ -17,7 +17,7 @@ use crate::split::kit::{
 };
 
 #[test]
-fn halves_are_for_threads() {
+fn halves_can_be_sent_to_other_threads() {
     fn check<T: Send + Sync + 'static>() {}
     check::<Sender>();
     check::<Receiver<rustls::client::ClientConnectionData>>();
@@ -34,7 +34,7 @@ fn both_directions_keep_working() {
 }
 
 #[test]
-fn not_before_the_handshake_is_complete() {
+fn a_connection_cannot_be_split_before_its_handshake_completes() {
     for case in cases() {
         let (mut conn, mut peer) = (case.config().connection(), case.peer());
         // after each flight, the split is rejected, and the connection is returned so that the
@@ -64,7 +64,7 @@ fn refused(conn: rustls::Connection, expected: &Error) -> rustls::Connection {
 }
 
 #[test]
-fn not_after_a_failure() {
+fn a_failed_connection_cannot_be_split() {
     for case in cases() {
         let (mut conn, mut peer) = case.connected();
         peer.send(b"read later");
@@ -86,7 +86,7 @@ fn not_after_a_failure() {
 }
 
 #[test]
-fn buffered_data_moves_along() {
+fn buffered_data_survives_the_split() {
     for case in cases() {
         let (mut conn, mut peer) = case.connected();
         conn.writer().write_all(b"waits to be sent").unwrap();
@@ -116,7 +116,7 @@ fn buffered_data_moves_along() {
 
 /// The halves send or await a KeyUpdate that either side requested before the split.
 #[test]
-fn key_updates_under_way_move_along() {
+fn pending_key_updates_survive_the_split() {
     for case in tls13_cases() {
         let (mut conn, mut peer) = case.connected();
         peer.refresh_traffic_keys();
@@ -221,7 +221,7 @@ fn both_halves_know_what_was_negotiated() {
 
 /// Early data accepted before the split can be read after it.
 #[test]
-fn early_data_moves_along() {
+fn early_data_survives_the_split() {
     for provider in PROVIDERS {
         let mut configs = Configs::new(Versions::Tls13, provider.this(), KEY_TYPE);
         Arc::make_mut(&mut configs.client).enable_early_data = true;
@@ -249,7 +249,7 @@ fn early_data_moves_along() {
 }
 
 #[test]
-fn unbuffered_connections_split_alike() {
+fn unbuffered_connections_can_be_split() {
     for case in cases() {
         let mut peer = case.peer();
         macro_rules! split {

@@ -167,7 +167,7 @@ fn both_at_once(case: Case, in_place: bool, seed: u64) {
 }
 
 #[test]
-fn much_data_both_ways_with_new_keys_at_any_time() {
+fn data_arrives_on_two_threads_with_key_updates() {
     for (seed, case) in cases().enumerate() {
         both_at_once(case, false, seed as u64 * 8);
         both_at_once(case, true, seed as u64 * 8 + 4);
@@ -177,7 +177,7 @@ fn much_data_both_ways_with_new_keys_at_any_time() {
 /// Both ends are this crate's and are split, with four threads. The sockets' buffers are shorter
 /// than the data, so each end must read and write at the same time.
 #[test]
-fn both_ends_split_over_sockets() {
+fn two_split_ends_exchange_data_over_sockets() {
     for case in cases() {
         let (client, server) = our_ends(case);
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

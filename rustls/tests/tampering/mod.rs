@@ -88,19 +88,19 @@ fn judge_some(one_of: usize, several: usize) {
 }
 
 #[test]
-fn some_changes_to_records() {
+fn some_changes_to_records_violate_no_property() {
     judge_some(131, 5);
 }
 
 #[test]
 #[ignore = "takes minutes; see above"]
-fn every_change_to_every_record() {
+fn all_changes_to_records_violate_no_property() {
     judge_some(1, 2000);
 }
 
 #[test]
 #[ignore = "takes minutes; see above"]
-fn every_byte_in_the_clear() {
+fn changes_to_unencrypted_bytes_violate_no_property() {
     let judge = Judge::new();
     for_all(|_, kind, provider| {
         let ends = Ends::new(kind, provider);
@@ -113,7 +113,7 @@ fn every_byte_in_the_clear() {
 }
 
 #[test]
-fn hellos_rewritten_for_a_downgrade() {
+fn hellos_rewritten_for_a_downgrade_are_refused() {
     let judge = Judge::new();
     downgrade::judge(&judge);
     judge.conclude();
@@ -136,12 +136,12 @@ fn judge_quic(bits: &[u32], one_of: usize) {
 }
 
 #[test]
-fn some_changes_over_quic() {
+fn some_changes_over_quic_violate_no_property() {
     judge_quic(&[0], 97);
 }
 
 #[test]
 #[ignore = "takes minutes; see above"]
-fn every_change_over_quic() {
+fn all_changes_over_quic_violate_no_property() {
     judge_quic(&[0, 3, 7], 1);
 }

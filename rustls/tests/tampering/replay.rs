@@ -27,7 +27,7 @@ fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
 /// No handshake completes and no data arrives. The exception is early data, if the storage returns
 /// its session again.
 #[test]
-fn replays_of_a_whole_connection() {
+fn a_replayed_connection_is_refused() {
     for (provider, kind) in product(PROVIDERS, KINDS) {
         for apis in [
             [Implementation::Buffered, Implementation::Unbuffered],
@@ -48,7 +48,7 @@ fn replays_of_a_whole_connection() {
 /// RFC 9846 §8.1: if sessions can be used only once, so can their early data. The copy or the
 /// original, whichever arrives first, uses it up.
 #[test]
-fn replays_of_early_data() {
+fn replayed_early_data_is_accepted_at_most_once() {
     for (provider, api) in product(
         PROVIDERS,
         [Implementation::Buffered, Implementation::Unbuffered],

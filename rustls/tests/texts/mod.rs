@@ -107,7 +107,7 @@ fn every_variant_of_every_public_enum_is_compared() {
 }
 
 #[test]
-fn every_type_with_a_display_is_compared() {
+fn every_type_that_implements_display_is_compared() {
     let displayed: BTreeSet<_> = upstream()
         .into_iter()
         .filter(|printed| printed.has_display)

@@ -58,7 +58,7 @@ const DATA_RECORDS: usize = LIMIT as usize - 2;
 
 /// TLS 1.2 cannot replace keys. A key at its limit ends the connection cleanly.
 #[test]
-fn a_worn_key_closes_a_buffered_connection() {
+fn a_key_at_its_limit_closes_a_buffered_connection() {
     for_each_pair(worn, |mut ours, mut theirs| {
         // two records more than the key allows, in one write: only as much as can be sent is
         // accepted
@@ -90,7 +90,7 @@ fn deliver(peer: &mut UpstreamBuffered, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_worn_key_closes_after_small_records() {
+fn a_key_at_its_limit_closes_after_small_records() {
     for_each_pair(worn, |mut ours, mut theirs| {
         for number in 0..DATA_RECORDS {
             send_and_check(&mut ours, &mut theirs, &[number as u8; 100]);
@@ -170,7 +170,7 @@ fn worn_unbuffered<C: Unbuffered>(mut conn: C, theirs: &mut UpstreamBuffered, in
 }
 
 #[test]
-fn a_worn_key_closes_an_unbuffered_connection() {
+fn a_key_at_its_limit_closes_an_unbuffered_connection() {
     for (provider, in_place) in product(PROVIDERS, [false, true]) {
         let of = |role| configs(role, provider, worn(provider));
         let (ours, theirs) = of(Role::Client);
@@ -273,7 +273,7 @@ fn both_ends_log_the_master_secret() {
 
 /// The application can store its own data in a session, and later connections return it.
 #[test]
-fn sessions_carry_the_servers_data() {
+fn sessions_contain_the_data_of_the_server() {
     for (provider, tickets) in product(PROVIDERS, [false, true]) {
         let config = |role| Config::new(role, Versions::Tls12, provider.this(), KEY_TYPE);
         let ticketer = rustls::crypto::ring::Ticketer::new().unwrap();

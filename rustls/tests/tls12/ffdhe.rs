@@ -135,7 +135,7 @@ fn negotiated(provider: Provider, client_end: End, server_end: End) -> String {
 /// The client's preference determines the group. RFC 7919 §4: a client that offers finite-field
 /// groups must not get any other such group; a common curve is used instead.
 #[test]
-fn handshakes_with_upstream_in_both_roles() {
+fn both_roles_agree_with_upstream_on_a_group() {
     use Versions::{Tls12, Tls13};
     const DHE: &str = "TLS_DHE_RSA_WITH_AES_128_GCM_SHA256";
     const REVERSED: &[NamedGroup] = &[NamedGroup::FFDHE2048, NamedGroup::FFDHE3072];
@@ -167,7 +167,7 @@ fn handshakes_with_upstream_in_both_roles() {
 
 /// RFC 5246 §8.1.2: TLS 1.2 strips leading zeros.
 #[test]
-fn secrets_with_leading_zeros() {
+fn both_ends_strip_leading_zeros_of_secrets() {
     let p = FFDHE2048.p;
     let ours = 0x0123_4567_89ab_cdef_u64;
     let public = power(FFDHE2048.g, &BigUint::from(ours), p);
@@ -189,7 +189,7 @@ fn secrets_with_leading_zeros() {
 
 /// RFC 7919 §4: without an alternative, the alert is insufficient_security.
 #[test]
-fn the_alert_without_a_finite_field_group_in_common() {
+fn no_common_group_causes_insufficient_security() {
     for (provider, implementation) in product(PROVIDERS, [Buffered, Unbuffered]) {
         for (curve, groups, suite, error, alert) in [
             (false, 0x0100, DHE_RSA, "NoKxGroupsInCommon", 71),
@@ -217,7 +217,7 @@ fn the_alert_without_a_finite_field_group_in_common() {
 
 /// RFC 7919 §4: a client that offers no finite-field group leaves the choice to the server.
 #[test]
-fn a_client_that_names_no_finite_field_group() {
+fn the_server_chooses_a_group_if_the_client_offers_none() {
     for (provider, implementation) in product(PROVIDERS, [Buffered, Unbuffered, Upstream]) {
         let end = End {
             curve: true,

@@ -18,7 +18,7 @@ fn close_by_peer(conn: &mut impl Unbuffered, peer: &mut UpstreamBuffered) {
 
 /// This side continues to send by either method, then closes.
 #[test]
-fn this_side_keeps_sending_and_closes() {
+fn this_side_can_still_send_and_close() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         close_by_peer(&mut conn, &mut peer);
         // immediately

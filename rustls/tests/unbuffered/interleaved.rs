@@ -225,7 +225,7 @@ impl<C: Unbuffered> Run<C> {
 }
 
 #[test]
-fn random_sequences() {
+fn all_data_arrives_in_random_sequences() {
     fn test(
         case: Case,
         conn: impl Unbuffered,

@@ -57,7 +57,7 @@ fn a_refused_record_waits() {
 
 /// Some of several available records can be read and the next one left unread.
 #[test]
-fn a_record_behind_others_is_refused() {
+fn a_record_after_others_is_refused() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         for data in [&[1; 10][..], &[2; 20], &[3; 30]] {
             peer.send(data);
@@ -81,7 +81,7 @@ fn a_record_behind_others_is_refused() {
 
 /// A KeyUpdate and an alert keep their place after a record that was left unread.
 #[test]
-fn records_behind_a_refused_one_wait_too() {
+fn records_after_a_refused_one_also_wait() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         peer.send(b"old keys");
         if case.is_tls13() {

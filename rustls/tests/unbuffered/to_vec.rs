@@ -10,7 +10,7 @@ const UNTOUCHED: u8 = 0xa5;
 
 /// A whole handshake uses one `Vec` that is empty at first.
 #[test]
-fn handshakes_grow_the_vec() {
+fn a_handshake_grows_the_vec() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         let (mut outgoing, mut used) = (Vec::new(), 0);
         let mut incoming = Vec::new();
@@ -96,7 +96,7 @@ fn pending_output_goes_first() {
 }
 
 #[test]
-fn errors_leave_it_as_it_was() {
+fn errors_leave_the_vec_unchanged() {
     fn test(_: Case, mut conn: impl Unbuffered, _: UpstreamBuffered) {
         let mut out = b"before".to_vec();
         let mut traffic = conn.write_traffic().unwrap();

@@ -77,7 +77,7 @@ pub enum ReloadError {
     Name(String),
     /// The builder was given no files.
     Nothing,
-    /// The clock does not know the time, so dates cannot be checked.
+    /// The clock returns no time, so dates cannot be checked.
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
@@ -253,7 +253,7 @@ mod tests {
 
     /// An operator must be able to act on the text alone.
     #[test]
-    fn texts_name_file_and_reason() {
+    fn texts_contain_file_and_reason() {
         let path = || PathBuf::from("a.pem");
         let why = Error::General("why".into());
         let reason = "why".to_owned();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_need_no_file() {
+    fn texts_may_lack_a_file() {
         let name = ReloadError::Name("a b".into()).to_string();
         assert_eq!(name, "not a DNS name: \"a b\"");
         assert!(

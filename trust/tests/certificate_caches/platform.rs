@@ -11,7 +11,7 @@ use crate::certificate_caches::kit::{bundle, some_roots};
 use crate::directory::Directory;
 
 #[test]
-fn the_roots_of_the_platform() {
+fn the_roots_of_the_platform_are_loaded() {
     let folder = Directory::of_old_files();
     let roots = some_roots::<3>();
     let damaged = "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n";
@@ -25,7 +25,7 @@ fn the_roots_of_the_platform() {
         let child = Command::new(env::current_exe().unwrap())
             .args([
                 "--exact",
-                "certificate_caches::platform::in_a_process_of_its_own",
+                "certificate_caches::platform::a_separate_process_loads_the_roots",
             ])
             .args(["--ignored", "--nocapture"])
             .env("SSL_CERT_FILE", file)
@@ -39,8 +39,8 @@ fn the_roots_of_the_platform() {
 }
 
 #[test]
-#[ignore = "run by the_roots_of_the_platform"]
-fn in_a_process_of_its_own() {
+#[ignore = "run by the_roots_of_the_platform_are_loaded"]
+fn a_separate_process_loads_the_roots() {
     let cache = RootCache::new();
     let is_of_the_platform = |reason: &IgnoredReason| matches!(reason, IgnoredReason::Platform(_));
     match cache.load(&RootSource::Platform) {

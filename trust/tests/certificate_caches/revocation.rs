@@ -30,7 +30,7 @@ pub(crate) fn assert_lists(lists: &[Arc<RevocationList>], expected: &[&Crl<'_>])
 }
 
 #[test]
-fn der_and_pem() {
+fn der_and_pem_lists_are_loaded() {
     let folder = Directory::of_old_files();
     let [one, two] = ["One", "Two"].map(|name| crl_of(&root(name, |_| ()), [3], |_| ()));
     let cache = CrlCache::new();
@@ -61,7 +61,7 @@ fn der_and_pem() {
 }
 
 #[test]
-fn directory() {
+fn all_lists_of_a_directory_are_loaded() {
     let folder = Directory::of_old_files();
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let old = crl_of(&one, [3], |_| ());
@@ -92,7 +92,7 @@ fn directory() {
 }
 
 #[test]
-fn unusable_sources() {
+fn unusable_sources_are_errors() {
     let folder = Directory::of_old_files();
     let good = crl_of(&root("One", |_| ()), [3], |_| ());
     let der = good.der().to_vec();
@@ -171,7 +171,7 @@ fn problems_are_summarised() {
 }
 
 #[test]
-fn missing_files() {
+fn missing_files_are_reported() {
     let folder = Directory::of_old_files();
     let source = CrlSource::Directory(folder.as_ref().into());
     let has_no_list =
@@ -208,8 +208,8 @@ fn missing_files() {
 }
 
 #[test]
-fn too_many() {
-    let test = "certificate_caches::revocation::in_a_process_of_its_own";
+fn the_number_of_shared_lists_is_limited() {
+    let test = "certificate_caches::revocation::a_separate_process_limits_shared_lists";
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--ignored"])
         .output()
@@ -222,8 +222,8 @@ fn too_many() {
 /// A process shares a limited number of lists. While the table is full, other tests would not find
 /// their lists.
 #[test]
-#[ignore = "run by too_many"]
-fn in_a_process_of_its_own() {
+#[ignore = "run by the_number_of_shared_lists_is_limited"]
+fn a_separate_process_limits_shared_lists() {
     let folder = Directory::of_old_files();
     // one list for each authority: only the name is changed, and nothing checks the signature
     let der = crl(&root("00000", |_| ()), &[], |_| ());
@@ -267,7 +267,7 @@ fn in_a_process_of_its_own() {
 }
 
 #[test]
-fn the_process_has_one_cache() {
+fn there_is_one_cache_for_the_process() {
     let folder = Directory::of_old_files();
     let der = crl(&root("Global", |_| ()), &[3], |_| ());
     let source = CrlSource::File(folder.write("crl", &der));

@@ -68,7 +68,7 @@ fn assert_has(loaded: &LoadedCrls, expected: &[&Crl<'static>]) {
 }
 
 #[test]
-fn newer_lists() {
+fn newer_lists_replace_older_ones() {
     let fixture = Fixture::new();
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let (first, other) = (issued(&one, 1, 1), issued(&two, 1, 1));
@@ -99,7 +99,7 @@ fn newer_lists() {
 }
 
 #[test]
-fn changed_files_are_read_at_once() {
+fn changed_files_are_read_immediately_on_request() {
     let fixture = Fixture::new();
     let issuer = root("One", |_| ());
     let (first, second) = (issued(&issuer, 1, 1), issued(&issuer, 2, 2));
@@ -120,7 +120,7 @@ fn changed_files_are_read_at_once() {
 }
 
 #[test]
-fn older_lists() {
+fn older_lists_do_not_replace_newer_ones() {
     let fixture = Fixture::new();
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let in_use = issued(&one, 2, 7);
@@ -155,7 +155,7 @@ fn older_lists() {
 }
 
 #[test]
-fn forged_lists_dated_in_the_future_replace_nothing() {
+fn forged_lists_dated_in_the_future_do_not_replace_others() {
     let fixture = Fixture::new();
     let issuer = root("One", |_| ());
     let forged = crl(&root("One", |_| ()), &[], |params| {
@@ -184,7 +184,7 @@ fn forged_lists_dated_in_the_future_replace_nothing() {
 }
 
 #[test]
-fn removed_and_damaged_lists() {
+fn removed_and_damaged_lists_stay_in_use() {
     let fixture = Fixture::new();
     let [one, two] = ["One", "Two"].map(|name| root(name, |_| ()));
     let in_use = issued(&one, 1, 1);
@@ -232,7 +232,7 @@ fn removed_and_damaged_lists() {
 }
 
 #[test]
-fn all_lists_removed() {
+fn the_last_lists_stay_in_use_if_all_are_removed() {
     let fixture = Fixture::new();
     let issuer = root("One", |_| ());
     let in_use = issued(&issuer, 1, 1);

@@ -57,7 +57,7 @@ fn assert_refused(verdicts: [Option<String>; 2], why: &str) {
 const ACCEPTED: [Option<String>; 2] = [None, None];
 
 #[test]
-fn revoked_after_loading() {
+fn a_certificate_revoked_after_loading_is_refused() {
     let ca = Authority::new("Root");
     let folder = Directory::of_old_files();
     let clock = Clock::now();
@@ -94,7 +94,7 @@ fn revoked_after_loading() {
 }
 
 #[test]
-fn lists_of_other_authorities_do_not_count() {
+fn lists_of_other_authorities_are_not_used() {
     let [ca, other] = ["Root", "Other"].map(Authority::new);
     let namesake = Authority::new("Root");
     let folder = Directory::of_old_files();
@@ -116,7 +116,7 @@ fn lists_of_other_authorities_do_not_count() {
 /// An authority may publish lists of several scopes that cover one certificate. An older list of
 /// another scope must not hide the newer one.
 #[test]
-fn the_newest_of_several_scopes() {
+fn the_newest_list_of_several_scopes_is_used() {
     let ca = Authority::new("Root");
     let older = crl(&ca.0, &[3], |_| ());
     let newer = crl(&ca.0, &[3, 4], |params| {
@@ -155,7 +155,7 @@ fn the_newest_of_several_scopes() {
 }
 
 #[test]
-fn a_hundred_thousand_entries() {
+fn a_list_of_a_hundred_thousand_entries_is_parsed_once() {
     const ENTRIES: u64 = 100_000;
     const THREADS: usize = 8;
 

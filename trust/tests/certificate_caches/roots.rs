@@ -59,7 +59,7 @@ fn each_source_is_loaded_once_and_shared() {
 }
 
 #[test]
-fn the_same_bytes_are_the_same_source_and_others_are_not() {
+fn only_sources_with_the_same_bytes_are_shared() {
     let [a, b] = some_roots::<2>();
     let cache = RootCache::new();
     // long, of equal length, and different in one byte that the hash does not sample
@@ -87,7 +87,7 @@ fn the_same_bytes_are_the_same_source_and_others_are_not() {
 }
 
 #[test]
-fn a_relative_path_is_the_absolute_one() {
+fn a_relative_path_is_the_same_source_as_the_absolute_one() {
     let folder = Directory::of_old_files();
     let [a] = some_roots();
     let absolute = folder.write("a.pem", &a.pem);
@@ -111,7 +111,7 @@ fn a_relative_path_is_the_absolute_one() {
 }
 
 #[test]
-fn the_cache_of_the_process_is_one() {
+fn there_is_one_cache_for_the_process() {
     let [a] = some_roots();
     let source = in_memory(a.pem);
     let store = RootCache::global().store(&source).unwrap();
@@ -123,7 +123,7 @@ fn the_cache_of_the_process_is_one() {
 }
 
 #[test]
-fn lifetimes() {
+fn files_are_read_again_after_the_lifetime() {
     let [a, b] = some_roots();
     for (case, lifetime, seen_after) in [
         ("off", Some(Duration::ZERO), 0),
@@ -165,7 +165,7 @@ fn sources_in_memory_are_parsed_once() {
 }
 
 #[test]
-fn the_same_roots_are_the_same_store() {
+fn equal_roots_share_one_store() {
     let [a, b] = some_roots();
     let folder = Directory::of_old_files();
     let clock = Clock::now();
@@ -208,7 +208,7 @@ fn the_number_of_sources_is_limited() {
 }
 
 #[test]
-fn the_roots_of_mozilla() {
+fn the_roots_of_mozilla_are_loaded() {
     let cache = RootCache::new();
     let store = cache.store(&RootSource::WebPki).unwrap();
     assert!(store.len() > 100);

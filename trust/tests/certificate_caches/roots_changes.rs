@@ -161,7 +161,7 @@ fn a_reload_that_loses_roots_keeps_the_old_ones() {
 
 /// The file of a root may be renamed without a change of the roots.
 #[test]
-fn roots_of_a_renamed_file_are_not_lost() {
+fn roots_in_a_renamed_file_are_not_lost() {
     let folder = Directory::of_old_files();
     let [a, b] = some_roots();
     folder.write("a.pem", &a.pem);
@@ -180,7 +180,7 @@ fn roots_of_a_renamed_file_are_not_lost() {
 /// A root that somebody has removed is no longer used, even if the directory has files without a
 /// certificate and old faults.
 #[test]
-fn removed_roots_are_removed() {
+fn removed_roots_are_no_longer_used() {
     let folder = Directory::of_old_files();
     let [a, b, c] = some_roots();
     folder.write("damaged.pem", &c.pem[..100]);
@@ -225,7 +225,7 @@ fn the_retry_interval_can_be_set() {
 }
 
 #[test]
-fn a_changed_file_is_seen_at_once_if_asked_for() {
+fn a_changed_file_is_noticed_immediately_on_request() {
     let folder = Directory::of_old_files();
     let [a, b] = some_roots();
     assert_eq!(a.pem.len(), b.pem.len(), "the sizes must be equal");
@@ -273,7 +273,7 @@ fn a_changed_file_is_seen_at_once_if_asked_for() {
 }
 
 #[test]
-fn a_file_written_a_moment_ago_is_read_again() {
+fn a_recently_written_file_is_read_again() {
     let folder = Directory::of_old_files();
     let [a, b] = some_roots();
     let cache = RootCache::new().with_change_detection(true);
@@ -287,7 +287,7 @@ fn a_file_written_a_moment_ago_is_read_again() {
 }
 
 #[test]
-fn a_changed_directory_is_seen_at_once_if_asked_for() {
+fn a_changed_directory_is_noticed_immediately_on_request() {
     let folder = Directory::of_old_files();
     let [a, b, c] = some_roots();
     folder.write("a.pem", &a.pem);
@@ -335,7 +335,7 @@ fn connect(cache: &RootCache, source: &RootSource) -> Vec<Result<(), String>> {
 }
 
 #[test]
-fn handshakes_follow_the_file() {
+fn handshakes_use_the_current_file() {
     let folder = Directory::of_old_files();
     let trusted = KeyType::Ed25519.identities();
     let other = KeyType::EcdsaP256.identities();

@@ -95,7 +95,7 @@ fn a_truncated_file_is_used_up_to_its_end() {
 }
 
 #[test]
-fn lines_that_run_into_one_another_are_noticed() {
+fn merged_lines_are_noticed() {
     let [a, b, c] = some_roots::<3>();
     let glued = format!("{}{}{}", a.pem.trim_end(), b.pem, c.pem);
     let behind_a_mark = format!("\u{feff}{}{}{}", b.pem, a.pem, c.pem);
@@ -116,7 +116,7 @@ fn at_most_a_thousand_ignored_parts_are_reported() {
 }
 
 #[test]
-fn a_directory_with_all_kinds_of_files() {
+fn a_directory_may_have_all_kinds_of_files() {
     let folder = Directory::of_old_files();
     let [a, b, c, below] = some_roots::<4>();
     folder.write("1-a.pem", &a.pem);
@@ -170,7 +170,7 @@ fn a_directory_with_all_kinds_of_files() {
 }
 
 #[test]
-fn the_bytes_read_of_a_directory_are_limited() {
+fn the_bytes_read_from_a_directory_are_limited() {
     let folder = Directory::of_old_files();
     let [a, b] = some_roots::<2>();
     folder.write("0.pem", &a.pem);
@@ -211,7 +211,7 @@ fn a_directory_of_too_many_files_is_an_error() {
 }
 
 #[test]
-fn no_root_is_an_error() {
+fn a_source_without_roots_is_an_error() {
     let folder = Directory::of_old_files();
     let [a] = some_roots();
     fs::create_dir(folder.path("empty")).unwrap();

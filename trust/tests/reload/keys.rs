@@ -37,7 +37,7 @@ fn named(
 /// A server's handshake uses the certificate that is active when its ClientHello is complete. A
 /// reload during the handshake has no effect on it.
 #[test]
-fn a_server_s_certificate_is_replaced_between_handshakes_only() {
+fn a_certificate_of_a_server_is_replaced_only_between_handshakes() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     for setup in setups() {
@@ -81,7 +81,7 @@ fn a_server_s_certificate_is_replaced_between_handshakes_only() {
 
 /// A client's sessions belong to its certificate. A reload without changes keeps them.
 #[test]
-fn a_client_s_sessions_end_with_its_certificate() {
+fn sessions_of_a_client_end_with_its_certificate() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     for setup in setups() {
@@ -131,7 +131,7 @@ fn kind(error: &ReloadError) -> String {
 /// If new files are invalid, the old certificate stays active, and the error names the mistake. The
 /// next valid files become active.
 #[test]
-fn bad_files_change_nothing_and_are_distinguished() {
+fn invalid_files_change_nothing_and_are_distinguished() {
     use Content::{Folder, Missing};
 
     const NO_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n";
@@ -215,7 +215,7 @@ fn bad_files_change_nothing_and_are_distinguished() {
 
 /// On the first load, any mistake causes an error.
 #[test]
-fn bad_files_are_errors_at_first() {
+fn invalid_files_are_errors_at_first() {
     let ca = Authority::new("ca");
     let good = ca.issue();
     let dir = Directory::new();
@@ -281,10 +281,10 @@ fn dates_of_other_certificates_are_only_reported() {
     }
 }
 
-/// The clock of a machine without a battery shows 1970 until it has fetched the time. Until then,
-/// it uses the certificate that it has, or a newer one.
+/// The clock of a machine without a battery shows 1970 until the machine has fetched the time.
+/// Until then, a server uses the certificate that it has, or a newer one.
 #[test]
-fn a_clock_in_1970_blocks_neither_a_start_nor_a_renewal() {
+fn a_clock_in_1970_does_not_prevent_a_start_or_renewal() {
     let ca = Authority::new("ca");
     let valid_from = |year| {
         ca.issue_with(SERVER, |params| {
@@ -321,7 +321,7 @@ fn a_clock_in_1970_blocks_neither_a_start_nor_a_renewal() {
 
 /// One file may contain both, and may be as long as a chain.
 #[test]
-fn one_file_may_have_the_chain_and_the_key() {
+fn one_file_may_contain_the_chain_and_the_key() {
     let ca = Authority::new("ca");
     let identity = ca.issue();
     let dir = Directory::new();

@@ -86,7 +86,7 @@ impl Fixture {
 
 /// A response for another certificate is not stapled, and neither is the one used before.
 #[test]
-fn an_ocsp_response_must_be_about_the_certificate() {
+fn an_ocsp_response_must_be_for_the_certificate() {
     let fixture = Fixture::new();
     let (ca, dir, keys) = (&fixture.ca, &fixture.dir, &fixture.keys);
     let first = fixture.response.clone();
@@ -150,7 +150,7 @@ fn the_responder_may_be_five_minutes_ahead() {
 /// Two authorities may use the same serial number (RFC 5280 §4.1.2.2), and one authority name may
 /// have had two keys.
 #[test]
-fn an_ocsp_response_must_be_of_the_issuer() {
+fn an_ocsp_response_must_name_the_issuer() {
     let fixture = Fixture::new();
     let good = Response::new(&fixture.ca, &[0x11]);
     let other_name = Response::new(&Authority::new("another"), &[0x11]);
@@ -278,7 +278,7 @@ fn for_each_renewal(feature: u8, test: impl Fn(&Fixture, &Identity, &CertifiedKe
 /// The response is optional, but the certificate is not: the certificate becomes active without a
 /// response, after a renewal and at the start.
 #[test]
-fn a_bad_response_blocks_neither_a_renewal_nor_a_start() {
+fn an_invalid_response_does_not_prevent_a_start_or_renewal() {
     // with a feature that is not status_request
     for_each_renewal(6, |fixture, new, files, reason| {
         let keys = &fixture.keys;
@@ -396,7 +396,7 @@ fn malformed_tls_features_count_as_must_staple() {
 
 /// Responders use SHA-1, or another hash if the client requested it.
 #[test]
-fn the_responses_of_openssl() {
+fn responses_of_openssl_are_stapled() {
     let ca = Authority::new("ca");
     let dir = Directory::new();
     let identity = ca.issue_number(0x11);

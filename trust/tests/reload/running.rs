@@ -131,7 +131,7 @@ fn no_connection_fails_while_everything_is_replaced() {
 
 /// After concurrent reloads in any order, the files that were written last are active.
 #[test]
-fn reloads_at_once_end_with_the_newest() {
+fn concurrent_reloads_end_with_the_newest_files() {
     let ca = Authority::new("ca");
     let setup = setups().next().unwrap();
     for _ in 0..8 {

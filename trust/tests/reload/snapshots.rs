@@ -1,4 +1,4 @@
-//! Tests that a handshake uses one verifier and one resolver from its beginning to its end.
+//! Tests that a handshake uses one verifier and one resolver from start to finish.
 
 use std::sync::{Arc, Mutex};
 
@@ -148,7 +148,7 @@ fn take(log: &Log) -> Vec<u32> {
 /// Replaces everything at each point of the handshake. Each side keeps using the object that it
 /// called first. The handshake succeeds if both sides had begun it before.
 #[test]
-fn a_handshake_uses_the_objects_active_at_its_beginning() {
+fn a_handshake_uses_the_objects_that_were_active_at_its_beginning() {
     for setup in setups() {
         // the server begins once it has the whole ClientHello
         let (mut at, mut begun_before) = (0, 0);
@@ -190,7 +190,7 @@ fn a_handshake_uses_the_objects_active_at_its_beginning() {
 /// A client's sessions belong to the objects active at the beginning of its handshake, not at the
 /// arrival of the ticket.
 #[test]
-fn a_client_s_sessions_belong_to_the_objects_active_at_its_beginning() {
+fn sessions_of_a_client_belong_to_the_objects_active_at_its_beginning() {
     type Replace = fn(&Scene);
     let replace_verifier: Replace = |scene| {
         let same_rules = scene.old.server_verifier(scene.setup.provider);

@@ -194,7 +194,7 @@ fn verify(verifier: &ReloadingClientVerifier, cert: &CertificateDer<'_>) -> Resu
 /// If a source is invalid, its last valid content stays active, and the error names the mistake.
 /// Other sources are still replaced.
 #[test]
-fn bad_sources_never_weaken_what_is_checked() {
+fn invalid_sources_never_weaken_the_checks() {
     type IsIt = fn(&ReloadError) -> bool;
     let ca = Authority::new("ca");
     let [seven, eight, nine] = [7, 8, 9].map(|serial| ca.issue_number(serial).cert);
@@ -271,7 +271,7 @@ fn bad_sources_never_weaken_what_is_checked() {
 /// Unusable parts that a file had on its first load are always tolerated. New ones in their place
 /// are not, because they suggest a truncated file.
 #[test]
-fn one_fault_does_not_excuse_another() {
+fn an_old_fault_does_not_excuse_a_new_one() {
     let [ca, other] = ["ca", "b"].map(Authority::new);
     let cert = ca.issue().cert;
     let mut cut = other.0.pem() + &ca.0.pem();
@@ -363,7 +363,7 @@ fn new_roots_are_used_once_the_fault_is_fixed() {
 
 /// An authority's latest list applies, no matter which source it comes from.
 #[test]
-fn an_older_list_of_another_source_does_not_come_first() {
+fn the_newest_list_applies_no_matter_which_source_has_it() {
     let ca = Authority::new("ca");
     let cert = ca.issue_number(8).cert;
     for (provider, newer_is_first) in product(PROVIDERS, [false, true]) {
@@ -410,7 +410,7 @@ fn a_list_is_dropped_only_on_request() {
 
 /// The builder's options apply to each new verifier.
 #[test]
-fn options_outlive_reloads() {
+fn options_survive_reloads() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     for setup in setups() {
         let dir = Directory::new();

@@ -59,7 +59,7 @@ fn a_client_refuses_a_wrapper_around_a_reloading_verifier() {
 
 /// A server's wrapper always uses the active verifier.
 #[test]
-fn a_server_s_wrapper_follows_reloads() {
+fn a_wrapper_of_a_server_follows_reloads() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let identity = a.issue();
     for setup in setups() {

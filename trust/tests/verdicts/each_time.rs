@@ -59,7 +59,7 @@ fn assert_checked_each_time(
 }
 
 #[test]
-fn dates_count_each_time() {
+fn dates_are_checked_each_time() {
     let (good, unexpired) = (named("good"), named("list that has not expired"));
     let now = 1_700_000_000;
     all(|setup, sessions| {
@@ -82,7 +82,7 @@ fn dates_count_each_time() {
 
 /// The server's certificate is valid for only one of its two names.
 #[test]
-fn names_count_each_time() {
+fn names_are_checked_each_time() {
     all(|setup, sessions| {
         if setup.side != Role::Client {
             return;

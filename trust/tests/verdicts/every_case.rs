@@ -162,22 +162,22 @@ fn compare(provider: Provider, resumes: bool) {
 }
 
 #[test]
-fn full_handshakes_of_aws_lc() {
+fn full_handshakes_with_aws_lc_have_the_same_verdicts() {
     compare(Provider::AwsLc, false);
 }
 
 #[test]
-fn full_handshakes_of_ring() {
+fn full_handshakes_with_ring_have_the_same_verdicts() {
     compare(Provider::Ring, false);
 }
 
 #[test]
-fn resumed_handshakes_of_aws_lc() {
+fn resumed_handshakes_with_aws_lc_have_the_same_verdicts() {
     compare(Provider::AwsLc, true);
 }
 
 #[test]
-fn resumed_handshakes_of_ring() {
+fn resumed_handshakes_with_ring_have_the_same_verdicts() {
     compare(Provider::Ring, true);
 }
 
@@ -199,7 +199,7 @@ fn clients_with_long_chains_resume() {
 
 /// Checks the tests themselves: valid peers are accepted and resume.
 #[test]
-fn good_chains_are_accepted_and_resumed() {
+fn valid_chains_are_accepted_and_resumed() {
     let refused = |side| {
         let setup = Setup::new(Provider::Ring, Versions::Tls13, side, true);
         let is_refused = |case: &&Case| {

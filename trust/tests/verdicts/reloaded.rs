@@ -40,7 +40,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 }
 
 #[test]
-fn only_the_current_roots_count() {
+fn only_the_current_roots_are_trusted() {
     let nobody = [pki::root("Nobody", |_| ()).der().clone()];
     for (provider, versions, side) in [
         (Provider::Ring, Versions::Tls12, Role::Client),

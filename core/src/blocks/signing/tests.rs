@@ -38,7 +38,7 @@ fn loaded(kind: KeyKind) -> Arc<dyn SigningKey> {
 }
 
 #[test]
-fn each_kind_loads_only_from_its_encodings() {
+fn each_kind_of_key_loads_only_from_its_encodings() {
     for kind in ALL {
         let bytes = vec![kind as u8];
         assert_eq!(loaded(kind).algorithm(), kind.algorithm());
@@ -58,7 +58,7 @@ fn each_kind_loads_only_from_its_encodings() {
 }
 
 #[test]
-fn rejection_names_the_reasons_of_the_library() {
+fn a_rejection_states_the_reasons_of_the_library() {
     let nothing = PrivateKeyDer::Sec1(vec![99].into());
     let refused = any_supported_type::<Toy>(&nothing).unwrap_err();
     assert_eq!(
@@ -73,7 +73,7 @@ fn rejection_names_the_reasons_of_the_library() {
 }
 
 #[test]
-fn key_in_its_own_encoding_is_wrapped_in_pkcs8() {
+fn a_key_in_its_own_encoding_is_wrapped_in_pkcs8() {
     // RFC 5958 §2: version 0, AlgorithmIdentifier of RSA with NULL (RFC 8017 §A.1), the key
     assert_eq!(
         into_pkcs8(KeyKind::Rsa, b"key")[..],
@@ -82,7 +82,7 @@ fn key_in_its_own_encoding_is_wrapped_in_pkcs8() {
 }
 
 #[test]
-fn signer_uses_the_keys_first_offered_scheme() {
+fn a_signer_uses_the_first_offered_scheme_of_the_key() {
     for kind in ALL {
         let key = loaded(kind);
         for from in 0..kind.schemes().len() {
@@ -102,7 +102,7 @@ fn signer_uses_the_keys_first_offered_scheme() {
 }
 
 #[test]
-fn public_key_has_the_algorithm_of_its_kind() {
+fn a_public_key_has_the_algorithm_of_its_kind() {
     for kind in ALL {
         let key = loaded(kind);
         let expected = public_key_to_spki(&kind.algorithm_id(), [0xab; 4]);
@@ -112,7 +112,7 @@ fn public_key_has_the_algorithm_of_its_kind() {
 }
 
 #[test]
-fn debug_names_kind_and_scheme() {
+fn debug_shows_kind_and_scheme() {
     let key = loaded(KeyKind::Ed25519);
     let signer = key.choose_scheme(&[SignatureScheme::ED25519]).unwrap();
     assert_eq!(

@@ -48,7 +48,7 @@ fn a_group_has_defaults() {
 }
 
 #[test]
-fn shared_secret_keeps_its_bytes() {
+fn a_shared_secret_keeps_its_bytes() {
     assert_eq!(SharedSecret::from(alloc::vec![0, 1]).secret_bytes(), [0, 1]);
     assert_eq!(SharedSecret::from(&[0, 1][..]).secret_bytes(), [0, 1]);
 }

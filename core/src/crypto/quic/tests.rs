@@ -91,7 +91,7 @@ fn header_protection_covers_the_bits_and_bytes_of_the_rfc() {
 }
 
 #[test]
-fn header_protection_rejects_wrong_lengths_and_changes_nothing() {
+fn header_protection_rejects_wrong_lengths_without_changes() {
     let key = MaskHeaderKey::new(FixedMask);
     let mut first = 0xc3;
     let mut number = [0; 5];
@@ -109,7 +109,7 @@ fn header_protection_rejects_wrong_lengths_and_changes_nothing() {
 }
 
 #[test]
-fn header_protection_fails_with_its_cipher() {
+fn header_protection_fails_if_its_cipher_does() {
     struct Broken;
 
     impl HeaderMask for Broken {

@@ -67,14 +67,14 @@ fn outer_type(protection: Protection, typ: ContentType) -> ContentType {
 }
 
 #[test]
-fn tls13_record_matches_the_rfc() {
+fn a_tls13_record_matches_the_rfc() {
     // RFC 9846 §5.2: the header is the additional data, the content type follows the content
     let record = encrypted(Protection::Tls13, ContentType::Handshake, b"hello".into());
     assert_eq!(record, toy_sealed(&[23, 3, 3, 0, 22], b"hello\x16"));
 }
 
 #[test]
-fn tls12_gcm_record_matches_the_rfc() {
+fn a_tls12_gcm_record_matches_the_rfc() {
     // RFC 5246 §6.2.3.3, RFC 5288 §3: seq ‖ header with the plaintext's length; explicit nonce
     // first
     let record = encrypted(Protection::Tls12Gcm, ContentType::Alert, b"hello".into());
@@ -84,7 +84,7 @@ fn tls12_gcm_record_matches_the_rfc() {
 }
 
 #[test]
-fn tls12_gcm_key_with_its_own_counter_uses_the_sequence_number_as_explicit_nonce() {
+fn a_gcm_key_with_its_own_counter_has_the_sequence_number_as_explicit_nonce() {
     struct Counting;
 
     impl AeadAlgorithm for Counting {
@@ -130,7 +130,7 @@ fn tls12_gcm_key_with_its_own_counter_uses_the_sequence_number_as_explicit_nonce
 }
 
 #[test]
-fn tls12_chacha20_record_matches_the_rfc() {
+fn a_tls12_chacha20_record_matches_the_rfc() {
     // RFC 7905 §2: no explicit nonce
     let record = encrypted(
         Protection::Tls12Chacha20,
@@ -198,7 +198,7 @@ fn short_output_is_rejected_unchanged() {
 }
 
 #[test]
-fn sealed_records_open() {
+fn sealed_records_can_be_opened() {
     for protection in Protection::ALL {
         for typ in [ContentType::Handshake, ContentType::ApplicationData] {
             for len in [0, 1, 300, if cfg!(miri) { 1000 } else { MAX_FRAGMENT_LEN }] {
@@ -376,7 +376,7 @@ fn tls13_plaintext_without_type_is_rejected() {
 }
 
 #[test]
-fn key_block_shapes_and_extracted_keys() {
+fn key_blocks_and_extracted_keys_have_the_required_lengths() {
     let gcm = Tls12GcmFraming::<ToyAlgorithm>::NEW;
     let chacha20 = Tls12Chacha20Framing::<ToyAlgorithm>::NEW;
     let tls13 = Tls13Framing::<ToyAlgorithm>::NEW;

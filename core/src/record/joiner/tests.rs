@@ -8,7 +8,7 @@ fn message(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Returns the complete messages. Each is given back before the next is taken.
+/// Returns the complete messages. Each is returned before the next is taken.
 fn messages(joiner: &mut HandshakeJoiner) -> Vec<Vec<u8>> {
     let mut seen = Vec::new();
     while let Some(message) = joiner.next_message().unwrap() {
@@ -36,7 +36,7 @@ fn messages_survive_any_split() {
 }
 
 #[test]
-fn peek_leaves_the_message() {
+fn peeking_does_not_remove_the_message() {
     let stream = [message(3), message(300)].concat();
     for cut in (0..stream.len()).step_by(if cfg!(miri) { 29 } else { 1 }) {
         let mut joiner = HandshakeJoiner::default();
@@ -57,7 +57,7 @@ fn peek_leaves_the_message() {
 }
 
 #[test]
-fn bytes_after_a_lent_message_are_seen() {
+fn bytes_after_a_lent_message_are_noticed() {
     let mut joiner = HandshakeJoiner::default();
     assert!(joiner.is_empty());
     joiner.push(&[1]).unwrap();
@@ -127,7 +127,7 @@ fn pieces_received_while_a_message_is_lent_are_not_read() {
 }
 
 #[test]
-fn nothing_follows_a_dropped_message() {
+fn no_message_is_returned_after_a_dropped_one() {
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[1, 0, 0, 0, 2, 0, 0, 0]).unwrap();
     drop(joiner.next_message().unwrap().unwrap());
@@ -239,7 +239,7 @@ fn debug_shows_only_lengths() {
     );
 }
 
-/// Each byte arrives in a record of its own.
+/// Each byte arrives in its own record.
 #[test]
 #[cfg_attr(miri, ignore = "many bytes")]
 fn a_message_in_small_pieces_is_moved_only_a_few_times() {

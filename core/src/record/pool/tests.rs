@@ -22,7 +22,7 @@ fn put_all_back(memories: impl IntoIterator<Item = Memory>, owner: Owner) {
 }
 
 #[test]
-fn the_buffer_given_back_last_is_taken_first() {
+fn the_buffer_that_was_returned_last_is_taken_first() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let memories = [1000, 1024, 257].map(|len| take(len, owner));
@@ -145,7 +145,7 @@ fn the_pool_keeps_no_more_than_its_budget() {
 
 /// A long buffer comes back while there are enough of all shorter lengths.
 #[test]
-fn a_buffer_that_was_held_for_long_stays_within_the_budget() {
+fn a_buffer_that_was_held_for_long_respects_the_budget() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let long = take(MAX_POOLED_LEN, owner);
@@ -163,7 +163,7 @@ fn a_buffer_that_was_held_for_long_stays_within_the_budget() {
 }
 
 #[test]
-fn connections_that_take_turns_have_a_buffer_each() {
+fn connections_that_take_turns_each_have_a_buffer() {
     on_a_new_thread(|| {
         let owners = [(); 2].map(|()| Owner::new());
         let mut addresses = Vec::new();
@@ -261,7 +261,7 @@ fn a_buffer_of_a_full_length_becomes_the_newest_after_another_length() {
     });
 }
 
-/// Holds for any order of lengths and connections.
+/// This holds for any order of lengths and connections.
 #[test]
 #[cfg_attr(miri, ignore = "many steps")]
 fn no_sequence_of_steps_exceeds_the_budget() {
@@ -331,7 +331,7 @@ fn stale_bytes_of_another_connection_are_cleared() {
 
 /// The allocator can then return the memory of the other buffers to the system.
 #[test]
-fn the_first_buffers_of_a_burst_stay() {
+fn the_first_buffers_of_a_burst_stay_in_the_pool() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let burst = |count| (0..count).map(|i| take([256, 1024][i % 2], owner));
@@ -375,7 +375,7 @@ fn each_default_owner_is_different() {
 }
 
 #[test]
-fn buffers_may_outlive_the_pool() {
+fn buffers_can_outlive_the_pool() {
     struct AtExit(Memory);
 
     impl Drop for AtExit {

@@ -82,7 +82,7 @@ fn incomplete_records_are_not_touched() {
 }
 
 #[test]
-fn plaintext_lies_in_the_input_after_the_header() {
+fn plaintext_starts_in_the_input_after_the_header() {
     for protection in Protection::ALL {
         let (head, _) = protection.overhead();
         let mut buf = sealed(&mut protection.sender(), DATA, b"abc");
@@ -233,7 +233,7 @@ fn sequence_numbers_restart_with_each_key_and_do_not_wrap() {
 }
 
 #[test]
-fn only_tls13_accepts_change_cipher_spec_in_the_clear() {
+fn only_tls13_accepts_an_unencrypted_change_cipher_spec() {
     let ccs = record(20, &[1]);
     let mut receiver = Protection::Tls13.receiver();
     let data = sealed(&mut Protection::Tls13.sender(), DATA, b"one");
@@ -260,7 +260,7 @@ fn only_tls13_accepts_change_cipher_spec_in_the_clear() {
 }
 
 #[test]
-fn alert_passes_in_the_clear_until_a_record_has_been_opened() {
+fn unencrypted_alerts_are_accepted_until_a_record_has_been_opened() {
     let alert = record(21, &[2, 40]);
     let opened = Ok((ContentType::Alert, vec![2, 40]));
     let mut receiver = Protection::Tls13.receiver();
@@ -352,7 +352,7 @@ fn protected_tls13_records_have_outer_type_application_data() {
         assert_eq!(error, expected);
         assert_eq!(error.alert(), Some(AlertDescription::UnexpectedMessage));
     }
-    // a change_cipher_spec is unprotected, whatever it contains
+    // a change_cipher_spec is unprotected, regardless of its content
     let ccs = seal(20, DATA, &[1]);
     let (typ, content) = open(&mut Protection::Tls13.receiver(), &ccs).unwrap();
     assert_eq!(
@@ -609,7 +609,7 @@ impl MessageDecrypter for External {
 }
 
 #[test]
-fn external_decrypter_must_return_a_slice_of_its_input() {
+fn an_external_decrypter_must_return_a_slice_of_its_input() {
     static ELSEWHERE: [u8; 40000] = [7; 40000];
     let record = record(23, &plaintext(600));
     // the records after the first one take another path

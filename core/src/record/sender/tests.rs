@@ -130,7 +130,7 @@ fn sealed_len_is_exact() {
 }
 
 #[test]
-fn short_output_loses_nothing() {
+fn a_short_output_buffer_loses_no_data() {
     let plain = plaintext(70);
     for protection in Protection::ALL {
         let mut sender = protection.sender();
@@ -283,7 +283,7 @@ fn in_place_errors_change_nothing() {
 }
 
 #[test]
-fn header_contains_type_version_and_length() {
+fn a_header_contains_type_version_and_length() {
     let first = |sender: &mut RecordSender, typ| {
         let record = sealed(sender, typ, b"abc");
         <[u8; 5]>::try_from(&record[..5]).unwrap()
@@ -315,7 +315,7 @@ fn header_contains_type_version_and_length() {
 }
 
 #[test]
-fn sequence_restarts_with_each_key() {
+fn the_sequence_restarts_with_each_key() {
     let mut sender = Protection::Tls13.sender();
     let first = sealed(&mut sender, DATA, b"abc");
     let second = sealed(&mut sender, DATA, b"abc");
@@ -400,7 +400,7 @@ fn a_key_can_protect_as_much_as_its_records_carry() {
 }
 
 #[test]
-fn a_retired_key_protects_no_more_payload() {
+fn a_retired_key_does_not_protect_more_payload() {
     for uses in [0, 2] {
         let mut sender = RecordSender::new();
         sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 10);
@@ -461,7 +461,7 @@ impl MessageEncrypter for Liar {
 }
 
 #[test]
-fn an_encrypter_that_lies_about_its_output_fails_and_uses_up_the_number() {
+fn a_wrong_output_length_of_an_encrypter_uses_up_the_number() {
     for claimed in [
         Ok(0),
         Ok(9),
@@ -693,7 +693,7 @@ fn nothing_is_sealed_after_close() {
 /// Each connection holds one of each, even while idle.
 #[cfg(target_pointer_width = "64")]
 #[test]
-fn both_directions_are_small() {
+fn the_structs_of_both_directions_are_small() {
     assert_eq!(size_of::<RecordSender>(), 72);
     assert_eq!(size_of::<crate::record::receiver::RecordReceiver>(), 56);
 }

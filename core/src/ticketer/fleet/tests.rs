@@ -121,9 +121,9 @@ fn current_and_neighbouring_epochs_are_accepted() {
     }
 }
 
-/// Holds while clocks differ by at most the tolerance, whenever the ticket was created.
+/// This holds while clocks differ by at most the tolerance, no matter when the ticket was created.
 #[test]
-fn ticket_opens_throughout_the_lifetime_sent_to_clients() {
+fn a_ticket_can_be_opened_during_the_lifetime_sent_to_clients() {
     let [maker, opener] = two_machines();
     let tolerance = u64::from(FleetTicketer::<ToyAead>::CLOCK_TOLERANCE_SECS);
     for into_epoch in [0, 1, u64::from(EPOCH) / 2, u64::from(EPOCH) - 1] {
@@ -141,7 +141,7 @@ fn ticket_opens_throughout_the_lifetime_sent_to_clients() {
 }
 
 #[test]
-fn lifetime_is_within_the_seven_days_of_the_rfc() {
+fn the_lifetime_does_not_exceed_the_seven_days_of_the_rfc() {
     type Tickets = FleetTicketer<ToyAead>;
     let lifetime = |secs| Machine::new(&SECRET, secs).tickets.lifetime();
     assert_eq!(lifetime(EPOCH), 21_300);
@@ -152,7 +152,7 @@ fn lifetime_is_within_the_seven_days_of_the_rfc() {
 }
 
 #[test]
-fn changed_or_truncated_ticket_is_rejected() {
+fn a_changed_or_truncated_ticket_is_rejected() {
     let [maker, opener] = two_machines();
     let ticket = maker.at(START).encrypt(b"session").unwrap();
     let tickets = opener.at(START);
@@ -171,7 +171,7 @@ fn changed_or_truncated_ticket_is_rejected() {
 }
 
 #[test]
-fn epoch_is_authenticated() {
+fn the_epoch_is_authenticated() {
     let [maker, opener] = two_machines();
     let ticket = maker.at(START).encrypt(b"session").unwrap();
     // an old ticket must not get younger by claiming another epoch
@@ -199,7 +199,7 @@ fn other_secrets_and_other_epoch_lengths_are_rejected() {
 }
 
 #[test]
-fn without_time_or_randomness_there_are_no_tickets() {
+fn tickets_require_time_and_randomness() {
     let [maker, _] = two_machines();
     let ticket = maker.at(START).encrypt(b"session").unwrap();
     assert!(maker.at(BROKEN).encrypt(b"session").is_none());
@@ -232,7 +232,7 @@ fn secrets_and_epochs_out_of_range_are_rejected() {
 }
 
 #[test]
-fn ticket_fits_the_wire_format() {
+fn a_ticket_fits_the_wire_format() {
     let [maker, _] = two_machines();
     let tickets = maker.at(START);
     let longest = vec![0; 0xffff - 56];

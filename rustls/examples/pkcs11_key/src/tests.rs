@@ -210,8 +210,8 @@ fn lost_logins_and_sessions_are_replaced() {
 
 /// A token locks itself after a number of wrong PINs.
 #[test]
-fn wrong_pin_is_tried_once() {
-    SoftHsm::run("wrong_pin_is_tried_once", |hsm| {
+fn a_wrong_pin_is_tried_once() {
+    SoftHsm::run("a_wrong_pin_is_tried_once", |hsm| {
         let (_, key, _) = hsm.with_key(&PKCS_ECDSA_P256_SHA256);
         let [old, new] = [PIN, "5678"].map(AuthPin::from);
         let session = hsm.session();
@@ -231,8 +231,8 @@ fn wrong_pin_is_tried_once() {
 
 /// The client gets an alert, and the server continues.
 #[test]
-fn removed_key_fails_only_handshakes() {
-    SoftHsm::run("removed_key_fails_only_handshakes", |hsm| {
+fn a_removed_key_fails_only_handshakes() {
+    SoftHsm::run("a_removed_key_fails_only_handshakes", |hsm| {
         let (file, key, certificate) = hsm.with_key(&PKCS_ECDSA_P256_SHA256);
         Runtime::new().unwrap().block_on(async {
             let address = testing::serve(server(&certificate, key));
@@ -257,7 +257,7 @@ fn removed_key_fails_only_handshakes() {
 }
 
 #[test]
-fn signatures_become_der() {
+fn signatures_are_converted_to_der() {
     let padded = |r: &[u8], s: &[u8]| {
         let mut signature = [0; 64];
         signature[32 - r.len()..32].copy_from_slice(r);

@@ -19,7 +19,7 @@ fn equal_bytes_share_one_certificate() {
 }
 
 #[test]
-fn dropped_certificates_are_not_kept() {
+fn dropped_certificates_are_removed() {
     let own = OwnCertificates::new(8);
     let weak = Arc::downgrade(&own.find(&certificate(1)));
     assert!(weak.upgrade().is_none());
@@ -57,7 +57,7 @@ fn the_map_is_bounded() {
 }
 
 #[test]
-fn poisoned_lock_is_recovered() {
+fn a_poisoned_lock_is_recovered() {
     let own = &OwnCertificates::new(8);
     let one = own.find(&certificate(1));
     let ended = thread::scope(|scope| {

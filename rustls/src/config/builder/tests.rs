@@ -119,7 +119,7 @@ fn versions_without_provider_support_are_skipped() {
 }
 
 #[test]
-fn provider_without_suites() {
+fn a_provider_without_suites_is_rejected() {
     let mut provider = any_provider();
     provider
         .cipher_suites
@@ -136,7 +136,7 @@ fn provider_without_suites() {
 }
 
 #[test]
-fn provider_without_groups() {
+fn a_provider_without_groups_is_rejected() {
     let mut provider = any_provider();
 
     provider.kx_groups.clear();
@@ -180,7 +180,7 @@ impl SupportedKxGroup for Group {
 }
 
 #[test]
-fn client_defaults() {
+fn clients_have_the_documented_defaults() {
     let provider = Arc::new(any_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
@@ -211,7 +211,7 @@ fn client_defaults() {
 }
 
 #[test]
-fn server_defaults() {
+fn servers_have_the_documented_defaults() {
     let (cert, key) = identity("server.example");
     let provider = Arc::new(any_provider());
     let config = ServerConfig::builder_with_provider(provider.clone())

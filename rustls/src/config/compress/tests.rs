@@ -33,7 +33,7 @@ fn sample(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn defaults_prefer_brotli() {
+fn the_defaults_prefer_brotli() {
     use CertificateCompressionAlgorithm::{Brotli, Zlib};
 
     let compressors = default_cert_compressors().iter();
@@ -48,7 +48,7 @@ fn defaults_prefer_brotli() {
 }
 
 #[test]
-fn round_trips_at_every_length() {
+fn inputs_of_every_length_round_trip() {
     let all = sample(0x1_0004);
     let lengths = (0..80).chain([1008, 1009, 4096, 0xfff0, 0xfff1, 0x1_0004]);
     for len in lengths {

@@ -129,7 +129,7 @@ fn sign_does_not_use_the_pool() {
 }
 
 #[test]
-fn job_is_queued_by_the_first_poll_and_wakes_the_last_task() {
+fn a_job_is_queued_by_the_first_poll_and_wakes_the_last_task() {
     let (signer, jobs) = queued(Reversing::default());
     let mut signature = signer.sign_async(b"abc").unwrap();
     drop(signer);
@@ -151,7 +151,7 @@ fn job_is_queued_by_the_first_poll_and_wakes_the_last_task() {
 }
 
 #[test]
-fn dropped_job_is_an_error() {
+fn a_dropped_job_is_an_error() {
     let (signer, jobs) = queued(Reversing::default());
     let (task, mut signature) = (Task::new(), signer.sign_async(b"abc").unwrap());
     assert!(poll(&mut signature, &task).is_pending());
@@ -166,7 +166,7 @@ fn dropped_job_is_an_error() {
 }
 
 #[test]
-fn panic_of_the_key_is_an_error_and_leaves_the_thread_alive() {
+fn a_panic_of_the_key_is_an_error_and_leaves_the_thread_alive() {
     let (signer, jobs) = queued(Reversing::default());
     let (task, mut signature) = (Task::new(), signer.sign_async(b"panic").unwrap());
     assert!(poll(&mut signature, &task).is_pending());
@@ -176,7 +176,7 @@ fn panic_of_the_key_is_an_error_and_leaves_the_thread_alive() {
 }
 
 #[test]
-fn error_of_the_key_is_returned() {
+fn an_error_of_the_key_is_returned() {
     let key = Offload::new(Reversing::default(), |job: Job| job());
     let mut signature = signer(&key).sign_async(b"fail").unwrap();
     let result = poll(&mut signature, &Task::new());
@@ -184,7 +184,7 @@ fn error_of_the_key_is_returned() {
 }
 
 #[test]
-fn job_of_a_dropped_future_does_not_sign() {
+fn a_job_of_a_dropped_future_does_not_sign() {
     let key = Reversing::default();
     let (signer, jobs) = queued(key.clone());
     let (task, mut signature) = (Task::new(), signer.sign_async(b"abc").unwrap());
@@ -228,7 +228,7 @@ impl Signer for Dropping {
 }
 
 #[test]
-fn future_may_be_dropped_while_the_key_signs() {
+fn a_future_may_be_dropped_while_the_key_signs() {
     let (queue, jobs) = mpsc::channel();
     let place = Arc::new(Mutex::new(None));
     let key = Offload::new(Dropping(place.clone()), move |job| {
@@ -244,7 +244,7 @@ fn future_may_be_dropped_while_the_key_signs() {
 
 /// The task may be executed, and dropped, by the waker.
 #[test]
-fn waker_may_drop_the_future() {
+fn a_waker_may_drop_the_future() {
     struct Owner(Mutex<Option<Signature>>);
     impl Wake for Owner {
         fn wake(self: Arc<Self>) {
@@ -264,7 +264,7 @@ fn waker_may_drop_the_future() {
 }
 
 #[test]
-fn many_signatures_at_once() {
+fn many_signatures_are_made_at_the_same_time() {
     let (signer, jobs) = queued(Reversing::default());
     let jobs = Mutex::new(jobs);
     thread::scope(|scope| {

@@ -21,8 +21,8 @@ use crate::config::verify::ClientCertVerifier;
 pub(crate) struct ClientAuthId(pub(crate) Digest);
 
 impl ClientAuthId {
-    /// Hashes the settings of `verifier`. The digest is zero if clients are not asked for a
-    /// certificate.
+    /// Hashes the settings of `verifier`. The digest is zero if no client certificates are
+    /// requested.
     pub(crate) fn of(
         verifier: &Arc<dyn ClientCertVerifier>,
         digests: &SessionDigests,
@@ -162,7 +162,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn digests_are_equal_if_the_settings_are() {
+    fn equal_settings_have_equal_digests() {
         let changes: [fn(&mut Settings); 9] = [
             |_| {},
             |settings| settings.is_mandatory = false,

@@ -36,7 +36,7 @@ impl KeyProvider for Opaque {
 }
 
 #[test]
-fn keys_match() {
+fn keys_match_detects_mismatches() {
     let (cert, key) = identity();
     let (other_cert, _) = identity();
     let mut pair = CertifiedKey::from_der(vec![cert.clone()], key, &any_provider()).unwrap();

@@ -205,7 +205,7 @@ fn check_history(steps: &[Step], capacity: usize, is_server: bool) {
 }
 
 #[test]
-fn kept_acceptances_change_no_outcome() {
+fn remembered_acceptances_do_not_change_the_outcome() {
     let strategy = (
         proptest::collection::vec(a_step(), 3..9),
         1..5_usize,
@@ -396,7 +396,7 @@ fn a_disabled_map_verifies_each_chain_first() {
 }
 
 #[test]
-fn wrappers_that_forward_only_part_are_called_each_time() {
+fn wrappers_that_forward_only_a_part_are_called_each_time() {
     let of = |wrapper| with(|it| it.model.wrapper = wrapper);
     let no_recheck = of(Wrapper {
         forwards_recheck: false,
@@ -565,7 +565,7 @@ fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
 
 /// After a day, a session that began with the first acceptance could not use it.
 #[test]
-fn a_session_begins_with_a_recent_acceptance() {
+fn a_session_starts_with_a_recent_acceptance() {
     const HOUR: u64 = 60 * 60;
     let at = |hours: u64, resumes| {
         with(|it| (it.model.number, it.now, it.resumes) = (LASTING, 10 + hours * HOUR, resumes))
@@ -601,7 +601,7 @@ fn a_session_begins_with_a_recent_acceptance() {
 
 /// A proof by other rules may have ended already. Its end then limits no session.
 #[test]
-fn a_past_end_counts_only_under_the_verifiers_own_rules() {
+fn a_past_end_applies_only_with_the_rules_of_the_verifier() {
     let without_rules = Wrapper {
         forwards_rules: false,
         ..Wrapper::NONE

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn sides_differ_and_all_hash_lengths_fit() {
+    fn the_contents_of_both_sides_differ_and_all_hash_lengths_fit() {
         for len in [32, 48, 64] {
             let hash = hash::Output::new(&[7; hash::Output::MAX_LEN][..len]);
             let client = signed_content(Side::Client, &hash);

@@ -115,7 +115,7 @@ impl Vector {
 }
 
 #[test]
-fn master_secrets_follow_from_the_key_exchange() {
+fn master_secrets_are_derived_from_the_key_exchange() {
     for vector in VECTORS {
         let plain = vector.secret(None);
         assert_eq!(hex(plain.as_bytes()), vector.master_secret);
@@ -136,7 +136,7 @@ fn master_secrets_follow_from_the_key_exchange() {
 }
 
 #[test]
-fn key_blocks_are_cut_in_order() {
+fn key_blocks_are_divided_in_order() {
     for vector in VECTORS {
         let block = vector.extended_secret().key_block();
         assert_eq!(hex(&block.bytes), vector.key_block);

@@ -82,7 +82,7 @@ fn handshake_secret() -> HandshakeSecret {
 }
 
 #[test]
-fn rfc8448_handshake_traffic() {
+fn handshake_traffic_keys_match_rfc8448() {
     let secret = handshake_secret();
     let [client, server] = traffic_secrets(&secret, &output(SERVER_HELLO));
     assert_hex(
@@ -103,7 +103,7 @@ fn rfc8448_handshake_traffic() {
 }
 
 #[test]
-fn rfc8448_application_traffic() {
+fn application_traffic_keys_match_rfc8448() {
     let secret = handshake_secret().into_main_secret();
     let [mut client, mut server, mut exporter] = [(); 3].map(|()| OkmBlock::new(&[]));
     secret.application_secrets(
@@ -140,7 +140,7 @@ fn rfc8448_application_traffic() {
 }
 
 #[test]
-fn rfc8448_client_finished() {
+fn the_client_finished_matches_rfc8448() {
     let [client, _] = traffic_secrets(&handshake_secret(), &output(SERVER_HELLO));
     assert_hex(
         verify_data(
@@ -168,7 +168,7 @@ fn resuming_early_secret() -> EarlySecret {
 }
 
 #[test]
-fn rfc8448_binder() {
+fn the_binder_matches_rfc8448() {
     let secret = resuming_early_secret();
     let transcript = output(PARTIAL_CLIENT_HELLO);
     let binder = hex("3add4fb2d8fdf822a0ca3cf7678ef5e88dae990141c5924d57bb6fa31b9e5f9d");
@@ -189,7 +189,7 @@ fn rfc8448_binder() {
 }
 
 #[test]
-fn rfc8448_early_data() {
+fn early_data_keys_match_rfc8448() {
     let secret = resuming_early_secret();
     let transcript = output(RESUMING_CLIENT_HELLO);
     let traffic = derived(|okm| secret.client_early_traffic_secret(&transcript, okm));
@@ -207,7 +207,7 @@ fn rfc8448_early_data() {
 }
 
 #[test]
-fn rfc8448_resumed_handshake() {
+fn a_resumed_handshake_matches_rfc8448() {
     let shared = hex("f44194756ff9ec9d25180635d66ea6824c6ab3bf179977be37f723570e7ccb2e");
     let secret = resuming_early_secret().into_handshake_secret_with_shared(&shared);
     let hellos = output(RESUMING_SERVER_HELLO);
@@ -264,7 +264,7 @@ fn the_early_secret_depends_on_the_psk() {
 }
 
 #[test]
-fn the_next_traffic_secret_follows_from_the_current_one() {
+fn the_next_traffic_secret_is_derived_from_the_current_one() {
     let secret: Vec<u8> = (0..48).collect();
     assert_hex(
         derived(|next| {
@@ -358,7 +358,7 @@ impl HkdfExpander for ClaimingExpander {
 }
 
 #[test]
-fn exports_depend_on_the_secret_whatever_length_an_expander_claims() {
+fn exports_depend_on_the_secret_for_every_length_that_an_expander_claims() {
     for claimed in [0, 1, 65, usize::MAX] {
         let hkdf = Claims(aes128().hkdf_provider, claimed);
         let suite = Box::leak(Box::new(Tls13CipherSuite {
@@ -401,7 +401,7 @@ fn constants_match_the_derivation() {
 
 /// Compares with values of Python's hmac.
 #[test]
-fn ech_confirmations() {
+fn ech_confirmations_have_the_known_values() {
     let random = core::array::from_fn(|i| i as u8);
     for (typ, accepted, accepted_by_retry) in [
         (

@@ -197,7 +197,7 @@ fn a_hello_without_extensions_has_no_extension_block() {
 }
 
 #[test]
-fn content_signed_by_the_server() {
+fn the_signed_content_has_both_randoms_and_the_parameters() {
     // RFC 8422 §5.4: curve_type named_curve, secp256r1, and a point; RFC 5246 §7.4.3: p, g, Ys
     let ecdhe = [3, 0, 23, 3, 4, 5, 6];
     let dhe = [0, 2, 0, 23, 0, 1, 5, 0, 3, 1, 2, 3];
@@ -217,7 +217,7 @@ fn content_signed_by_the_server() {
 }
 
 #[test]
-fn malformed_key_exchanges() {
+fn malformed_key_exchanges_are_rejected() {
     let server = |algorithm, body: &[u8]| {
         ServerKeyExchange::read(&mut Reader::new(body), algorithm)
             .map(|_| ())
@@ -284,14 +284,14 @@ fn is_comparable(name: &str) -> bool {
 }
 
 #[test]
-fn undamaged_messages() {
+fn undamaged_messages_are_read_as_by_upstream() {
     for (name, _, bytes) in samples() {
         assert_eq!(upstream_verdict(&bytes), Ok(()), "{name}");
     }
 }
 
 #[test]
-fn messages_with_a_changed_byte() {
+fn messages_with_a_changed_byte_are_read_as_by_upstream() {
     for (name, algorithm, bytes) in samples() {
         for at in 4..bytes.len() {
             for value in [
@@ -313,7 +313,7 @@ fn messages_with_a_changed_byte() {
 }
 
 #[test]
-fn truncated_and_stretched_messages() {
+fn truncated_and_stretched_messages_are_read_as_by_upstream() {
     for (name, algorithm, bytes) in samples() {
         let body = &bytes[4..];
         for at in 0..=body.len() {
@@ -330,7 +330,7 @@ fn truncated_and_stretched_messages() {
 }
 
 #[test]
-fn certificate_lists() {
+fn certificate_lists_are_read_as_by_upstream() {
     let entry = |len: usize| {
         let [_, prefix @ ..] = (len as u32).to_be_bytes();
         [&prefix[..], &vec![1; len]].concat()

@@ -43,14 +43,14 @@ fn shared_samples() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn undamaged_messages() {
+fn undamaged_messages_are_read_as_by_upstream() {
     for (name, bytes) in samples() {
         assert_eq!(upstream_verdict(&bytes), Ok(()), "{name}");
     }
 }
 
 #[test]
-fn messages_with_a_changed_byte() {
+fn messages_with_a_changed_byte_are_read_as_by_upstream() {
     for (name, bytes) in shared_samples() {
         // the joiner handles the header
         for at in 4..bytes.len() {
@@ -72,7 +72,7 @@ fn messages_with_a_changed_byte() {
 }
 
 #[test]
-fn truncated_and_stretched_messages() {
+fn truncated_and_stretched_messages_are_read_as_by_upstream() {
     for (name, bytes) in shared_samples() {
         let body = &bytes[4..];
         for at in 0..=body.len() {
@@ -92,7 +92,7 @@ fn truncated_and_stretched_messages() {
 /// Both libraries reject these types as unexpected, although upstream has no number for some of
 /// them.
 #[test]
-fn types_without_a_message() {
+fn types_without_a_message_are_handled_as_by_upstream() {
     for typ in [0, 7, 9, 26, 67, 255] {
         assert_same_verdict(&format!("type {typ}"), &message(typ, b""));
         assert_same_verdict(&format!("type {typ}"), &message(typ, b"body"));
@@ -101,7 +101,7 @@ fn types_without_a_message() {
 }
 
 #[test]
-fn extension_bodies() {
+fn extension_bodies_are_read_as_by_upstream() {
     // for each type, bodies of the shapes that extensions have: empty, numbers, vectors of each
     // width
     let bodies: Vec<Vec<u8>> = [
@@ -156,7 +156,7 @@ fn extension_bodies() {
 }
 
 #[test]
-fn duplicate_extensions() {
+fn duplicate_extensions_are_handled_as_by_upstream() {
     let bodies = [
         &[][..],
         &[0],
@@ -184,7 +184,7 @@ fn duplicate_extensions() {
 }
 
 #[test]
-fn pre_shared_key_not_last() {
+fn a_pre_shared_key_must_be_last() {
     let psk = |identities: &[u8], binders: &[u8]| {
         extension(
             41,
@@ -225,7 +225,7 @@ fn pre_shared_key_not_last() {
 }
 
 #[test]
-fn server_names() {
+fn server_names_are_read_as_by_upstream() {
     let name = |typ: u8, name: &[u8]| [&[typ][..], &vector16(name)].concat();
     for list in [
         vec![],
@@ -259,7 +259,7 @@ fn server_names() {
 }
 
 #[test]
-fn client_hello_lists() {
+fn client_hello_lists_are_read_as_by_upstream() {
     for (name, session_id, suites, compressions) in [
         ("no cipher suite", 0, &[][..], &[0][..]),
         ("half a cipher suite", 0, &[0x13], &[0]),
@@ -280,7 +280,7 @@ fn client_hello_lists() {
 }
 
 #[test]
-fn certificate_lists() {
+fn certificate_lists_are_read_as_by_upstream() {
     let entry = |len: usize| {
         let [_, prefix @ ..] = (len as u32).to_be_bytes();
         [&prefix[..], &vec![1; len], &[0, 0]].concat()

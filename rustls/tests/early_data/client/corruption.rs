@@ -72,7 +72,7 @@ fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Optio
 }
 
 #[test]
-fn flights_that_resume() {
+fn changed_flights_have_the_outcome_of_upstream() {
     for accepts in [true, false] {
         let mut different = Vec::new();
         for position in MESSAGES {
@@ -103,7 +103,7 @@ fn flights_that_resume() {
 
 /// A ticket changed in transit is accepted or rejected, but never causes a panic.
 #[test]
-fn tickets() {
+fn changed_tickets_never_cause_a_panic() {
     let whole = ticket(100);
     let mut different = Vec::new();
     for offset in HEADER..whole.len() {

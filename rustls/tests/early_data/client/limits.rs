@@ -19,7 +19,7 @@ use super::clients::{
 const LIMITS: [u32; 5] = [1, 100, 16_384, 16_385, LIMIT];
 
 #[test]
-fn the_full_limit_arrives() {
+fn early_data_up_to_the_limit_arrives() {
     for (provider, api, limit) in product3(PROVIDERS, APIS, LIMITS) {
         let early = vec![7; limit as usize];
         let (client_config, server_config) = primed(provider, limit);
@@ -94,7 +94,7 @@ fn writes_end_at_the_buffer_limit() {
 
 /// Early data beyond the limit is rejected as a whole and never truncated.
 #[test]
-fn unbuffered_refuses_what_exceeds_the_limit() {
+fn unbuffered_clients_refuse_data_beyond_the_limit() {
     for (provider, limit) in product(PROVIDERS, LIMITS) {
         let (client_config, server_config) = primed(provider, limit);
         let limit = limit as usize;
@@ -133,7 +133,7 @@ fn unbuffered_refuses_what_exceeds_the_limit() {
 /// RFC 9846 §5.5: early data ends when its key reaches its limit. EndOfEarlyData is the last
 /// message under that key.
 #[test]
-fn writes_end_with_the_key() {
+fn writes_end_at_the_limit_of_the_key() {
     const RECORDS: usize = 5;
     for provider in PROVIDERS {
         let crypto = provider_with_limit(provider, 6);

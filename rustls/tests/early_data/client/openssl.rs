@@ -123,7 +123,7 @@ fn close(mut client: Client, mut sock: TcpStream) {
 }
 
 #[test]
-fn sessions_with_and_without_early_data() {
+fn openssl_resumes_with_and_without_early_data() {
     for (suite, early_data) in product(SUITES, [true, false]) {
         let mut args = vec!["-ciphersuites", suite];
         if early_data {

@@ -47,7 +47,7 @@ fn offer(
 }
 
 #[test]
-fn accepted_early_data_arrives_however_it_is_cut() {
+fn accepted_early_data_arrives_in_pieces_of_any_length() {
     for (provider, api, cut) in product3(PROVIDERS, APIS, [1, 2, 3, 5, 7, 100, 1000, 100_000]) {
         let (client_config, server_config) = primed(provider, LIMIT);
         // an unused offer is accepted as well
@@ -101,7 +101,7 @@ fn starts_with_early_data(config: impl Into<Arc<ClientConfig>>) -> bool {
 }
 
 #[test]
-fn early_data_is_not_offered_without_a_reason() {
+fn early_data_is_offered_only_under_the_conditions() {
     type Change = fn(&mut ClientConfig);
     const CASES: [(&str, u32, Change, bool); 6] = table! {
         "unchanged": LIMIT, |_| {}, true;
@@ -232,7 +232,7 @@ fn the_change_cipher_spec_comes_before_early_data() {
 
 /// An unbuffered client without early data returns an error where it would encrypt such data.
 #[test]
-fn unbuffered_without_a_session_encrypts_no_early_data() {
+fn an_unbuffered_client_without_a_session_encrypts_no_early_data() {
     let config = Arc::new(client_config(Provider::AwsLc));
     let mut conn = UnbufferedClientConnection::new(config, server_name()).unwrap();
     let (_, mut state) = encode(&mut conn);
@@ -243,7 +243,7 @@ fn unbuffered_without_a_session_encrypts_no_early_data() {
 
 /// This crate's server reads two records of early data during the handshake.
 #[test]
-fn between_our_own_ends() {
+fn our_server_reads_the_early_data_of_our_client() {
     for (provider, api, accepted) in product3(PROVIDERS, APIS, [true, false]) {
         let (key_type, auth) = (KeyType::Ed25519, ClientAuth::None);
         let mut server_config = configs::this::server(provider.this(), key_type, auth);
@@ -276,7 +276,7 @@ fn between_our_own_ends() {
 /// RFC 9846 §E.3: a client that has sent early data accepts only TLS 1.3. An older server may have
 /// replaced the original one, but an attacker may also have forced the downgrade.
 #[test]
-fn an_older_server_gets_nothing_for_early_data() {
+fn an_older_server_is_refused_after_early_data() {
     for provider in PROVIDERS {
         let key_type = KeyType::Ed25519;
         let auth = ClientAuth::None;

@@ -1,5 +1,5 @@
 //! Resumption and early data against a scripted server. Upstream's client receives the same
-//! mistakes; error and alert must match unless a test says otherwise.
+//! mistakes; error and alert must match unless a test states otherwise.
 
 use std::sync::Arc;
 
@@ -293,7 +293,7 @@ fn chacha(script: &mut Script) {
 /// RFC 9846 §4.7.1: any suite with the session's hash can resume it, but then early data is not
 /// accepted.
 #[test]
-fn another_suite_of_the_hash_resumes_without_early_data() {
+fn another_suite_with_the_same_hash_resumes_without_early_data() {
     let resumption = Resumption::new(chacha);
     let conversation = resumption.ours();
     assert_eq!(conversation.outcome, ACCEPTED);
@@ -307,7 +307,7 @@ fn another_suite_of_the_hash_resumes_without_early_data() {
 
 /// Tries mistakes to which upstream reacts differently.
 #[test]
-fn wrong_resumptions_beyond_upstream() {
+fn wrong_resumptions_that_upstream_accepts_are_refused() {
     use Alert::{IllegalParameter, MissingExtension, UnsupportedExtension};
     // RFC 9846 §4.3.11: a missing key_share is an illegal_parameter
     let no_share = Resumption::new(|script| {

@@ -16,7 +16,7 @@ use rustls::ContentType;
 use super::{MAX, accepted, early_data, end_or_start, finish, offer, send, settings};
 
 #[test]
-fn early_data_is_read_apart_from_what_follows() {
+fn early_data_is_read_separately_from_later_data() {
     for (settings, server) in servers(settings) {
         let mut client = accepted(&settings, &server);
         assert!(client.server.is_handshaking());
@@ -36,7 +36,7 @@ fn early_data_is_read_apart_from_what_follows() {
 
 /// The tickets contain the limit, which the client obeys.
 #[test]
-fn tickets_carry_the_limit() {
+fn tickets_contain_the_limit() {
     for (provider, max, sealed) in product3(PROVIDERS, [0, 1, 16_384, u32::MAX], [false, true]) {
         let settings = Settings {
             max_early_data_size: max,
@@ -55,7 +55,7 @@ fn tickets_carry_the_limit() {
 
 /// Checks the parameters that must match (RFC 9846 §4.3.10) and the time window (§8.3).
 #[test]
-fn acceptance_has_conditions() {
+fn early_data_is_accepted_only_under_the_conditions() {
     type Change = fn(&mut OfferedPsk);
     const AES: u16 = 0x1301;
     const CHACHA: u16 = 0x1303;
@@ -116,7 +116,7 @@ fn add_age(offer: &mut OfferedPsk, milliseconds: u32) {
 
 /// The server's limit must not be lower than the ticket's.
 #[test]
-fn a_lower_limit_than_before_rejects() {
+fn a_lower_limit_than_before_rejects_early_data() {
     for provider in PROVIDERS {
         for (now, accepted) in [(0, false), (MAX - 1, false), (MAX, true), (MAX + 1, true)] {
             let settings = settings(provider);

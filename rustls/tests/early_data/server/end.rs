@@ -97,7 +97,7 @@ fn the_message_and_forged_records_are_refused() {
 /// The message arrives with one byte per record. RFC 9846 §E.4: for middleboxes, a
 /// change_cipher_spec may come before early data or anywhere in it.
 #[test]
-fn the_message_may_be_fragmented_and_change_cipher_spec_between() {
+fn the_message_may_be_fragmented_and_a_change_cipher_spec_may_occur() {
     for (settings, server) in servers(settings) {
         let mut client = accepted(&settings, &server);
         client.server.receive(&record(0x14, &[1])).unwrap();
@@ -114,7 +114,7 @@ fn the_message_may_be_fragmented_and_change_cipher_spec_between() {
 
 /// Changes each bit of the message and compares the outcome with upstream's.
 #[test]
-fn every_byte_matters() {
+fn every_changed_byte_of_the_message_is_refused() {
     for settings in PROVIDERS.map(settings) {
         for at in 0..end().len() {
             for bit in 0..8 {
@@ -153,7 +153,7 @@ fn every_byte_matters() {
 /// because the handshake is incomplete. Only the warning user_canceled, which announces another
 /// alert, is ignored.
 #[test]
-fn alerts_are_no_end_of_early_data() {
+fn alerts_do_not_end_early_data_cleanly() {
     for settings in PROVIDERS.map(settings) {
         let [buffered, unbuffered, _] = settings.servers();
         for server in [buffered, unbuffered] {

@@ -137,7 +137,7 @@ fn early_data_of_older_tickets_is_skipped() {
 /// RFC 9846 §4.3.10: early data belongs to the first session that a client offers. The limit of
 /// another session does not apply, even if the server resumes that session.
 #[test]
-fn the_limit_of_another_session_does_not_count() {
+fn the_limit_of_another_session_does_not_apply() {
     const OF_TICKET: usize = 60_000;
     const TOLERATED: usize = 1 << 14;
     const PIECE: usize = 1000;

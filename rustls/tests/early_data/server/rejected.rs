@@ -162,8 +162,12 @@ macro_rules! application_rejects {
     };
 }
 
-application_rejects! { our_application_rejects, ThisBuffered, ours, Buffered, this_client }
-application_rejects! { their_application_rejects, UpstreamBuffered, theirs, Upstream, upstream_client }
+application_rejects! {
+    our_application_may_reject_early_data, ThisBuffered, ours, Buffered, this_client
+}
+application_rejects! {
+    their_application_may_reject_early_data, UpstreamBuffered, theirs, Upstream, upstream_client
+}
 
 /// After the server has accepted early data, a rejection drops the buffered data and makes any more
 /// an error.

@@ -82,7 +82,7 @@ fn deliver<'a>(
 }
 
 #[test]
-fn nothing_is_lost_mixed_or_repeated() {
+fn no_data_is_lost_mixed_or_repeated() {
     for settings in PROVIDERS.map(settings) {
         let [buffered, unbuffered, _] = settings.servers();
         for (config, reads_at_once) in product([buffered, unbuffered], [true, false]) {
@@ -103,7 +103,7 @@ fn nothing_is_lost_mixed_or_repeated() {
 
 /// Splits the second flight in two, at every byte.
 #[test]
-fn every_cut_of_the_second_flight() {
+fn no_split_of_the_second_flight_changes_the_data() {
     let settings = settings(PROVIDERS[0]);
     let [buffered, unbuffered, _] = settings.servers();
     for config in [buffered, unbuffered] {

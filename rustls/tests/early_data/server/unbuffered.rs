@@ -115,7 +115,7 @@ impl Server {
 }
 
 #[test]
-fn early_data_is_handed_out_where_it_was_received() {
+fn early_data_is_decrypted_where_it_was_received() {
     for provider in PROVIDERS {
         let (mut client, conn) = with_early_data(provider, true, None, &[b"first", b"second"]);
         let mut server = Server::new(conn);
@@ -148,7 +148,7 @@ fn early_data_is_handed_out_where_it_was_received() {
 /// A buffer of exactly the longest record's length is enough, for a handshake of many records and
 /// for early data, accepted or not.
 #[test]
-fn room_for_one_record_is_enough() {
+fn a_buffer_for_one_record_is_enough() {
     const EARLY: [u8; 900] = [7; 900];
     const LATER: [u8; 300] = [8; 300];
     for provider in PROVIDERS {

@@ -159,7 +159,7 @@ fn a_session_ends_with_the_verified_path() {
 
 /// The library does not know the path that the other verifier used.
 #[test]
-fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
+fn a_session_of_another_verifier_ends_with_the_end_entity() {
     for_each_client(|provider, versions, unbuffered| {
         let client = |chain: &Chain| {
             let verifier = Verifier::like_server_verifier(chain.webpki(provider));
@@ -188,7 +188,7 @@ fn under_another_verifier_a_session_ends_with_the_end_entity_s_certificate() {
 
 /// A verifier that accepts expired certificates does not prevent resumption.
 #[test]
-fn a_verifier_that_ignores_expiry_has_sessions() {
+fn a_verifier_that_ignores_expiry_permits_sessions() {
     for_each_client(|provider, versions, unbuffered| {
         let chain = Chain::new(2028, 2028);
         let server = chain.server(provider, versions);
@@ -266,7 +266,7 @@ impl ServerCertVerifier for AtFixedTime {
 /// For example, devices without a clock verify at the time of their build. The inner verifier's
 /// proof expires together with the certificates, at a time that the client's clock has passed.
 #[test]
-fn a_verifier_that_wraps_another_one_at_an_earlier_time_has_sessions() {
+fn a_wrapper_that_verifies_at_an_earlier_time_permits_sessions() {
     for_each_client(|provider, versions, unbuffered| {
         for chain in [Chain::new(2029, 2028), Chain::new(2028, 2029)] {
             let server = chain.server(provider, versions);

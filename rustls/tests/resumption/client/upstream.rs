@@ -111,7 +111,7 @@ fn a_server_may_decline() {
 /// Resumption skips the verifier and the client's certificate. So sessions must not be used by
 /// configurations in which those differ.
 #[test]
-fn sessions_do_not_cross_verifiers_and_client_certificates() {
+fn a_session_resumes_only_with_its_verifier_and_client_certificate() {
     for (provider, new) in product(PROVIDERS, APIS) {
         let server = Arc::new(server_config(provider));
         let prime = || {
@@ -134,7 +134,7 @@ fn sessions_do_not_cross_verifiers_and_client_certificates() {
 }
 
 #[test]
-fn sessions_are_kept_apart_by_server() {
+fn sessions_are_stored_separately_for_each_server() {
     for provider in PROVIDERS {
         let client = Arc::new(client_config(provider));
         connect(
@@ -154,7 +154,7 @@ fn sessions_are_kept_apart_by_server() {
 
 /// RFC 9846 §4.3.11: the protocol is negotiated again, unless early data is used.
 #[test]
-fn application_protocols_may_change() {
+fn the_application_protocol_may_change() {
     for (provider, new) in product(PROVIDERS, APIS) {
         let server = Arc::new(server_config(provider));
         let config = Arc::new(client_config(provider));
@@ -246,7 +246,7 @@ impl Hkdf for Counted {
 /// Configurations that share a store may have different providers. A session resumes with the
 /// current configuration's provider, to which `fips` refers.
 #[test]
-fn a_session_resumes_with_the_configuration_s_own_suites() {
+fn a_session_resumes_with_the_suites_of_the_configuration() {
     for provider in PROVIDERS {
         let mut server = server_config(provider);
         server.max_early_data_size = 1000;
@@ -356,7 +356,7 @@ fn tickets_expire() {
 
 /// RFC 9846 §4.7.1: a chain of sessions ends, and a new verification of the server starts another.
 #[test]
-fn sessions_are_not_prolonged_for_ever() {
+fn sessions_are_not_prolonged_forever() {
     for provider in PROVIDERS {
         let server = Arc::new(server_config(provider));
         for new in APIS {

@@ -95,7 +95,7 @@ fn no_session_is_resumed_under_another_client_auth_setting() {
 
 /// A session without a certificate does not satisfy a server that requires one.
 #[test]
-fn a_session_is_no_way_around_authentication() {
+fn a_session_does_not_replace_required_authentication() {
     all(|settings, unbuffered| {
         for first in [ClientAuth::None, ClientAuth::OptionalAbsent] {
             let client = client(settings, ClientAuth::None);
@@ -152,7 +152,7 @@ fn a_certificate_that_is_refused_is_not_resumed() {
 
 /// A verifier starts to require certificates while a client without one connects.
 #[test]
-fn a_session_does_not_evade_a_new_requirement() {
+fn a_session_does_not_satisfy_a_new_requirement() {
     all(|settings, unbuffered| {
         let (verifier, config) = Changing::new(settings);
         verifier.is_optional.store(true, Ordering::SeqCst);

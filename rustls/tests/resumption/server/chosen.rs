@@ -41,7 +41,7 @@ fn the_first_known_session_is_chosen() {
 
 /// RFC 9846 §4.3.9: resumption requires a key exchange.
 #[test]
-fn resumption_needs_a_key_exchange() {
+fn resumption_requires_a_key_exchange() {
     for (settings, server) in servers(Settings::new) {
         for modes in [&[0][..], &[1], &[0, 1], &[9, 1, 0], &[9]] {
             let offer = OfferedPsk {
@@ -56,7 +56,7 @@ fn resumption_needs_a_key_exchange() {
 
 /// RFC 6066 §3: a session resumes under the same name, or without one if it had none.
 #[test]
-fn names_are_not_mixed() {
+fn a_session_resumes_only_with_its_name() {
     for settings in Settings::all() {
         for server in settings.servers() {
             let names = [
@@ -94,7 +94,7 @@ fn the_name_is_acknowledged_in_full_handshakes_only() {
 /// RFC 9846 §4.7.1: the suite may be any with the same hash function. Upstream requires the same
 /// suite.
 #[test]
-fn suites_of_one_hash_resume_each_other() {
+fn a_session_resumes_with_any_suite_of_its_hash() {
     const SUITES: [u16; 3] = [0x1301, 0x1302, 0x1303];
 
     for settings in Settings::all() {
@@ -124,7 +124,7 @@ fn the_protocol_may_change() {
 
 /// Configurations share sessions only if they share a storage.
 #[test]
-fn sessions_belong_to_their_storage() {
+fn sessions_are_only_shared_through_a_storage() {
     for settings in Settings::all() {
         let config = settings.ours();
         let mut other = settings.ours();

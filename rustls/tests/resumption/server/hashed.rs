@@ -162,7 +162,7 @@ fn the_names_of_authorities_are_not_hashed_again() {
 }
 
 #[test]
-fn a_certificate_is_hashed_once_for_each_object_that_holds_it() {
+fn a_certificate_is_hashed_once_for_each_object() {
     let identity = &KEY_TYPE.identities().server;
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Tls13]) {
         let key = CertifiedKey::from_der(identity.chain.clone(), identity.key(), &provider.this());

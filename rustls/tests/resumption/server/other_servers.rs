@@ -149,7 +149,7 @@ fn for_each_site(test: impl Fn(&Site, Versions, Outcome)) {
 /// one for more names. If a server has another name, the client receives the certificate, and no
 /// server reads its early data.
 #[test]
-fn a_server_of_another_name_resumes_nothing() {
+fn a_server_with_another_name_resumes_no_session() {
     for_each_site(|site, versions, resumed| {
         let server = site.server();
         let other = site.with_certificate_for(&[OTHER]);
@@ -179,7 +179,7 @@ fn a_server_of_another_name_resumes_nothing() {
 
 /// Without a name, only an equal certificate shows that the server is the same.
 #[test]
-fn without_a_name_the_certificate_is_the_same() {
+fn without_a_name_the_certificate_must_be_the_same() {
     for_each_site(|site, versions, resumed| {
         for client in site.clients(versions, false) {
             let (server, renewed) = (site.server(), site.with_certificate_for(&[pki::SERVER]));
@@ -193,7 +193,7 @@ fn without_a_name_the_certificate_is_the_same() {
 
 /// Certificates with equal bytes are the same, whichever object holds them.
 #[test]
-fn one_certificate_in_two_objects_resumes() {
+fn a_session_resumes_with_an_equal_certificate() {
     for_each_site(|site, versions, resumed| {
         let key = certified_key(site.provider, &site.authority, &[pki::SERVER]);
         let [first, second] = [key.clone(), key].map(|key| {
@@ -210,7 +210,7 @@ fn one_certificate_in_two_objects_resumes() {
 
 /// RFC 7250: a raw public key contains no name.
 #[test]
-fn a_raw_public_key_resumes_under_itself_alone() {
+fn a_session_with_a_raw_public_key_resumes_only_with_the_same_key() {
     let identities = KeyType::Ed25519.identities();
     for (provider, kept) in product(PROVIDERS, PLACES) {
         let site = Site::new(provider, Versions::Tls13, kept);

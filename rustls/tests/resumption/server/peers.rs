@@ -32,7 +32,7 @@ fn pairs(first: ServerConfig, second: ServerConfig) -> [[Server; 2]; 2] {
 }
 
 #[test]
-fn sessions_are_resumed_again_and_again() {
+fn resumed_connections_give_sessions_that_resume() {
     for settings in Settings::all() {
         for client in clients(&settings, ClientAuth::None) {
             for server in settings.servers() {
@@ -77,7 +77,7 @@ fn a_client_keeps_its_identity() {
 }
 
 #[test]
-fn after_a_hello_retry_request() {
+fn a_session_resumes_after_a_hello_retry_request() {
     for settings in Settings::all() {
         let before = settings.ours();
         let mut crypto = settings.provider.this();
@@ -103,7 +103,7 @@ fn after_a_hello_retry_request() {
 /// RFC 9846 §4.2.2: a client correctly omits a session that does not match the suite of the
 /// HelloRetryRequest.
 #[test]
-fn after_a_hello_retry_request_of_another_hash() {
+fn a_hello_retry_request_with_another_hash_prevents_resumption() {
     for provider in PROVIDERS {
         let settings = Settings::new(provider);
         let with_hash_of = |len| {

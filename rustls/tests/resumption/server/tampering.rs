@@ -85,7 +85,7 @@ fn sessions_with_a_psk_of_another_length_get_a_full_handshake() {
 /// A binder that was shortened or lengthened is invalid. RFC 9846 §4.3.11: the number of binders
 /// must equal that of identities.
 #[test]
-fn binders_of_other_lengths_or_number_are_refused() {
+fn binders_of_a_wrong_length_or_number_are_refused() {
     const WRONG: &str = "PeerMisbehaved(IncorrectBinder)";
     const MISSING: &str = "PeerMisbehaved(PskExtensionWithMismatchedIdsAndBinders)";
 

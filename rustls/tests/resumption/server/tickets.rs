@@ -57,7 +57,7 @@ fn share_with(server: &Server, settings: &Settings) -> Server {
 
 /// RFC 9149: the number of tickets follows the request, as in upstream.
 #[test]
-fn clients_request_tickets() {
+fn clients_get_the_requested_number_of_tickets() {
     let numbers = [(2, 0), (0, 0), (2, 4), (0, 4), (5, 2), (3, 300)];
     let requests = [[0, 0], [1, 0], [3, 1], [9, 255]].map(Some);
     for (provider, (send, max)) in product(PROVIDERS, numbers) {
@@ -118,7 +118,7 @@ resumption_data!(data_with_ours, ThisBuffered, ours);
 resumption_data!(data_with_theirs, UpstreamBuffered, theirs);
 
 #[test]
-fn applications_set_data() {
+fn data_of_applications_is_kept_in_sessions() {
     for settings in Settings::all() {
         let ours = data_with_ours(&settings);
         assert_eq!(ours[0], None);

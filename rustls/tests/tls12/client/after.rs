@@ -56,7 +56,7 @@ fn answer(
 }
 
 #[test]
-fn requests_for_a_certificate() {
+fn requests_for_a_certificate_are_answered() {
     use HandshakeType::{Certificate, CertificateVerify, ClientKeyExchange, Finished};
     const RSA: u8 = 1;
     const ECDSA: u8 = 64;
@@ -118,7 +118,7 @@ fn types_of_certificates_are_ignored() {
 /// A resolver claims to have no certificates and then chooses one. At that time, the messages for
 /// the signature are no longer stored.
 #[test]
-fn a_resolver_that_contradicts_itself() {
+fn a_resolver_that_contradicts_itself_is_an_error() {
     let identity = Identity::new(Provider::AwsLc.this());
     let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
     config.client_auth_cert_resolver =
@@ -129,7 +129,7 @@ fn a_resolver_that_contradicts_itself() {
 }
 
 #[test]
-fn malformed_requests() {
+fn malformed_requests_are_refused() {
     for request in [
         vec![],
         [u8_vec(&[]), u16_vec(&[4, 3]), u16_vec(&[])].concat(),
@@ -174,7 +174,7 @@ fn renegotiation_is_refused() {
 }
 
 #[test]
-fn connection_reports_its_negotiated_values() {
+fn a_connection_reports_its_negotiated_values() {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
         let config = Arc::new(this::client_of(versions, provider.this(), key, auth));

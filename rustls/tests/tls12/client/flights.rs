@@ -25,7 +25,7 @@ fn scripts() -> Vec<(&'static str, Script)> {
 }
 
 #[test]
-fn undamaged_flights() {
+fn valid_flights_are_accepted() {
     for provider in PROVIDERS {
         for client in forgetful(provider, Versions::Tls12) {
             for (name, script) in scripts() {
@@ -57,7 +57,7 @@ fn refused(what: &str, clients: &[Client; 3], script: &Script) -> End {
 }
 
 #[test]
-fn missing_repeated_and_exchanged_messages() {
+fn missing_repeated_and_exchanged_messages_are_refused() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         for (at, step) in script.steps.iter().enumerate() {
@@ -92,7 +92,7 @@ fn missing_repeated_and_exchanged_messages() {
 
 /// A message that is not due causes unexpected_message, regardless of its content.
 #[test]
-fn messages_that_are_not_due() {
+fn messages_that_are_not_due_are_unexpected() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         let is_finished = |step: &Step| matches!(step, Step::Send(HandshakeType::Finished));
@@ -132,7 +132,7 @@ fn messages_that_are_not_due() {
 /// The client continues after ServerHelloDone. Nothing may follow that message, not even a part of
 /// another one, in the same record or the next one.
 #[test]
-fn nothing_follows_the_server_hello_done() {
+fn nothing_may_follow_the_server_hello_done() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for more in [
         &[0][..],
@@ -150,7 +150,7 @@ fn nothing_follows_the_server_hello_done() {
 
 /// RFC 5246 §7.1: a change_cipher_spec has one valid position and is a single byte.
 #[test]
-fn change_cipher_specs_out_of_place() {
+fn misplaced_change_cipher_specs_are_refused() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         for at in 0..=script.steps.len() {
@@ -174,7 +174,7 @@ fn change_cipher_specs_out_of_place() {
 /// Changes the lowest bit of every byte of every message. The scripted server hashes the changed
 /// message, so changes that the client ignores are accepted.
 #[test]
-fn a_bit_changed_in_every_byte() {
+fn a_changed_bit_in_any_byte_has_the_outcome_of_upstream() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         let lengths = lengths(&clients[0], &script);

@@ -42,7 +42,7 @@ fn types(hello: &ClientHello) -> Vec<u16> {
 }
 
 #[test]
-fn the_hello_is_like_upstream_s_and_tls12_alone_has_nothing_of_tls13() {
+fn the_hello_is_like_that_of_upstream_and_has_no_tls13_without_it() {
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
         let clients = clients(provider, versions);
         let theirs = sent(&mut *clients[2].connection());
@@ -82,7 +82,7 @@ fn the_hello_is_like_upstream_s_and_tls12_alone_has_nothing_of_tls13() {
 }
 
 #[test]
-fn tls13_alone_has_nothing_of_tls12() {
+fn a_hello_for_tls13_only_has_nothing_of_tls12() {
     let identity = Identity::new(Provider::AwsLc.this());
     let hello = sent_by(this_config(&identity, Provider::AwsLc, Versions::Tls13));
     assert!(hello.cipher_suites.iter().all(|suite| suite >> 8 == 0x13));
@@ -92,7 +92,7 @@ fn tls13_alone_has_nothing_of_tls12() {
 }
 
 #[test]
-fn hints_at_authorities_are_for_tls13() {
+fn hints_at_authorities_are_only_for_tls13() {
     for (versions, offered) in [(Versions::Tls12, false), (Versions::Both, true)] {
         let identity = Identity::new(Provider::AwsLc.this());
         let mut config = this_config(&identity, Provider::AwsLc, versions);
@@ -126,7 +126,7 @@ fn tickets_are_requested_where_they_are_used() {
 }
 
 #[test]
-fn groups_are_those_of_the_versions_offered() {
+fn groups_are_those_of_the_offered_versions() {
     let groups = |versions| {
         let identity = Identity::new(Provider::AwsLc.this());
         let mut provider = Provider::AwsLc.this();

@@ -53,7 +53,7 @@ const BAD_SIGNATURE: &str = "InvalidCertificate(BadSignature)";
 const WRONG_KIND: &str = "SignedKxWithWrongAlgorithm";
 
 #[test]
-fn wrong_key_exchanges() {
+fn wrong_key_exchanges_are_refused() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     let params = |edit: fn(&mut Vec<u8>)| script(|script| script.edit_params = edit);
     let p256 = |script: &mut Script| script.group = NamedGroup::secp256r1;
@@ -86,7 +86,7 @@ fn wrong_key_exchanges() {
 /// RFC 5246 §7.4.3: the scheme must also have been offered. The library checks this, even if the
 /// verifier would accept anything.
 #[test]
-fn a_scheme_that_was_not_offered() {
+fn a_scheme_that_was_not_offered_is_refused() {
     let accepting = accepting(Provider::AwsLc, &Responses::default());
     let usual = forgetful(Provider::AwsLc, Versions::Tls12);
     for (clients, scheme) in [
@@ -102,7 +102,7 @@ fn a_scheme_that_was_not_offered() {
 /// RFC 7919 §4: the parameters must be those of an offered group, but may have leading zeros. The
 /// public value must not reveal the secret.
 #[test]
-fn finite_field_parameters() {
+fn finite_field_parameters_must_be_those_of_a_group() {
     let group = ffdhe::this::Group::leak(NamedGroup::FFDHE2048, FFDHE2048, ffdhe::Key::Random);
     let provider = ffdhe::this::provider(Provider::AwsLc.this(), vec![group]);
     let identity = Identity::new((*provider).clone());
@@ -157,7 +157,7 @@ fn finite_field_parameters() {
 }
 
 #[test]
-fn wrong_certificates() {
+fn wrong_certificates_are_refused() {
     let other = Identity::new(Provider::AwsLc.this());
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     let other = Some(other.certificate.to_vec());
@@ -212,7 +212,7 @@ fn the_verifier_gets_the_ocsp_response() {
 }
 
 #[test]
-fn wrong_certificate_statuses() {
+fn wrong_certificate_statuses_are_refused() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     let status = Step::Send(HandshakeType::CertificateStatus);
     let announced = || {

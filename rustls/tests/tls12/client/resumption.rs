@@ -97,7 +97,7 @@ fn ours(provider: Provider, versions: Versions) -> [Client; 2] {
 /// A session that a server declines is offered again, because another machine of the server may
 /// know it.
 #[test]
-fn sessions_are_resumed_more_than_once_also_after_a_refusal() {
+fn sessions_are_resumed_more_than_once_even_after_being_declined() {
     for (provider, versions, kind) in product3(PROVIDERS, [Versions::Tls12, Versions::Both], KINDS)
     {
         for client in clients(provider, versions) {
@@ -172,7 +172,7 @@ fn only_resumable_sessions_are_offered() {
 
 /// A session resumes only with the configuration with which it was created.
 #[test]
-fn sessions_do_not_cross_configurations() {
+fn a_session_resumes_only_with_its_configuration() {
     for client in ours(Provider::AwsLc, Versions::Tls12) {
         let fresh = || this_config(&client.identity, Provider::AwsLc, Versions::Tls12);
         client.first(&Kind::Id.script());
@@ -198,7 +198,7 @@ fn sessions_do_not_cross_configurations() {
 /// RFC 5246 §7.4.1.2: the session's suite must be among those offered. It is not offered if the
 /// provider lacks it, or the groups that it needs.
 #[test]
-fn a_provider_without_the_suite_of_the_session_or_its_groups() {
+fn a_session_is_not_offered_without_its_suite_or_groups() {
     let [client, _] = ours(Provider::AwsLc, Versions::Tls12);
     let usual = Provider::AwsLc.this();
     let mut roots = rustls::RootCertStore::empty();
@@ -239,7 +239,7 @@ fn a_provider_without_the_suite_of_the_session_or_its_groups() {
 
 /// RFC 7627 §5.3: the extended master secret is used in both handshakes or in neither.
 #[test]
-fn the_extended_master_secret_does_not_vary() {
+fn both_handshakes_must_agree_on_the_extended_master_secret() {
     let without = |script: Script| {
         let is_it = |typ: u16| typ == EXTENDED_MASTER_SECRET;
         script.edit(|script| script.hello.extensions.retain(|(typ, _)| !is_it(*typ)))
@@ -361,7 +361,7 @@ fn a_new_ticket_replaces_the_old_one() {
 
 /// RFC 9846 §4.7.1, RFC 5246 §F.1.4: a chain of tickets does not prolong a session forever.
 #[test]
-fn new_tickets_do_not_prolong_a_session_for_ever() {
+fn new_tickets_do_not_prolong_a_session_forever() {
     const HOUR: u64 = 60 * 60;
     let of_a_day = |script: &mut Script| script.lifetime_hint = 24 * HOUR as u32;
     for provider in PROVIDERS {
@@ -411,7 +411,7 @@ fn an_empty_ticket_or_one_that_does_not_fit_is_left_out() {
 }
 
 #[test]
-fn sessions_end() {
+fn sessions_end_with_their_lifetime() {
     const DAY: u64 = 24 * 60 * 60;
     for (kind, hint, lifetime) in [
         (Kind::Id, 0, DAY),
@@ -438,7 +438,7 @@ fn sessions_end() {
 
 /// Checks the calls that a store receives.
 #[test]
-fn calls_to_the_store() {
+fn calls_to_the_store_match_upstream() {
     for (versions, kind) in product([Versions::Tls12, Versions::Both], KINDS) {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let log = calls.clone();

@@ -41,7 +41,7 @@ fn extensions_are_optional_and_both_groups_accepted() {
 }
 
 #[test]
-fn wrong_selections() {
+fn wrong_selections_are_refused() {
     let compressed = with(EC_POINT_FORMATS, &u8_vec(&[1, 2]));
     let (h3, twice) = (
         with(ALPN, &protocols(&[b"h3"])),
@@ -70,7 +70,7 @@ fn wrong_selections() {
 
 /// Tries selections that upstream accepts, or to which it reacts differently.
 #[test]
-fn wrong_selections_beyond_upstream() {
+fn wrong_selections_that_upstream_accepts_are_refused() {
     let info = bytes(RENEGOTIATION_INFO, &u8_vec(&[1]));
     let selection = |version: u16| with(SUPPORTED_VERSIONS, &version.to_be_bytes());
     let (tls12, both) = (Versions::Tls12, Versions::Both);
@@ -99,7 +99,7 @@ fn wrong_selections_beyond_upstream() {
 
 /// RFC 9846 §4.2.3: a server that supports a newer version ends its random with a marker.
 #[test]
-fn downgrade_markers() {
+fn downgrade_markers_are_detected() {
     for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
         let script = script(|script| script.hello.random[24..].copy_from_slice(marker));
         let both = forgetful(Provider::AwsLc, Versions::Both);
@@ -117,7 +117,7 @@ fn downgrade_markers() {
 }
 
 #[test]
-fn a_session_id_for_middleboxes_names_no_session() {
+fn a_session_id_for_middleboxes_does_not_name_a_session() {
     let clients = forgetful(Provider::AwsLc, Versions::Both);
     // `None` echoes it
     let echo = script(|script| script.hello.session_id = None);

@@ -47,7 +47,7 @@ fn a_server_that_gains_tls13_gets_a_full_handshake() {
 
 /// RFC 9846 §4.2.4: a HelloRetryRequest fixes the version.
 #[test]
-fn a_retry_binds_to_tls13() {
+fn a_retry_fixes_the_version_to_tls13() {
     let identity = Identity::new(Provider::AwsLc.this());
     let mut script = Script::with_retry();
     let hello = &mut script.server_hello;
@@ -79,7 +79,7 @@ fn tls12_has_no_retry() {
 }
 
 #[test]
-fn flights_in_small_records_and_pieces() {
+fn flights_may_come_in_small_records_and_pieces() {
     let auth = ClientAuth::Required;
     for (provider, key) in product(PROVIDERS, [KeyType::EcdsaP256, KeyType::Rsa2048]) {
         let mut config = this::client_of(Versions::Tls12, provider.this(), key, auth);

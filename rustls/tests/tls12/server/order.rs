@@ -239,7 +239,7 @@ fn outcome(result: Result) -> String {
 }
 
 #[test]
-fn every_wrong_flight_is_refused_as_upstream_refuses_it() {
+fn every_wrong_flight_is_refused_like_upstream() {
     for (provider, (auth, flights)) in product(
         PROVIDERS,
         [
@@ -269,7 +269,7 @@ fn every_wrong_flight_is_refused_as_upstream_refuses_it() {
 
 /// RFC 5246 §7.4.8: the hash of the signature is that of the scheme, not that of the suite.
 #[test]
-fn signatures_with_another_hash_than_the_suites() {
+fn a_signature_may_have_another_hash_than_the_suite() {
     for (provider, (key_type, scheme)) in product(
         PROVIDERS,
         [

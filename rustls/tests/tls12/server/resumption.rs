@@ -96,7 +96,7 @@ fn a_session_is_resumed_any_number_of_times() {
 }
 
 #[test]
-fn a_resumed_session_gives_a_ticket_again() {
+fn a_resumed_connection_sends_a_new_ticket() {
     for_each_kind(|settings, server| {
         if !settings.sealed {
             return;
@@ -120,7 +120,7 @@ fn a_resumed_session_gives_a_ticket_again() {
 /// Without a request for a ticket, the session is stored. RFC 5077 §3.4: an ID that is sent
 /// together with a ticket does not name a session, even if the server does not support tickets.
 #[test]
-fn a_session_without_a_request_for_a_ticket() {
+fn a_session_without_a_request_for_a_ticket_is_stored() {
     for_each_kind(|_, server| {
         let hello = ClientHello::tls12();
         let session = session(server, &hello);
@@ -133,7 +133,7 @@ fn a_session_without_a_request_for_a_ticket() {
 }
 
 #[test]
-fn data_flows_on_a_resumed_session() {
+fn data_is_exchanged_on_a_resumed_connection() {
     for_each_session(|server, offer, session| {
         let mut client = server.connect_tls12(offer, Some(session)).unwrap();
         client.finish().unwrap();
@@ -151,7 +151,7 @@ fn data_flows_on_a_resumed_session() {
 }
 
 #[test]
-fn another_name_or_suite_gets_a_session_of_its_own() {
+fn another_name_or_suite_does_not_resume() {
     for_each_session(|server, offer, session| {
         let another_name = offer.clone().with(SERVER_NAME, host_name(b"other.example"));
         let no_name = offer.clone().without(SERVER_NAME);
@@ -207,7 +207,7 @@ fn the_extended_master_secret_is_kept() {
 }
 
 #[test]
-fn a_changed_ticket_or_id_is_no_session() {
+fn a_changed_ticket_or_id_does_not_resume() {
     for settings in all_settings() {
         for server in &settings.servers()[..2] {
             let hello = hello(settings.sealed);
@@ -235,7 +235,7 @@ fn a_changed_ticket_or_id_is_no_session() {
 
 /// The client sends a Finished with another session's keys.
 #[test]
-fn a_session_needs_its_secret() {
+fn a_session_requires_its_secret() {
     for_each_session(|server, offer, session| {
         let resume = || server.connect_tls12(offer, Some(session)).unwrap();
         let mut client = resume();
@@ -253,7 +253,7 @@ fn a_session_needs_its_secret() {
 }
 
 #[test]
-fn without_a_storage_there_is_no_session() {
+fn a_server_without_a_storage_has_no_sessions() {
     for provider in PROVIDERS {
         let servers = Settings::tls12(provider).servers_with(
             |ours| ours.session_storage = Arc::new(NoServerSessionStorage {}),
@@ -291,7 +291,7 @@ fn pair(settings: &Settings) -> [Server; 2] {
 }
 
 #[test]
-fn sessions_are_shared_and_end_with_their_lifetime() {
+fn sessions_are_shared_and_expire() {
     for settings in all_settings() {
         let (hello, [first, second]) = (hello(settings.sealed), pair(&settings));
         let start = settings.clock.seconds();
@@ -329,7 +329,7 @@ fn no_session_begins_without_a_clock() {
 
 /// RFC 5077 §3.3: zero means that the lifetime is unspecified.
 #[test]
-fn a_ticket_without_a_lifetime_is_good_for_a_week() {
+fn a_ticket_without_a_lifetime_is_valid_for_a_week() {
     const WEEK: u64 = 7 * 24 * 60 * 60;
     for settings in PROVIDERS.map(Settings::tls12) {
         let copy = |bytes: &[u8]| Some(bytes.to_vec());
@@ -348,12 +348,12 @@ fn a_ticket_without_a_lifetime_is_good_for_a_week() {
 }
 
 #[test]
-fn renewed_tickets_do_not_prolong_a_session_for_ever() {
+fn renewed_tickets_do_not_prolong_a_session_forever() {
     for provider in PROVIDERS {
         let settings = Settings::tls12(provider).edit(|it| it.sealed = true);
         let hello = hello(true);
         let [first, second] = pair(&settings);
-        // the clock stands still, so the session is of this second
+        // the clock does not move, so the session was created in this second
         let start = settings.clock.seconds();
         let mut session = session(&first, &hello);
         let mut ended = None;

@@ -42,7 +42,7 @@ fn demanding(provider: Provider) -> [Server; 3] {
 }
 
 #[test]
-fn every_byte_of_the_clients_messages_counts() {
+fn every_changed_byte_of_the_client_is_refused() {
     for servers in PROVIDERS.map(demanding) {
         for (message, least) in [
             (CLIENT_KEY_EXCHANGE, 4 + 33),
@@ -73,7 +73,7 @@ fn every_byte_of_the_clients_messages_counts() {
 
 /// Changes bytes of values, but not of lengths: error and alert equal upstream's.
 #[test]
-fn changed_values_are_refused_as_upstream_refuses_them() {
+fn changed_values_are_refused_like_upstream() {
     for servers in PROVIDERS.map(demanding) {
         for (message, at, error, alert) in [
             // the keys differ

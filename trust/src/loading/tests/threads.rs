@@ -5,7 +5,7 @@ use super::*;
 const THREADS: usize = 16;
 
 #[test]
-fn loads_invalidated_meanwhile_are_not_cached() {
+fn loads_that_were_invalidated_are_not_cached() {
     for ending in [Loads, Fails] {
         let set = Set::new(|_| ());
         let source = TestSource::new("a");
@@ -100,7 +100,7 @@ fn many_threads_load_one_source_once() {
 }
 
 #[test]
-fn waiting_threads_see_changes() {
+fn waiting_threads_notice_changes() {
     let set = Set::new(|policy| policy.check_for_changes = true);
     let source = TestSource::new("a");
     thread::scope(|scope| {
@@ -255,7 +255,7 @@ fn other_sources_are_not_delayed() {
 }
 
 #[test]
-fn after_a_panic_another_thread_loads() {
+fn another_thread_loads_after_a_panic() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     let load = || catch_unwind(AssertUnwindSafe(|| set.load(&source).value.1));
@@ -285,7 +285,7 @@ fn after_a_panic_another_thread_loads() {
 }
 
 #[test]
-fn a_first_load_that_panics_leaves_nothing() {
+fn a_first_load_that_panics_leaves_no_entry() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     source.does(Panics);
@@ -294,7 +294,7 @@ fn a_first_load_that_panics_leaves_nothing() {
 }
 
 #[test]
-fn poisoned_lock_is_recovered() {
+fn a_poisoned_lock_is_recovered() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     set.load(&source);

@@ -45,7 +45,7 @@ fn immutable_sources_never_become_stale() {
 }
 
 #[test]
-fn zero_lifetime_disables_the_cache() {
+fn a_zero_lifetime_disables_the_cache() {
     let set = Set::new(|policy| policy.lifetime = Duration::ZERO);
     let source = TestSource::new("a");
     assert_eq!(set.load(&source).value.1, 1);
@@ -60,7 +60,7 @@ fn zero_lifetime_disables_the_cache() {
 }
 
 #[test]
-fn maximum_lifetime_never_expires() {
+fn the_maximum_lifetime_never_expires() {
     let set = Set::new(|policy| policy.lifetime = Duration::MAX);
     let source = TestSource::new("a");
     set.load(&source);
@@ -75,7 +75,7 @@ fn maximum_lifetime_never_expires() {
 }
 
 #[test]
-fn values_are_stale_without_a_usable_clock() {
+fn values_without_a_usable_clock_are_stale() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     set.load(&source);
@@ -198,7 +198,7 @@ fn a_failed_reload_is_retried_after_a_change_or_the_retry_interval() {
 }
 
 #[test]
-fn reload_ignores_the_cache() {
+fn a_reload_ignores_the_cache() {
     let set = Set::new(|_| ());
     let source = TestSource::new("a");
     set.load(&source);
@@ -249,7 +249,7 @@ fn the_least_recently_used_source_is_evicted() {
 }
 
 #[test]
-fn zero_capacity_loads_but_does_not_cache() {
+fn a_cache_of_capacity_zero_loads_but_does_not_store() {
     let set = Set::new(|policy| policy.capacity = 0);
     let source = TestSource::new("a");
     assert_eq!(set.load(&source).value.1, 1);

@@ -136,7 +136,7 @@ fn removed_lists_make_room_for_lists_on_disk() {
 
 /// The limit on the total length works like that on the number.
 #[test]
-fn removed_lists_leave_their_bytes_to_lists_on_disk() {
+fn bytes_of_removed_lists_are_available_to_lists_on_disk() {
     let old = Crl::new("old", 2022, 2031, 100);
     let expired = Crl::new("expired", 2022, 2023, 1);
     let new = Crl::new("new", 2023, 2024, 100);
@@ -157,7 +157,7 @@ fn removed_lists_leave_their_bytes_to_lists_on_disk() {
 
 /// A list whose file now has an older list counts as removed, but precedes lists without a file.
 #[test]
-fn a_list_without_room_is_replaced_by_an_older_one_on_disk() {
+fn a_list_that_does_not_fit_is_replaced_by_an_older_one_on_disk() {
     let old = Crl::new("old", 2022, 2031, 100);
     let older = Crl::new("old", 2021, 2031, 1);
     let expired = Crl::new("expired", 2022, 2023, 1);

@@ -34,7 +34,7 @@ fn outgoing_bytes_keep_their_order_and_memory_is_released_when_all_are_sent() {
 }
 
 #[test]
-fn outgoing_buffer_moves_bytes_before_it_grows() {
+fn an_outgoing_buffer_moves_bytes_before_it_grows() {
     let mut buffer = OutgoingBuffer::default();
     buffer.append(&[1; 1000]);
     let len = buffer.last.memory.len();
@@ -164,9 +164,9 @@ fn unlimited_output_takes_memory_in_proportion_and_returns_it() {
     }
 }
 
-/// Fails each allocation in turn.
+/// Fails one allocation in each run.
 #[test]
-fn nothing_is_lost_when_memory_runs_out() {
+fn no_data_is_lost_if_memory_runs_out() {
     for limit in (0..400_000).step_by(9_999) {
         let mut buffer = OutgoingBuffer::default();
         let mut written = 0;
@@ -196,7 +196,7 @@ fn nothing_is_lost_when_memory_runs_out() {
 
 /// Two lengths within the address space may have a sum beyond it.
 #[test]
-fn a_length_beyond_the_address_space_is_out_of_memory() {
+fn a_length_beyond_the_address_space_is_an_allocation_error() {
     let mut buffer = OutgoingBuffer::default();
     assert_eq!(buffer.try_room(usize::MAX), Err(OutOfMemory));
     for len in [1000, 100_000] {
@@ -271,7 +271,7 @@ fn room_contains_no_bytes_of_another_connection() {
 }
 
 #[test]
-fn an_unused_new_piece_leaves_all_others_as_they_are() {
+fn an_unused_new_piece_does_not_change_the_others() {
     let records = [1, 2, 3].map(|fill| record(60_000, fill));
     for count in 1..=3 {
         let mut buffer = OutgoingBuffer::default();

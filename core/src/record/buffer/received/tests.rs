@@ -79,7 +79,7 @@ fn received_bytes_are_moved_a_few_times_at_most() {
 
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
-fn padding_takes_no_memory() {
+fn padding_does_not_take_memory() {
     let mut padded = record(MAX_FRAGMENT_LEN + 17, 0);
     padded[HEADER_LEN] = b'x';
     let mut buffer = ReceiveBuffer::default();
@@ -211,7 +211,7 @@ fn a_record_received_at_once_is_not_moved() {
 /// Uses buffers of all lengths, with all connections on one thread.
 #[cfg(feature = "std")]
 #[test]
-fn a_read_sees_no_bytes_of_another_connection() {
+fn a_reader_sees_no_bytes_of_another_connection() {
     let on_one_thread = || {
         for part in [10, 300, 5000, 16_400] {
             for fill in 1..20 {

@@ -54,7 +54,7 @@ fn equal_chains_are_shared() {
 }
 
 #[test]
-fn freed_chains_are_swept() {
+fn freed_chains_are_removed() {
     let interner = interner(1000);
     let first = share(&interner, X509, &[b"first"]);
     for number in 0..100_000_u32 {
@@ -174,7 +174,7 @@ fn concurrent_threads_share_one_chain() {
 }
 
 #[test]
-fn concurrent_insertion_and_removal() {
+fn chains_can_be_inserted_and_removed_concurrently() {
     let interner = &interner(8);
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -191,7 +191,7 @@ fn concurrent_insertion_and_removal() {
 }
 
 #[test]
-fn poisoned_lock_is_recovered() {
+fn a_poisoned_lock_is_recovered() {
     let interner = interner(10);
     let first = share(&interner, X509, &[b"first"]);
     let poisoning = catch_unwind(AssertUnwindSafe(|| {
@@ -204,7 +204,7 @@ fn poisoned_lock_is_recovered() {
 }
 
 #[test]
-fn disabled_map_shares_nothing() {
+fn a_disabled_map_shares_nothing() {
     let copy = |chains: &PeerChains| chains.share(PeerChain::copy(X509, [&b"certificate"[..]]));
     for chains in [PeerChains::disabled(), PeerChains::new(0)] {
         assert!(!is_same(&copy(&chains), &copy(&chains)));

@@ -127,7 +127,7 @@ fn many_threads_parse_once() {
 }
 
 #[test]
-fn parsing_blocks_no_lookup() {
+fn parsing_does_not_block_lookups() {
     let lists = SharedLists::new(8);
     let issuer = issuer();
     let (one, two) = (crl(&issuer, &[1], |_| ()), crl(&issuer, &[2], |_| ()));
@@ -159,7 +159,7 @@ fn abandoned_parsing_is_taken_over() {
 }
 
 #[test]
-fn poisoned_lock_is_recovered() {
+fn a_poisoned_lock_is_recovered() {
     let lists = SharedLists::new(8);
     let der = crl(&issuer(), &[1], |_| ());
     let list = lists.list(der.clone()).unwrap();

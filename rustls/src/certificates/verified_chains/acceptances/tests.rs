@@ -174,7 +174,7 @@ fn a_map_holds_as_many_chains_as_its_capacity() {
 }
 
 #[test]
-fn long_chains_are_not_kept() {
+fn long_chains_are_not_stored() {
     let chains = VerifiedChains::default();
     let acceptance = Acceptance::new(BASIS, at(100), at(200)).unwrap();
     let most = chain(&[&[1; 10_000], &[2; 6384 - 2 * 64]]);
@@ -208,7 +208,7 @@ fn a_peer_with_one_certificate_takes_one_slot() {
 }
 
 #[test]
-fn a_disabled_map_keeps_nothing() {
+fn a_disabled_map_stores_nothing() {
     for chains in [VerifiedChains::disabled(), VerifiedChains::new(0)] {
         assert!(!chains.is_enabled());
         let accepted = chain(&[b"end entity"]);
@@ -245,7 +245,7 @@ fn concurrent_threads_use_one_map() {
 }
 
 #[test]
-fn poisoned_lock_is_recovered() {
+fn a_poisoned_lock_is_recovered() {
     let acceptances = acceptances(10);
     let accepted = chain(&[b"first"]);
     accept(&acceptances, BASIS, &accepted);

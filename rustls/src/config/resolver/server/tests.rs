@@ -39,7 +39,7 @@ fn client_hello(server_name: Option<&str>) -> ClientHello<'_> {
 }
 
 #[test]
-fn resolves_by_server_name() {
+fn certificates_are_resolved_by_server_name() {
     let (a, b) = (
         identity(&["a.example"]),
         identity(&["b.example", "*.b.example"]),
@@ -73,7 +73,7 @@ fn resolves_by_server_name() {
 }
 
 #[test]
-fn rejects_certificates_not_valid_for_the_name() {
+fn certificates_that_are_not_valid_for_the_name_are_rejected() {
     let good = identity(&["a.example"]);
     let mut resolver = ResolvesServerCertUsingSni::default();
 

@@ -214,7 +214,7 @@ fn resumption_is_in_memory_by_default() {
 }
 
 #[test]
-fn sessions_live_at_most_a_week() {
+fn sessions_last_at_most_a_week() {
     for (lifetime, week) in [
         (604_799, 604_799),
         (604_801, 604_800),
@@ -238,7 +238,7 @@ fn sessions_live_at_most_a_week() {
 /// The real age is unknown if the clock was set back by more than the lifetime, so the session
 /// expires.
 #[test]
-fn a_clock_set_back_a_little_expires_no_session() {
+fn a_clock_that_is_set_back_a_little_does_not_expire_sessions() {
     let common = lasting(60);
     assert_eq!(common.age_secs(at(1_003)), 3);
     assert_eq!(common.age_secs(at(999)), 0);

@@ -43,7 +43,7 @@ fn valid_paths_are_accepted() {
 }
 
 #[test]
-fn unknown_issuer() {
+fn an_unknown_issuer_is_rejected() {
     let issuer = a_root();
     let lower = intermediate("Intermediate", &issuer, nothing);
     let stranger = a_root();
@@ -113,7 +113,7 @@ fn certificates_are_valid_from_not_before_to_not_after() {
 }
 
 #[test]
-fn server_names() {
+fn server_names_must_match() {
     let root = a_root();
     let cert = leaf(&root, |params| {
         params.subject_alt_names = vec![
@@ -169,7 +169,7 @@ fn server_names() {
 }
 
 #[test]
-fn purposes() {
+fn certificates_must_be_for_the_purpose() {
     use ExtendedKeyPurpose::{ClientAuth, Other, ServerAuth};
     let code_signing = Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 3]);
     let root = a_root();
@@ -227,7 +227,7 @@ fn purposes() {
 }
 
 #[test]
-fn roles_and_constraints() {
+fn roles_and_constraints_are_checked() {
     let root = a_root();
 
     let ca_as_leaf = intermediate("CA", &root, |params| {
@@ -276,7 +276,7 @@ fn roles_and_constraints() {
 }
 
 #[test]
-fn too_many_signatures_to_check() {
+fn the_number_of_checked_signatures_is_limited() {
     // one name with different keys, so each path must be tried to the end
     let issuers = (0..20).map(|_| root("Same", nothing)).collect::<Vec<_>>();
     let [issuer, trusted, others @ ..] = issuers.as_slice() else {
@@ -290,7 +290,7 @@ fn too_many_signatures_to_check() {
 }
 
 #[test]
-fn unsupported_signature_algorithms() {
+fn unsupported_signature_algorithms_are_rejected() {
     let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384).unwrap();
     let mut params = rcgen::CertificateParams::new([SERVER.to_string()]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -298,7 +298,7 @@ fn unsupported_signature_algorithms() {
     let good = leaf(&issuer, nothing);
     assert_eq!(Case::new(good.clone(), &[], &issuer).as_either(), Ok(()));
 
-    // replace ecdsa-with-SHA384 by an unknown algorithm, and by one for another kind of key
+    // replace ecdsa-with-SHA384 with an unknown algorithm, and with one for another kind of key
     for (oid, what) in [
         (
             &[42, 134, 72, 206, 61, 4, 3, 9],
@@ -320,7 +320,7 @@ fn unsupported_signature_algorithms() {
 }
 
 #[test]
-fn signature_algorithm_of_another_kind_of_key() {
+fn a_signature_algorithm_of_another_kind_of_key_is_rejected() {
     let ed25519 = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).unwrap();
     let mut params = None;
     let p256_root = root("Root", |it| params = Some(it.clone()));

@@ -47,7 +47,7 @@ impl Chain {
 }
 
 #[test]
-fn revoked() {
+fn revoked_certificates_are_rejected() {
     let chain = Chain::new();
     let good_lists = vec![
         crl(&chain.root, &[LEAF], |_| ()), // the serial number, but another issuer
@@ -70,7 +70,7 @@ fn revoked() {
 }
 
 #[test]
-fn unknown_status() {
+fn a_certificate_of_unknown_status_is_rejected_unless_allowed() {
     let chain = Chain::new();
     let unknown = Err(CertificateError::UnknownRevocationStatus.into());
 
@@ -113,7 +113,7 @@ fn an_expired_list_is_an_error_only_if_enforced() {
 }
 
 #[test]
-fn list_from_wrong_issuer() {
+fn a_list_from_another_issuer_is_an_error() {
     let chain = Chain::new();
     let namesake = intermediate("Intermediate", &chain.root, |_| ());
     let case = chain.case(|case| {
@@ -149,7 +149,7 @@ fn list_from_wrong_issuer() {
 }
 
 #[test]
-fn list_with_unknown_signature_algorithm() {
+fn a_list_with_an_unknown_signature_algorithm_is_an_error() {
     let chain = Chain::new();
     let mut bytes = crl(&chain.intermediate, &[], |_| ()).to_vec();
     let ecdsa_sha256 = [42, 134, 72, 206, 61, 4, 3, 2];
@@ -221,7 +221,7 @@ fn build(
 }
 
 #[test]
-fn corruption_of_any_byte_of_a_list() {
+fn corruption_of_any_byte_of_a_list_is_detected() {
     let root = root("Root", |_| ());
     let simple = crl(&root, &[1, 2], |_| ());
     let distributed = crl(&root, &[1], |params| {
@@ -340,7 +340,7 @@ fn no_shared_list_is_an_error() {
         for verdict in [
             server.clone().with_shared_crls([]).build().map(|_| ()),
             client.clone().with_shared_crls([]).build().map(|_| ()),
-            // other lists do not make up for the missing ones
+            // other lists do not replace the missing ones
             server
                 .with_shared_crls([list.clone()])
                 .with_shared_crls([])

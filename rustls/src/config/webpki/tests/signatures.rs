@@ -1,4 +1,4 @@
-//! Handshake signatures.
+//! Tests of handshake signatures.
 
 use std::format;
 use std::vec::Vec;
@@ -101,7 +101,7 @@ fn valid_signatures_are_accepted_and_others_rejected() {
 }
 
 #[test]
-fn every_scheme_with_every_kind_of_key() {
+fn every_scheme_verifies_only_its_kind_of_key() {
     let unadvertised = Err(PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into());
 
     for algorithm in [

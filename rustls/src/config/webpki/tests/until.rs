@@ -166,7 +166,7 @@ fn an_acceptance_ends_with_the_first_change_of_the_path() {
 }
 
 #[test]
-fn a_list_whose_expiry_is_ignored_ends_nothing() {
+fn a_list_whose_expiry_is_ignored_does_not_end_an_acceptance() {
     let case = Case::new(nothing, expires_in(2027)).with_list(2026);
     assert_eq!(case.until(now()), Some(Y2027 + 1));
     assert!(case.is_accepted(at(Y2026)));

@@ -108,7 +108,7 @@ fn authenticate_by<V: PeerVerifier>(
 }
 
 #[test]
-fn both_methods_receive_all_of_the_handshake() {
+fn both_methods_receive_all_arguments_of_the_handshake() {
     let presented = chain(0);
     let (end_entity, intermediates) = presented.split_first().unwrap();
     let call = |method: &str, arguments: &dyn fmt::Debug| format!("{method}: {arguments:?}");
