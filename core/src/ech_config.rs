@@ -117,7 +117,7 @@ pub struct EchConfigContents {
 }
 
 impl EchConfigContents {
-    /// True if an extension is mandatory. This library knows none, so it must then ignore the
+    /// True if an extension is mandatory. This library supports none, so it must then ignore the
     /// entry.
     pub fn has_mandatory_extension(&self) -> bool {
         self.extensions.iter().any(EchConfigExtension::is_mandatory)

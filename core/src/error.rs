@@ -61,7 +61,7 @@ pub enum Error {
     InvalidCertificate(CertificateError),
     /// A certificate revocation list is not acceptable.
     InvalidCertRevocationList(CertRevocationListError),
-    /// An error without a variant of its own.
+    /// An error without its own variant.
     General(String),
     /// The current time is not known.
     FailedToGetCurrentTime,

@@ -28,7 +28,7 @@ pub(super) fn edited(scene: &Scene, flights: &[u8], program: &[u8], changes: usi
     encode(&records)
 }
 
-/// A flight after the first `changes` changes of `program`. Each replaces some bytes by others,
+/// A flight after the first `changes` changes of `program`. Each replaces some bytes with others,
 /// regardless of their meaning.
 pub(super) fn spliced(flight: &[u8], program: &[u8], changes: usize) -> Vec<u8> {
     let mut flight = flight.to_vec();

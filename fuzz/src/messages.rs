@@ -215,7 +215,7 @@ impl Trial {
         let mut acceptor = Acceptor::default();
         let accepted = loop {
             if rest.is_empty() {
-                // an incomplete ClientHello, which an acceptor says nothing about
+                // an incomplete ClientHello, about which an acceptor reports nothing
                 assert_eq!(whole.error, None);
                 return;
             }

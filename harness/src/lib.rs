@@ -4,7 +4,7 @@
 //!   peers ─────── connections of this crate and of upstream, each API, behind one trait, and what
 //!     ▲           they are made of: certificates, configurations, sockets, servers
 //!     │
-//!   scripted ──── peers with the right keys that send whatever a test wants; in `ech` a server of
+//!   scripted ──── peers with the right keys that send what a test specifies; in `ech` a server of
 //!                 Encrypted Client Hello that only accepts what the rules allow; in `recorded`
 //!                 flights to change and replay
 //!

@@ -72,7 +72,7 @@ impl<S: CacheSource> Cache<S> {
     /// Immutable sources, such as PEM in memory and the roots of `webpki-roots`, never expire.
     ///
     /// If the clock was set back, content whose time of loading is now in the future counts as
-    /// expired. So does all content while the clock does not know the time.
+    /// expired. So does all content while the clock returns no time.
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.cache.policy_mut().lifetime = lifetime;
         self

@@ -50,7 +50,8 @@
 //! # Revocation lists
 //!
 //! Verifiers with the same list [share its index](rustls::certificates::RevocationList). A
-//! [`CrlCache`] keeps the lists of files and directories, and replaces a list only by a newer one.
+//! [`CrlCache`] keeps the lists of files and directories, and replaces a list only with a newer
+//! one.
 //!
 //! ```
 //! use std::error::Error;

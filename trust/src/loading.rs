@@ -1,6 +1,6 @@
 //! A generic cache: one thread loads each source, and the value is kept for some time.
 //!
-//! It knows nothing about certificates. A [`Source`] defines the values and their origin. A
+//! It is independent of certificates. A [`Source`] defines the values and their origin. A
 //! [`Policy`] defines lifetime and capacity.
 //!
 //! ```text
@@ -112,7 +112,7 @@ pub(crate) struct LoadingCache<S: Source> {
 /// A result of the cache.
 pub struct Loaded<S: Source> {
     pub(crate) value: Arc<S::Value>,
-    /// The time of loading; `None` if the clock did not know it.
+    /// The time of loading; `None` if the clock returned none.
     pub(crate) loaded_at: Option<UnixTime>,
     /// The error of the last attempt to replace the value.
     pub(crate) failure: Option<Arc<S::Error>>,

@@ -12,7 +12,7 @@ use std::alloc::System;
 pub struct KeepsFreed;
 
 /// Runs `work`. Returns its result and the concatenated content of all blocks that this thread
-/// freed meanwhile.
+/// freed during that time.
 ///
 /// A reallocated block counts as freed, because it is luck if it need not move. Memory freed by
 /// libraries in other languages is not seen.

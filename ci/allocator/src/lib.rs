@@ -86,7 +86,7 @@ pub struct Counted {
     pub bytes: i64,
 }
 
-/// Runs `work` and counts the process's allocations meanwhile, on all threads.
+/// Runs `work` and counts the process's allocations during that time, on all threads.
 ///
 /// Counts do not nest: `work` must not call this.
 pub fn count<T>(work: impl FnOnce() -> T) -> (T, Counted) {

@@ -46,7 +46,7 @@ pub(crate) struct Options {
     pub(crate) default_credential: Credential,
     /// The other credentials, most preferred first.
     pub(crate) credentials: Vec<Credential>,
-    /// The certificate types that a client offers to send, whatever its credentials are.
+    /// The certificate types that a client offers to send, independent of its credentials.
     pub(crate) available_client_types: Vec<CertificateType>,
     /// The certificate types that the peer may send, most preferred first. Empty means X.509.
     pub(crate) accepted_peer_types: Vec<CertificateType>,

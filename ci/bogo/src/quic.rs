@@ -23,7 +23,7 @@ use crate::observed::Observed;
 use crate::provider::code_point;
 use crate::socket::Socket;
 
-/// Types of records (RFC 9846 §5.1). An alert record stands for a CONNECTION_CLOSE frame; the
+/// Types of records (RFC 9846 §5.1). An alert record represents a CONNECTION_CLOSE frame; the
 /// runner sends none.
 const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
@@ -334,7 +334,7 @@ impl Carrier for Quic {
         Err(Failure::Unsupported("held back data over QUIC".into()))
     }
 
-    /// Closing the socket stands for closing the connection.
+    /// Closing the socket represents closing the connection.
     fn close(&mut self) -> Result<(), Failure> {
         Ok(())
     }

@@ -20,7 +20,7 @@ use crate::secrets::left_on_stacks;
 pub(crate) struct Stacks(pub(crate) Vec<(&'static str, Vec<u8>)>);
 
 impl Stacks {
-    /// Makes a call on a stack of its own.
+    /// Makes a call on a separate stack.
     fn call<T: Send>(&mut self, name: &'static str, call: impl FnOnce() -> T + Send) -> T {
         let (result, stack) = record_stack(call);
         self.0.push((name, stack));

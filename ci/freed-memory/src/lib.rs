@@ -15,7 +15,7 @@
 //!   derivation ── suites that record all that their key derivation yields, for dead_stack
 //! ```
 //!
-//! A package of its own, because it has its own allocator and runs one test at a time. Run it with
+//! A separate package, because it has its own allocator and runs one test at a time. Run it with
 //! `--release`: only an optimising compiler copies values where the source does not, and an
 //! unoptimised one leaves values of all frames. Copies of keys inside the cryptographic libraries
 //! are out of its scope.

@@ -32,7 +32,7 @@ pub fn check_sha256_and_sha384<Sha256: HashFunction, Sha384: HashFunction>() {
     assert_eq!(tag.as_ref(), expected.as_ref());
 }
 
-/// Checks HKDF with SHA-256, whatever its implementation.
+/// Checks HKDF with SHA-256 in any implementation.
 fn check_hkdf_sha256(hkdf: &dyn Hkdf) {
     check_hkdf_vectors(hkdf);
     check_key_schedule(hkdf);

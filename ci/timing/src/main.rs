@@ -109,7 +109,7 @@ fn cases(providers: &[Provider]) -> Vec<(&'static str, Case)> {
     all
 }
 
-/// The cases whose operation contains `filter`, whatever the letter case.
+/// Returns the cases whose operation contains `filter`, in upper or lower case.
 fn chosen<'a>(
     all: &'a [(&'static str, Case)],
     filter: &str,

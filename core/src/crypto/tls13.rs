@@ -422,7 +422,7 @@ mod tests {
         assert_ne!(output[254 * ToyHmac::LEN..], [0; ToyHmac::LEN]);
     }
 
-    /// An HMAC whose key store has failed.
+    /// An HMAC whose tags are empty, as if its key store had failed.
     struct EmptyTags;
 
     impl Hmac for EmptyTags {

@@ -40,7 +40,7 @@ pub enum InvalidMessage {
     InvalidServerName,
     /// A record is longer than allowed.
     MessageTooLarge,
-    /// A message is shorter than its length field says.
+    /// A message is shorter than its length field states.
     MessageTooShort,
     /// The named field is missing or truncated.
     MissingData(&'static str),

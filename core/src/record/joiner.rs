@@ -149,8 +149,8 @@ impl HandshakeJoiner {
         self.waiting
     }
 
-    /// Frees the memory of the messages handed out. Only the beginning of a message is left, and
-    /// the rest of it may take a while to arrive.
+    /// Frees the memory of the returned messages. Only the beginning of a message is left, and the
+    /// rest of it may take a while to arrive.
     fn compact(&mut self) {
         if self.read == 0 {
             return;

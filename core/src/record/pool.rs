@@ -191,7 +191,8 @@ pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> 
     try_take_other(len, owner)
 }
 
-/// Implements the slow path of [`try_take`], used if the buffer given back last does not fit.
+/// Implements the slow path of [`try_take`], used if the buffer that was returned last does not
+/// fit.
 #[cold]
 fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     #[cfg(feature = "std")]
@@ -281,7 +282,7 @@ mod threads {
     /// The largest of [`SLOTS`].
     const MOST_SLOTS: usize = 4;
 
-    /// A buffer, with its last owner and the time when it was given back.
+    /// A buffer, with its last owner and the time when it was returned.
     struct Slot {
         memory: Option<Memory>,
         owner: u64,
@@ -317,7 +318,7 @@ mod threads {
         }
     }
 
-    /// The buffer given back last, which is most likely still in the cache.
+    /// The buffer that was returned last, which is most likely still in the cache.
     ///
     /// It has no destructor, because access to a thread-local that has one first checks if the
     /// destructor is registered. [`Others`] has a destructor, which frees this buffer too.
@@ -387,7 +388,7 @@ mod threads {
                 None if stack.used == 0 => return None,
                 None => (0, false),
             };
-            // give each of two alternating connections a buffer of its own
+            // give each of two alternating connections its own buffer
             let may_have_second = newest.held.get() + LENS[class] <= BUDGET;
             if !is_own && stack.used == 1 && may_have_second && !self.has_second[class] {
                 self.has_second[class] = true;
@@ -524,8 +525,8 @@ mod threads {
         with_pool(|_, newest| newest.len.get() + newest.held.get()).unwrap_or(0)
     }
 
-    /// Returns the buffer given back last if it was this owner's and has the right length for `len`
-    /// bytes.
+    /// Returns the buffer that was returned last if it was this owner's and has the right length
+    /// for `len` bytes.
     #[inline]
     pub(super) fn take_newest(len: usize, owner: Owner) -> Option<Memory> {
         let newest = NEWEST.try_with(|newest| {

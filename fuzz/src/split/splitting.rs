@@ -102,7 +102,7 @@ fn parts<C>(refused: IntoSplitError<C>) -> (C, Error) {
 }
 
 /// Lets `conn` make a handshake, during which it cannot be split. Then splits it, with waiting data
-/// if `input` says so, and runs the rest of the input.
+/// if `input` requests it, and runs the rest of the input.
 pub(super) fn run<C: Splits>(
     kind: &'static Kind,
     mut conn: C,

@@ -82,8 +82,8 @@ impl ActiveKeyExchange for Group {
     }
 }
 
-/// A key that makes the same signature for every message. Its scheme must be offered, unless it is
-/// an unknown one.
+/// A key with the same signature for every message. Its scheme must be offered, unless it is an
+/// unknown one.
 #[derive(Clone, Debug)]
 pub struct Key {
     pub algorithm: SignatureAlgorithm,

@@ -28,7 +28,7 @@ const HEADER_LEN: usize = 2;
 const NUMBER_LEN: usize = 4;
 const PAYLOAD_AT: usize = HEADER_LEN + NUMBER_LEN;
 
-/// A connection, and the keys that it has handed out.
+/// A connection, and the keys that it has returned.
 pub struct End {
     pub conn: Connection,
     initial: Keys,
@@ -84,7 +84,7 @@ impl End {
         }
     }
 
-    /// Returns the keys of 0-RTT, which the connection hands out once, for one direction.
+    /// Returns the keys of 0-RTT, which the connection returns once, for one direction.
     fn early(&self) -> Option<&DirectionalKeys> {
         if self.early.get().is_none()
             && let Some(keys) = self.conn.zero_rtt_keys()

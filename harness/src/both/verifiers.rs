@@ -182,7 +182,7 @@ impl Verifier {
         self
     }
 
-    /// Names these authorities, after a number of calls, `empty`, that name none.
+    /// Returns these authorities as hints, but none in the first `empty` calls.
     pub fn with_hints(mut self, hints: Vec<DistinguishedName>, empty: usize) -> Self {
         (self.hints, self.empty_hints) = (Some(hints), AtomicUsize::new(empty));
         self

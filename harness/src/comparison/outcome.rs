@@ -35,7 +35,7 @@ pub enum Alert {
     None,
     /// Its level and description.
     Sent([u8; 2]),
-    /// Nobody could read it.
+    /// The alert could not be decrypted.
     Unknown,
 }
 

@@ -197,7 +197,7 @@ impl End {
     }
 }
 
-/// Sends data both ways over a complete connection.
+/// Sends data in both directions over a complete connection.
 pub fn talk(client: &mut End, server: &mut End) {
     send(client, server);
     send(server, client);

@@ -9,7 +9,7 @@ use pki_types::UnixTime;
 pub use crate::this::callbacks as this;
 pub use crate::upstream::callbacks as upstream;
 
-/// A clock that stands still until it is set. At 0, it has no time.
+/// A clock that only changes when it is set. At 0, it has no time.
 #[derive(Debug)]
 pub struct Clock(AtomicU64);
 

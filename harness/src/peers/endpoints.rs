@@ -275,7 +275,7 @@ pub fn check_both_certificates(client: &dyn Endpoint, server: &dyn Endpoint, key
     assert_eq!(server.peer_certificates(), [of_client]);
 }
 
-/// Sends a few bytes each way, updates keys, sends more, and closes both directions.
+/// Sends a few bytes in each direction, updates keys, sends more, and closes both directions.
 pub fn talk_and_close(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
     send_and_check(client, server, b"from the client");
     send_and_check(server, client, b"from the server");

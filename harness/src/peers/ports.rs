@@ -50,7 +50,7 @@ mod tests {
         numbers.sort();
         numbers.dedup();
         assert_eq!(numbers.len(), ports.len());
-        // nor is a port handed out that another program listens on
+        // a port on which another program listens is not returned either
         let number = numbers[0];
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, number)).unwrap();
         drop(ports);

@@ -42,7 +42,7 @@ impl Program {
         }
     }
 
-    /// Runs the program to its end; `None` if it is not installed.
+    /// Runs the program until it ends; `None` if it is not installed.
     pub fn run(name: &str, args: &[impl AsRef<str>]) -> Option<()> {
         let mut program = Self::start(name, args)?;
         drop(program.child.stdin.take());

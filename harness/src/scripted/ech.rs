@@ -35,7 +35,7 @@ const CONFIRMATION_LEN: usize = 8;
 /// The behaviour of a scripted server for encrypted_client_hello.
 #[derive(Clone)]
 pub struct Ech {
-    /// The keys that it can open with.
+    /// The keys with which the server can decrypt.
     pub keys: Vec<EchKey>,
     /// True to continue with ClientHelloInner and confirm that. A HelloRetryRequest confirms it if
     /// it has an encrypted_client_hello of 8 bytes.

@@ -81,7 +81,7 @@ pub struct Script {
     pub psk: Option<Vec<u8>>,
     /// The key of a session with [`SUITE`], for opening early data and alerts.
     pub early_psk: Option<Vec<u8>>,
-    /// The behaviour for encrypted_client_hello; `None` if the server does not know it.
+    /// The behaviour for encrypted_client_hello; `None` if the server does not support it.
     pub ech: Option<Ech>,
 }
 

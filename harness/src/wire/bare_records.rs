@@ -47,7 +47,7 @@ impl Cipher {
     }
 }
 
-/// The keys that a connection hands out for one direction.
+/// The keys that a connection returns for one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Keys {
     pub seq: u64,

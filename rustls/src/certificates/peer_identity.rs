@@ -59,7 +59,7 @@ impl PeerIdentity {
         }
     }
 
-    /// Replaces the chain by the shared copy in `chains`.
+    /// Replaces the chain with the shared copy in `chains`.
     pub(crate) fn share_chain(&mut self, chains: &PeerChains) {
         self.chain = chains.share(self.chain.clone());
     }

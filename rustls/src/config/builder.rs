@@ -45,7 +45,7 @@ use crate::time_provider::TimeProvider;
 /// # Ok::<(), rustls::Error>(())
 /// ```
 ///
-/// A server that has one certificate and asks clients for none:
+/// A server that has one certificate and does not request client certificates:
 ///
 #[cfg_attr(feature = "aws_lc_rs", doc = "```")]
 #[cfg_attr(not(feature = "aws_lc_rs"), doc = "```ignore")]

@@ -227,7 +227,7 @@ impl ClientConfig {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::FailedToGetCurrentTime`] if the clock does not know the time.
+    /// Returns [`Error::FailedToGetCurrentTime`] if the clock returns no time.
     pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
         self.time_provider
             .current_time()
@@ -240,8 +240,8 @@ impl ConfigSide for ClientConfig {}
 impl Sealed for ClientConfig {}
 
 impl ConfigBuilder<ClientConfig, WantsVersions> {
-    /// Encrypts ClientHellos, or makes them look encrypted (GREASE), as `mode` says (RFC 9849).
-    /// Enables only TLS 1.3, because an encrypted ClientHello may offer no other version.
+    /// Encrypts ClientHellos, or makes them look encrypted (GREASE), depending on `mode` (RFC
+    /// 9849). Enables only TLS 1.3, because an encrypted ClientHello may offer no other version.
     ///
     /// An [`EchMode::Enable`] belongs to one server: use a separate configuration for each server
     /// that publishes a different ECH configuration list.

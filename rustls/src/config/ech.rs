@@ -147,8 +147,8 @@ impl EchConfig {
 
     /// Returns `config` with its first symmetric suite that `hpke_suites` supports.
     fn usable(config: &EchConfigPayload, hpke_suites: &[&'static dyn Hpke]) -> Option<Self> {
-        // RFC 9849 §4: other versions are ignored. §6.1.7: so are entries whose public_name is no
-        // host name
+        // RFC 9849 §4: other versions are ignored. §6.1.7: so are entries whose public_name is not
+        // a host name
         let EchConfigPayload::V18(contents) = config else {
             return None;
         };

@@ -261,7 +261,7 @@ impl ServerConfig {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::FailedToGetCurrentTime`] if the clock does not know the time.
+    /// Returns [`Error::FailedToGetCurrentTime`] if the clock returns no time.
     pub(crate) fn current_time(&self) -> Result<UnixTime, Error> {
         self.time_provider
             .current_time()
@@ -286,7 +286,7 @@ impl ConfigBuilder<ServerConfig, WantsVerifier> {
         })
     }
 
-    /// Asks no client for a certificate.
+    /// Does not request client certificates.
     pub fn with_no_client_auth(self) -> ConfigBuilder<ServerConfig, WantsServerCert> {
         self.with_client_cert_verifier(Arc::new(NoClientAuth))
     }

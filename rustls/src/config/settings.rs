@@ -3,7 +3,7 @@
 //!
 //! Some verifiers and resolvers replace themselves while in use
 //! ([`current_verifier`](ServerCertVerifier::current_verifier)). A handshake gets the current one
-//! once, at its start, and uses it to its end. So the requests to the peer, the checks and the
+//! once, at its start, and uses it until its end. So the requests to the peer, the checks and the
 //! binding of sessions are consistent. All handshake code gets its verifier from here.
 
 use alloc::boxed::Box;

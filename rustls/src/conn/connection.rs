@@ -22,7 +22,7 @@ use crate::suites::ExtractedSecrets;
 
 /// Methods that client and server connections share.
 ///
-/// A connection does no I/O of its own. The caller moves bytes between it and the socket:
+/// A connection does no I/O itself. The caller moves bytes between it and the socket:
 ///
 /// ```text
 ///                ┌──────────────────────────────────────────┐
@@ -452,7 +452,7 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Returns an [`InPlaceError`]. `buf` is then unchanged, except after
     /// [`InPlaceError::CipherFailed`], which ends the connection. [`InPlaceError::OutputPending`]
-    /// means that the connection must send a message of its own first, such as a KeyUpdate: call
+    /// means that the connection itself must send a message first, such as a KeyUpdate: call
     /// [`Self::write_tls`].
     pub fn encrypt_in_place(
         &mut self,

@@ -479,8 +479,8 @@ pub enum ConnectionState<'c, 'i, Data> {
 
     /// The handshake waits for an operation of the application. Call
     /// [`UnbufferedConnectionCommon::poll_operation`] until it is ready; then process the incoming
-    /// bytes again. You may pass in bytes that arrive meanwhile, so that an alert is seen. A server
-    /// that may already send gets its writer from
+    /// bytes again. You may pass in bytes that arrive in the meantime, so that an alert is noticed.
+    /// A server that may already send gets its writer from
     /// [`UnbufferedConnectionCommon::write_traffic`].
     ///
     /// Only returned by connections with [`UnbufferedConnectionCommon::set_async`].

@@ -11,7 +11,8 @@ pub(crate) trait EndHandshake: Send + Sync {
     fn end(&mut self);
 }
 
-/// Ends the handshake of a sending half. After the split, only a TLS 1.2 session may remain of it.
+/// Ends the handshake of a sending half. After the split, a TLS 1.2 session is all that can remain
+/// of the handshake.
 impl EndHandshake for Option<Box<dyn EndHandshake>> {
     fn end(&mut self) {
         if let Some(mut session) = self.take() {

@@ -415,7 +415,7 @@ impl SendingSecrets {
         Ok(())
     }
 
-    /// Returns true if it was sent.
+    /// Sends a KeyUpdate, if that is allowed. Returns true if it was sent.
     fn send_key_update(
         &mut self,
         request: KeyUpdateRequest,

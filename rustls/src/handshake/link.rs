@@ -9,8 +9,8 @@
 //!              └────────────────────────┘
 //! ```
 //!
-//! It knows nothing of TLS beyond these names. `ci/loom` compiles this file with the atomics of
-//! loom, which tests all interleavings.
+//! It is independent of TLS apart from these names. `ci/loom` compiles this file with the atomics
+//! of loom, which tests all interleavings.
 
 use super::atomics::{AtomicU8, OnceBox, Ordering};
 

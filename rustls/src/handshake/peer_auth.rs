@@ -234,7 +234,7 @@ impl ReceivedChain {
 }
 
 impl AuthenticatedChain {
-    /// Returns the acceptance of the chain, for the sessions of this connection to rely on.
+    /// Returns the acceptance of the chain, on which the sessions of this connection rely.
     pub(crate) fn acceptance(&self) -> Option<Acceptance> {
         self.verdict.acceptance
     }

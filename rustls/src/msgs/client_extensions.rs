@@ -72,9 +72,10 @@ extension_block! {
     }
     besides {
         /// The seed that determines the order of the sent extensions. The order does not depend on
-        /// which fields are set, because a ClientHello after a retry must keep it. Not received.
+        /// which fields are set, because a ClientHello after a retry must keep it. Received
+        /// messages do not set it.
         order_seed: u32,
-        /// The layout of the extensions. Not received.
+        /// The layout of the extensions. Received messages do not set it.
         layout: Layout,
         /// The types of all received extensions, in order. Not sent.
         received: ShortList<ExtensionType>,

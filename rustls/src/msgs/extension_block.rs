@@ -7,7 +7,7 @@
 //! ```
 //!
 //! From the rows, [`extension_block!`] derives the fields and the code that sends and reads them.
-//! Forms that several extensions share are below; a form of only one extension is beside its
+//! Forms that several extensions share are below; a form of only one extension is next to its
 //! payload. An extension is sent if its field is set.
 
 use alloc::vec::Vec;

@@ -61,8 +61,8 @@ pub fn default_provider() -> CryptoProvider {
 struct Processor {
     /// x86-64 with VAES, VPCLMULQDQ and AVX2, which ring's fastest AES-GCM needs.
     vaes: bool,
-    /// x86-64 with AVX-512 F, BW, DQ and VL, which aws-lc's fastest AES-GCM needs beside VAES.
-    /// False on Windows and Apple's systems, where aws-lc does not use it.
+    /// x86-64 with AVX-512 F, BW, DQ and VL, which aws-lc's fastest AES-GCM needs in addition to
+    /// VAES. False on Windows and Apple's systems, where aws-lc does not use it.
     avx512: bool,
 }
 

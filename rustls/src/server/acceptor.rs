@@ -150,7 +150,7 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// Returns the parts of the ClientHello to choose a configuration by.
+    /// Returns the parts of the ClientHello that may determine the choice of a configuration.
     ///
     /// A list is decoded on the first call for it, and kept until the connection continues. The
     /// application protocols are not copied.

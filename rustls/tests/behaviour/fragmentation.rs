@@ -7,7 +7,7 @@ use harness::wire;
 use crate::behaviour::compared::{Log, same};
 use crate::cases::Case;
 
-/// The bytes of a record besides its plaintext: header, content type and tag.
+/// The bytes of a record in addition to its plaintext: header, content type and tag.
 const OVERHEAD: usize = 5 + 1 + 16;
 
 const SIZES: [usize; 9] = [32, 33, 37, 64, 100, 512, 4096, 16384, 16389];

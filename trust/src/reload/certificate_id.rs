@@ -103,11 +103,11 @@ fn hash_of_suites(
 
 const NO_HASH: &str = "it names the certificate by a hash that the crypto provider does not have";
 
-/// 1.3.14.3.2.26
+/// The object identifier of SHA-1: 1.3.14.3.2.26.
 const SHA1: &[u8] = b"\x2b\x0e\x03\x02\x1a";
-/// 2.16.840.1.101.3.4.2.1
+/// The object identifier of SHA-256: 2.16.840.1.101.3.4.2.1.
 const SHA256: &[u8] = b"\x60\x86\x48\x01\x65\x03\x04\x02\x01";
-/// 2.16.840.1.101.3.4.2.2
+/// The object identifier of SHA-384: 2.16.840.1.101.3.4.2.2.
 const SHA384: &[u8] = b"\x60\x86\x48\x01\x65\x03\x04\x02\x02";
-/// 2.16.840.1.101.3.4.2.3
+/// The object identifier of SHA-512: 2.16.840.1.101.3.4.2.3.
 const SHA512: &[u8] = b"\x60\x86\x48\x01\x65\x03\x04\x02\x03";

@@ -119,7 +119,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         self.reload(|| found, load)
     }
 
-    /// Replaces the current value by the result of `load`. `load` gets the current value, and
+    /// Replaces the current value with the result of `load`. `load` gets the current value, and
     /// returns it if nothing has changed. Calls `version` first, so that the next reload sees
     /// changes during the load.
     ///
@@ -154,7 +154,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         problem.map_or(Ok(reload), Err)
     }
 
-    /// Replaces `held` by `value`. Returns the lines to log as well, or `None` if `held` is no
+    /// Replaces `held` with `value`. Also returns the lines to log, or `None` if `held` is no
     /// longer current.
     fn conclude(
         &self,

@@ -28,7 +28,7 @@ pub struct ReloadStatus {
     pub unchanged: u64,
     /// The number of failed reloads.
     pub failures: u64,
-    /// The time when the current value became active. `None` if the clock did not know it.
+    /// The time when the current value became active. `None` if the clock returned none.
     pub in_force_since: Option<UnixTime>,
     /// The failures of the latest reloads; `None` if the last reload succeeded.
     pub failing: Option<ReloadFailure>,
@@ -44,9 +44,9 @@ pub struct ReloadStatus {
 pub struct ReloadFailure {
     /// The error of the last failure.
     pub error: Arc<ReloadError>,
-    /// The time of the last failure. `None` if the clock did not know it.
+    /// The time of the last failure. `None` if the clock returned none.
     pub at: Option<UnixTime>,
-    /// The time of the first failure. `None` if the clock did not know it.
+    /// The time of the first failure. `None` if the clock returned none.
     pub since: Option<UnixTime>,
     /// The number of failures.
     pub attempts: u64,

@@ -106,7 +106,7 @@ pub struct LoadedCrls {
     pub lists: Arc<[Arc<RevocationList>]>,
     /// The lists that could not be replaced when the source was last read, with reasons.
     pub problems: Arc<[CrlProblem]>,
-    /// The time of reading; `None` if the clock did not know it.
+    /// The time of reading; `None` if the clock returned none.
     pub loaded_at: Option<UnixTime>,
     /// The reason why the source could not be read again; `lists` are then the old ones.
     pub failed_reload: Option<CrlError>,

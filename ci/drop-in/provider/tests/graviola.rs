@@ -1,5 +1,5 @@
-//! Connects rustls-graviola and aws-lc-rs in both roles, with every suite. Data go both ways,
-//! encrypted both in place and from other memory.
+//! Connects rustls-graviola and aws-lc-rs in both roles, with every suite. Data is sent in both
+//! directions, encrypted both in place and from other memory.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ fn send_page<A, B>(from: &mut ConnectionCommon<A>, to: &mut ConnectionCommon<B>)
     assert!(received == page, "wrong page");
 }
 
-/// Connects the two providers under `suite`, and sends the page both ways.
+/// Connects the two providers under `suite`, and sends the page in both directions.
 fn connect(
     suite: SupportedCipherSuite,
     client: CryptoProvider,

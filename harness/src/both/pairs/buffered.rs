@@ -41,7 +41,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Sends `plaintext` each way, through `pipe`.
+    /// Sends `plaintext` in each direction, through `pipe`.
     pub fn exchange(
         &mut self,
         plaintext: &[u8],

@@ -51,7 +51,8 @@ impl Pair {
         Ok(Self { client, server })
     }
 
-    /// Sends `plaintext` each way, through `wire`, which must be long enough for its records.
+    /// Sends `plaintext` in each direction, through `wire`, which must be long enough for its
+    /// records.
     pub fn exchange(&mut self, plaintext: &[u8], wire: &mut [u8]) -> Result<()> {
         let sealed = send(&mut *self.client, plaintext, wire)?;
         let received = receive(&mut *self.server, &mut wire[..sealed])?;

@@ -141,7 +141,7 @@ impl Opened {
     }
 }
 
-/// Replaces ech_outer_extensions by the extensions of `outer`, following RFC 9849, Appendix A;
+/// Replaces ech_outer_extensions with the extensions of `outer`, following RFC 9849, Appendix A;
 /// returns their types.
 fn expand(inner: &mut ClientHello, outer: &ClientHello) -> Result<Vec<u16>, Broken> {
     let is_it = |(typ, _): &(u16, Vec<u8>)| *typ == ECH_OUTER_EXTENSIONS;

@@ -28,7 +28,7 @@ pub struct ScriptedClient {
     pub plaintext: Vec<u8>,
     /// Non-fatal alerts from the server: level and description.
     pub alerts: Vec<Vec<u8>>,
-    /// True if the server's Finished has arrived and was right.
+    /// True if the server's Finished has arrived and was correct.
     pub server_finished: bool,
     provider: CryptoProvider,
     secrets: Secrets,

@@ -169,7 +169,7 @@ pub struct Outcome {
     pub received: Vec<HandshakeType>,
     /// The client's messages, its ClientHello first.
     pub messages: Vec<Vec<u8>>,
-    /// True if the client's Finished has arrived and was right.
+    /// True if the client's Finished has arrived and was correct.
     pub client_finished: bool,
     /// Application data from the client.
     pub plaintext: Vec<u8>,

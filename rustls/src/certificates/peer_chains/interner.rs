@@ -11,8 +11,8 @@ use crate::certificates::chain_hash::{Hashed, hash_chain};
 use crate::certificates::peer_chain::{PeerChain, WeakChain};
 use crate::lock::{Mutex, MutexGuard};
 
-/// The number of entries checked for freed chains at each insertion, in turn. If it were one, freed
-/// chains could outnumber live ones; a larger number clears them sooner.
+/// The number of entries checked for freed chains at each insertion. If it were one, freed chains
+/// could outnumber live ones; a larger number clears them sooner.
 const SWEPT_PER_ENTRY: usize = 2;
 
 /// Chains by their hash. If hashes collide, only the first live chain is shared.

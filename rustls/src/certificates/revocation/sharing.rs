@@ -198,7 +198,7 @@ impl KnownLists {
         }
     }
 
-    /// Replaces the finished `parsing` by its `list`, or removes it if parsing failed.
+    /// Replaces the finished `parsing` with its `list`, or removes it if parsing failed.
     fn finish_parsing(
         &mut self,
         hash: u64,

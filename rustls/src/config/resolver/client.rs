@@ -26,8 +26,8 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
     /// Chooses a certificate that the server will accept.
     ///
     /// `root_hint_subjects` are the authorities that the server names, each a DER-encoded `Name`;
-    /// empty if any will do. `sigschemes` are the schemes that the server can verify, most
-    /// preferred first.
+    /// empty if any authority is acceptable. `sigschemes` are the schemes that the server can
+    /// verify, most preferred first.
     ///
     /// If this returns `None`, the client sends no certificate. The server then decides whether to
     /// continue.

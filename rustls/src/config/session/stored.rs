@@ -12,8 +12,8 @@ use crate::certificates::PeerChain;
 /// A server's session, for a [`StoresServerSessions`](super::server::StoresServerSessions) in the
 /// memory of this process.
 ///
-/// The client's certificates are most of a session's length. They are stored beside the session's
-/// bytes, in memory shared by all sessions and connections of the client. The [encoded
+/// The client's certificates are most of a session's length. They are stored separately from the
+/// session's bytes, in memory shared by all sessions and connections of the client. The [encoded
 /// form](Self::into_vec) contains a copy of them.
 ///
 /// It contains the secrets of the session, which are zeroized on drop.

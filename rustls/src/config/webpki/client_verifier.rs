@@ -20,7 +20,7 @@ use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::providers::default_provider;
 
-/// Asks clients for a certificate, and verifies it by the rules of the Web PKI.
+/// Requests client certificates, and verifies them by the rules of the Web PKI.
 ///
 /// A certificate is accepted if a path of valid certificates for client authentication leads to a
 /// trusted root, and none is known to be revoked. The application finds the client's identity in
@@ -66,7 +66,7 @@ impl WebPkiClientVerifier {
         }
     }
 
-    /// Returns a verifier that asks no client for a certificate.
+    /// Returns a verifier that does not request client certificates.
     pub fn no_client_auth() -> Arc<dyn ClientCertVerifier> {
         Arc::new(NoClientAuth)
     }

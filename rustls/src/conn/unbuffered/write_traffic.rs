@@ -134,8 +134,8 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// Returns an [`InPlaceError`]. `buf` is then unchanged, except after
     /// [`InPlaceError::CipherFailed`], which ends the connection. [`InPlaceError::OutputPending`]
-    /// means that the connection must send a message of its own first, such as a KeyUpdate: get it
-    /// from [`Self::encrypt`] with an empty slice, or from the next
+    /// means that the connection itself must send a message first, such as a KeyUpdate: get it from
+    /// [`Self::encrypt`] with an empty slice, or from the next
     /// [`UnbufferedConnectionCommon::process_tls_records`].
     pub fn encrypt_in_place(
         &mut self,

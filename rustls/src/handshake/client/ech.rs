@@ -109,7 +109,7 @@ impl Ech {
     }
 
     /// True once ECH has been rejected. RFC 9849 §6.1.7: the peer then authenticates only for the
-    /// public name, and nothing it says is reported or kept.
+    /// public name, and none of its values are reported or kept.
     pub(crate) fn is_rejected(&self) -> bool {
         matches!(self, Self::Rejected(_))
     }

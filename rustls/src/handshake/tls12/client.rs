@@ -32,8 +32,8 @@
 //! the verification of the server's chain and signature, the client's certificate, and the client's
 //! signature.
 //!
-//! Each state is a struct in the file named beside it. It has a method `read_<message>` for each
-//! message it accepts, which consumes the state and returns the next. The states pass on an
+//! Each state is a struct in the file next to it. It has a method `read_<message>` for each message
+//! it accepts, which consumes the state and returns the next. The states pass on an
 //! `in_progress::Handshake`. `resumption` selects the session to offer.
 
 mod finished;

@@ -62,7 +62,7 @@ impl Tls12ClientSessionValue {
         self.ticket = None;
     }
 
-    /// True if the session has an id or a ticket to resume it by.
+    /// True if the session has an ID or a ticket with which it can be resumed.
     pub(crate) fn is_resumable(&self) -> bool {
         self.ticket.is_some() || !self.session_id.is_empty()
     }

@@ -21,7 +21,7 @@ use crate::suites::Tls13CipherSuite;
 /// The tag length of every AEAD registered so far (RFC 9180 §7.3).
 const TAG_LEN: usize = 16;
 
-/// An inner hello of at most this length fits beside its session into every ClientHello.
+/// An inner hello of at most this length and its session fit into every ClientHello.
 const SURELY_FITS: usize = 2048;
 
 /// An upper bound on the rest of the extension: its header, the public key of a KEM, a tag.

@@ -72,7 +72,7 @@ pub(super) struct Model {
 pub(super) struct Wrapper {
     pub(super) forwards_rules: bool,
     pub(super) forwards_recheck: bool,
-    /// States rules of its own, and passes on the inner verifier's proof or issues its own.
+    /// Has its own rules, and passes on the inner verifier's proof or issues its own.
     pub(super) own: Option<OwnRules>,
     /// Rejects chain 0, which the inner verifier may accept.
     pub(super) is_narrower: bool,

@@ -56,7 +56,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Selects the parameters besides suite and group.
+    /// Selects the parameters other than suite and group.
     ///
     /// # Errors
     ///

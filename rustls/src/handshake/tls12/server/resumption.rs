@@ -235,7 +235,7 @@ impl Handshake {
         Some(self.session(master_secret, cx)?.to_stored())
     }
 
-    /// Stores `session` under its id.
+    /// Stores `session` under its ID.
     pub(super) async fn store(&self, session: ServerSessionValue, callbacks: Callbacks) {
         let storage = &self.config.session_storage;
         let key = storage_key(&self.session_id);

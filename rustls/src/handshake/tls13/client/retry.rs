@@ -44,8 +44,8 @@ pub(crate) fn read_hello_retry_request(
         .or_else(|| first.shares.take())
         .ok_or(PeerMisbehaved::IllegalHelloRetryRequestWithNoChanges)?;
     // RFC 9846 §4.3.2: the cookie is returned unchanged. The handshake fails if it does not fit
-    // beside the other extensions, which have 2^16 - 1 bytes. A session that does not fit is simply
-    // not offered; the fake PSK of an outer hello cannot be left out
+    // together with the other extensions, which have 2^16 - 1 bytes. A session that does not fit is
+    // simply not offered; the fake PSK of an outer hello cannot be left out
     let cookie = request.extensions.cookie;
     let added = cookie.unwrap_or_default().len() + shares.len();
     let session_len = first.session.as_ref().map_or(0, |it| it.extension_len());

@@ -76,8 +76,8 @@ impl<'a> Selection<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Selects the parameters besides suite and group from `hello`. `client_share` is the client's
-    /// share for the selected group.
+    /// Selects the parameters other than suite and group from `hello`. `client_share` is the
+    /// client's share for the selected group.
     ///
     /// # Errors
     ///

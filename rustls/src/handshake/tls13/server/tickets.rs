@@ -428,8 +428,8 @@ impl MadeTickets {
     /// Returns [`Error::EncryptError`].
     pub(super) fn send(self, transport: &mut dyn Transport) -> Result<(), Error> {
         for part in self.parts {
-            // RFC 9846 §6.1: close_notify may have been sent meanwhile. §5.5: half-RTT data may
-            // have worn out the key, and tickets are optional
+            // RFC 9846 §6.1: close_notify may already have been sent. §5.5: half-RTT data may have
+            // worn out the key, and tickets are optional
             if transport.is_closed() || !transport.can_protect(part.len()) {
                 break;
             }
