@@ -4,13 +4,19 @@
 //! values that are moved. Such copies are never zeroized: they stay until other frames overwrite
 //! them. They can also reach heap memory, in the unused bytes of a value that is moved there.
 //!
-//! Callers overwrite the stack after a group of steps, not after each, because 4 KiB take about 80
-//! ns.
+//! Callers overwrite the stack after a group of steps, not after each, because 4 KiB take 25 to 80
+//! ns. The depth of the frames that hold secrets, in bytes of an optimised build, at most:
+//!
+//! | | aws-lc-rs, ring |
+//! |---|---|
+//! | preparing a key of HMAC, and deriving from it | 2518 |
+//! | creating the key of an AEAD | 4455 |
+//! | the PRF of the FIPS module, with its key | 4902 |
 
 use core::hint::black_box;
 
-/// Calls `work`, which derives secrets from prepared keys. Then overwrites the 4 KiB of stack below
-/// the caller.
+/// Calls `work`, which derives secrets with HMAC. Then overwrites the 4 KiB of stack below the
+/// caller.
 ///
 /// The caller's frame is not overwritten. So `work` must write secrets into their final places, and
 /// must not return any, except behind a pointer. If `work` panics, nothing is overwritten.
@@ -22,9 +28,8 @@ pub fn with_erased_stack<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Like [`with_erased_stack`], but overwrites 8 KiB, for deeper frames. Use it if `work` prepares
-/// keys, because preparing an HMAC key leaves several copies on the stack. Also use it for the last
-/// derivation of a call.
+/// Like [`with_erased_stack`], but overwrites 8 KiB, for deeper frames. Use it if `work` creates
+/// the key of an AEAD, completes a key exchange, or calls a library's own key derivation.
 #[inline(always)]
 pub fn with_deep_stack_erased<T>(work: impl FnOnce() -> T) -> T {
     let result = apart(work);

@@ -15,7 +15,7 @@
 //!        └──► an exporter's label, randoms, context
 //! ```
 //!
-//! The stack that a derivation has used is overwritten ([`with_deep_stack_erased`]).
+//! The stack that a derivation has used is overwritten ([`with_erased_stack`]).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -26,7 +26,7 @@ use core::convert::Infallible;
 use rustls_core::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
 use rustls_core::crypto::hash::Output;
 use rustls_core::crypto::tls12::{self, Prf};
-use rustls_core::crypto::{ActiveKeyExchange, with_deep_stack_erased};
+use rustls_core::crypto::{ActiveKeyExchange, with_deep_stack_erased, with_erased_stack};
 use zeroize::Zeroizing;
 
 use crate::enums::Side;
@@ -175,11 +175,8 @@ impl MasterSecret {
         let len = 2 * (shape.enc_key_len + shape.fixed_iv_len) + shape.explicit_nonce_len;
         let mut bytes = Zeroizing::new(vec![0; len]);
         let seed = self.randoms.server_client();
-        let secret = with_deep_stack_erased(|| {
-            let secret = PreparedSecret::new(self.suite, &self.secret);
-            secret.derive(b"key expansion", &seed, &mut bytes);
-            secret
-        });
+        let secret = PreparedSecret::new(self.suite, &self.secret);
+        secret.with_erased_stack(|secret| secret.derive(b"key expansion", &seed, &mut bytes));
         KeyBlock {
             suite: self.suite,
             bytes,
@@ -230,6 +227,7 @@ enum PreparedSecret {
 }
 
 impl PreparedSecret {
+    /// Prepares `secret`. Copies of it stay on the stack. The caller must erase them.
     fn new(suite: &'static Tls12CipherSuite, secret: &SessionSecret) -> Self {
         let prf = suite.prf_provider;
         match prf.prepare(secret.as_bytes()) {
@@ -238,6 +236,16 @@ impl PreparedSecret {
         }
     }
 
+    /// Calls `derive`, and overwrites the stack.
+    fn with_erased_stack<T>(&self, derive: impl FnOnce(&Self) -> T) -> T {
+        match self {
+            Self::ByProvider(_) => with_erased_stack(|| derive(self)),
+            // a library's own PRF has deep frames
+            Self::Unprepared(..) => with_deep_stack_erased(|| derive(self)),
+        }
+    }
+
+    /// Fills `output`. Copies of secrets stay on the stack. The caller must erase them.
     fn derive(&self, label: &[u8], seed: &[u8], output: &mut [u8]) {
         match self {
             Self::ByProvider(secret) => secret.derive(output, label, seed),
@@ -253,7 +261,7 @@ impl PreparedSecret {
             Side::Server => b"server finished",
         };
         let mut verify_data = VerifyData::default();
-        with_deep_stack_erased(|| self.derive(label, transcript.as_ref(), &mut verify_data));
+        self.derive(label, transcript.as_ref(), &mut verify_data);
         verify_data
     }
 }
@@ -276,12 +284,12 @@ pub(crate) struct KeyBlock {
 }
 
 impl KeyBlock {
-    /// Creates the encrypter of the side `sender`.
+    /// Creates the encrypter of the side `sender`. Copies of the key stay on the stack until
+    /// [`Self::sent_verify_data`] is called, because the Finished is the first message under the
+    /// key.
     pub(crate) fn encrypter(&self, sender: Side) -> Box<dyn MessageEncrypter> {
-        with_deep_stack_erased(|| {
-            let (key, iv, explicit) = self.keys(sender);
-            self.suite.aead_alg.encrypter(key, iv, explicit)
-        })
+        let (key, iv, explicit) = self.keys(sender);
+        self.suite.aead_alg.encrypter(key, iv, explicit)
     }
 
     /// Creates the decrypter for records of the side `sender`.
@@ -292,10 +300,17 @@ impl KeyBlock {
         })
     }
 
-    /// Derives the content of the Finished of `sender` from the hash of all messages before it (RFC
-    /// 5246 §7.4.9).
-    pub(crate) fn verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
-        self.secret.verify_data(sender, transcript)
+    /// Derives the content of the Finished of `sender`, the peer, from the hash of all messages
+    /// before it (RFC 5246 §7.4.9).
+    pub(crate) fn received_verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
+        self.secret
+            .with_erased_stack(|secret| secret.verify_data(sender, transcript))
+    }
+
+    /// Derives the content of this side's Finished like [`Self::received_verify_data`]. Also erases
+    /// what [`Self::encrypter`] has left on the stack.
+    pub(crate) fn sent_verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
+        with_deep_stack_erased(|| self.secret.verify_data(sender, transcript))
     }
 
     /// Returns the keys that `side` sends with, for another implementation that continues to send

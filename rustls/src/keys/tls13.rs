@@ -101,7 +101,7 @@ impl EarlySecret {
     pub(crate) fn resumption_binder(&self, transcript: &Output) -> Tag {
         let suite = self.suite();
         let mut finished_key = OkmBlock::new(&[]);
-        with_deep_stack_erased(|| {
+        with_erased_stack(|| {
             let binder_key = self.expand(b"res binder", &no_messages(suite));
             with_expander(suite.hkdf_provider, &binder_key, |expander| {
                 finished_key.clone_from(&expand_label_block(expander, b"finished", &[]));
@@ -209,7 +209,7 @@ impl MainSecret {
 
     /// Derives `resumption_secret`. `transcript` is ClientHello…client Finished.
     pub(crate) fn resumption_secret(&self, transcript: &Output, secret: &mut OkmBlock) {
-        with_deep_stack_erased(|| secret.clone_from(&self.0.expand(b"res master", transcript)));
+        with_erased_stack(|| secret.clone_from(&self.0.expand(b"res master", transcript)));
     }
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn next_application_traffic_secret(
     secret: &OkmBlock,
     next: &mut OkmBlock,
 ) {
-    with_deep_stack_erased(|| {
+    with_erased_stack(|| {
         with_expander(suite.hkdf_provider, secret, |expander| {
             next.clone_from(&expand_label_block(expander, b"traffic upd", &[]));
         });
@@ -389,7 +389,7 @@ pub(crate) fn exporter(
     let hash = suite.common.hash_provider;
     // RFC 9846 §7.5: no context gives the same value as an empty one
     let context = hash.hash(context.unwrap_or_default());
-    with_deep_stack_erased(|| {
+    with_erased_stack(|| {
         let expander = suite.hkdf_provider.expander_for_okm(exporter_secret);
         let secret = expand_label_block(&*expander, label, no_messages(suite).as_ref());
         let expander = suite.hkdf_provider.expander_for_okm(&secret);
@@ -405,7 +405,7 @@ pub(crate) fn ticket_psk(
     ticket_nonce: &[u8],
     psk: &mut OkmBlock,
 ) {
-    with_deep_stack_erased(|| {
+    with_erased_stack(|| {
         with_expander(suite.hkdf_provider, resumption_secret, |expander| {
             psk.clone_from(&expand_label_block(expander, b"resumption", ticket_nonce));
         });
@@ -418,14 +418,14 @@ pub(crate) struct TicketPsks(Box<dyn HkdfExpander>);
 impl TicketPsks {
     pub(crate) fn new(suite: &'static Tls13CipherSuite, resumption_secret: &OkmBlock) -> Self {
         let hkdf = suite.hkdf_provider;
-        Self(with_deep_stack_erased(|| {
+        Self(with_erased_stack(|| {
             hkdf.expander_for_okm(resumption_secret)
         }))
     }
 
     /// Derives one PSK. A nonce has at most 255 bytes on the wire.
     pub(crate) fn derive_psk(&self, ticket_nonce: &[u8], psk: &mut OkmBlock) {
-        with_deep_stack_erased(|| {
+        with_erased_stack(|| {
             psk.clone_from(&expand_label_block(&*self.0, b"resumption", ticket_nonce));
         });
     }

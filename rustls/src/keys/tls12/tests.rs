@@ -172,9 +172,9 @@ fn a_cipher_without_explicit_nonce_gets_none() {
 fn each_side_has_its_own_verify_data() {
     for vector in VECTORS {
         let keys = vector.extended_secret().key_block();
-        let client = keys.verify_data(Side::Client, &vector.hash());
+        let client = keys.received_verify_data(Side::Client, &vector.hash());
         assert_eq!(hex(&client), vector.client_finished);
-        let server = keys.verify_data(Side::Server, &vector.hash());
+        let server = keys.sent_verify_data(Side::Server, &vector.hash());
         assert_eq!(hex(&server), vector.server_finished);
     }
 }
@@ -233,9 +233,9 @@ fn a_handshake_prepares_the_secret_once() {
                     .unwrap();
             let keys = secret.key_block();
             assert_eq!(hex(&keys.bytes), vector.key_block);
-            let client = keys.verify_data(Side::Client, &hash);
+            let client = keys.received_verify_data(Side::Client, &hash);
             assert_eq!(hex(&client), vector.client_finished);
-            let server = keys.verify_data(Side::Server, &hash);
+            let server = keys.sent_verify_data(Side::Server, &hash);
             assert_eq!(hex(&server), vector.server_finished);
             assert_eq!(prf.prepared.load(Ordering::Relaxed), 1);
             assert_eq!(prf.derived.load(Ordering::Relaxed), derived);

@@ -95,7 +95,7 @@ pub(super) fn send_finished(
     let mut flight = Flight::new(&mut finishing.handshake.transcript);
     let verify_data = finishing
         .keys
-        .verify_data(Side::Client, flight.transcript_hash());
+        .sent_verify_data(Side::Client, flight.transcript_hash());
     flight.add(&Finished(&verify_data));
     flight.send(transport)
 }
@@ -145,7 +145,7 @@ impl WaitFinished {
     ) -> Result<(), Failure> {
         let mut finishing = self.0;
         let transcript = finishing.handshake.transcript.current();
-        let expected = finishing.keys.verify_data(Side::Server, transcript);
+        let expected = finishing.keys.received_verify_data(Side::Server, transcript);
         check_finished(&expected, finished)?;
         cx.negotiated.prove_peer();
 

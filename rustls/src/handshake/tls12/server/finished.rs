@@ -50,7 +50,8 @@ impl WaitFinished {
             kind,
         } = &mut *last;
         let transcript = handshake.transcript.current();
-        check_finished(&keys.verify_data(Side::Client, transcript), finished)?;
+        let expected = keys.received_verify_data(Side::Client, transcript);
+        check_finished(&expected, finished)?;
         cx.transport.check_aligned()?;
         cx.negotiated.prove_peer();
         *cx.session = handshake.stored_session();

@@ -92,7 +92,7 @@ impl Handshake {
         cx.transport.change_sending_cipher(keys, Side::Server);
 
         let mut flight = Flight::with_capacity(FINISHED_LEN, &mut self.transcript);
-        let verify_data = keys.verify_data(Side::Server, flight.transcript_hash());
+        let verify_data = keys.sent_verify_data(Side::Server, flight.transcript_hash());
         flight.add(&Finished(&verify_data));
         flight.send(cx.transport)
     }
