@@ -12,11 +12,13 @@ use rustls_core::blocks::{Computation, HashFunction};
 use rustls_core::crypto::hash::{HashAlgorithm, Output};
 #[cfg(feature = "fips")]
 use rustls_core::crypto::tls12::Prf;
+#[cfg(not(feature = "fips"))]
+use rustls_core::crypto::tls12::{PreparedHmac, PreparedSecret};
 #[cfg(feature = "fips")]
 use rustls_core::crypto::tls13::Hkdf;
 
 #[cfg(not(feature = "fips"))]
-use crate::hmac::{PreparedKey, UnpreparedKey};
+use crate::hmac::{HalfPreparedKey, PreparedKey, UnpreparedKey};
 #[cfg(any(test, feature = "fips"))]
 use crate::key_derivation::Derivation;
 #[cfg(feature = "fips")]
@@ -55,6 +57,11 @@ impl HashFunction for Sha256 {
     fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
         static KEY: OnceBox<<Sha256 as HashFunction>::HmacKey> = OnceBox::new();
         Some(KEY.get_or_init(|| Box::new(Self::hmac(&[0; 32]))))
+    }
+
+    #[cfg(not(feature = "fips"))]
+    fn prepare_prf(secret: &[u8]) -> Box<dyn PreparedSecret> {
+        Box::new(PreparedHmac(HalfPreparedKey::new(secret)))
     }
 
     fn fips() -> bool {

@@ -10,6 +10,9 @@
 //! | of the library | 316 | 176 | 890 | 490 |
 //! | [`UnpreparedKey`], of a prototype for SHA-384 | 195 | 185 | 732 | 720 |
 //! | [`PreparedKey`] | 270 | 150 | 800 | 415 |
+//!
+//! The PRF of TLS 1.2 signs eight messages with a key. With SHA-256, [`HalfPreparedKey`] takes 1300
+//! ns for them, and both others take 1430.
 
 use aws_lc_rs::digest;
 use rustls_core::crypto::hmac::{Key, Tag};
@@ -55,7 +58,7 @@ impl UnpreparedKey {
         with_k0(&digest::SHA256, key, |k0| Self(OkmBlock::new(k0)))
     }
 
-    /// The hash of the block of the key and the message.
+    /// Returns the hash of the block of the key and the message.
     #[inline]
     fn inner(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> digest::Digest {
         let mut input = [0; Self::BLOCK_LEN + Self::ROOM];
@@ -88,12 +91,60 @@ const _: () = assert!(UnpreparedKey::BLOCK_LEN <= OkmBlock::MAX_LEN);
 
 impl Key for UnpreparedKey {
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-        const OUTPUT_LEN: usize = digest::SHA256_OUTPUT_LEN;
-        let mut input = [0; Self::BLOCK_LEN + OUTPUT_LEN];
-        pad(&mut input[..Self::BLOCK_LEN], self.0.as_ref(), OPAD);
-        let inner = self.inner(first, middle, last);
-        input[Self::BLOCK_LEN..].copy_from_slice(inner.as_ref());
-        Tag::new(digest::digest(&digest::SHA256, &input).as_ref())
+        let mut outer = OuterInput::of_key(self.0.as_ref());
+        outer.tag(&self.inner(first, middle, last))
+    }
+
+    fn tag_len(&self) -> usize {
+        digest::SHA256_OUTPUT_LEN
+    }
+}
+
+/// The input of the outer hash: a block of the key, and the inner hash.
+struct OuterInput([u8; UnpreparedKey::BLOCK_LEN + digest::SHA256_OUTPUT_LEN]);
+
+impl OuterInput {
+    fn of_key(k0: &[u8]) -> Self {
+        let mut input = Self([0; UnpreparedKey::BLOCK_LEN + digest::SHA256_OUTPUT_LEN]);
+        pad(&mut input.0[..UnpreparedKey::BLOCK_LEN], k0, OPAD);
+        input
+    }
+
+    fn tag(&mut self, inner: &digest::Digest) -> Tag {
+        self.0[UnpreparedKey::BLOCK_LEN..].copy_from_slice(inner.as_ref());
+        Tag::new(digest::digest(&digest::SHA256, &self.0).as_ref())
+    }
+}
+
+/// A key for SHA-256 whose inner block is hashed in advance. To hash the outer one for each message
+/// takes less time than to copy a context.
+pub(crate) struct HalfPreparedKey {
+    inner: digest::Context,
+    k0: OkmBlock,
+}
+
+impl HalfPreparedKey {
+    pub(crate) fn new(key: &[u8]) -> Self {
+        with_k0(&digest::SHA256, key, |k0| {
+            let mut block = [0; UnpreparedKey::BLOCK_LEN];
+            pad(&mut block, k0, IPAD);
+            let mut inner = digest::Context::new(&digest::SHA256);
+            inner.update(&block);
+            Self {
+                inner,
+                k0: OkmBlock::new(k0),
+            }
+        })
+    }
+}
+
+impl Key for HalfPreparedKey {
+    fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
+        let mut inner = self.inner.clone();
+        for piece in pieces(first, middle, last) {
+            inner.update(piece);
+        }
+        OuterInput::of_key(self.k0.as_ref()).tag(&inner.finish())
     }
 
     fn tag_len(&self) -> usize {
@@ -142,15 +193,17 @@ impl Key for PreparedKey {
     }
 }
 
+/// The pieces of a message that are not empty.
 fn pieces<'a>(
     first: &'a [u8],
     middle: &'a [&'a [u8]],
     last: &'a [u8],
 ) -> impl Iterator<Item = &'a [u8]> {
-    [first]
+    let all = [first]
         .into_iter()
         .chain(middle.iter().copied())
-        .chain([last])
+        .chain([last]);
+    all.filter(|piece| !piece.is_empty())
 }
 
 #[cfg(test)]
@@ -174,6 +227,10 @@ mod tests {
                 (
                     LibraryHmac::new(hmac::HMAC_SHA256, key),
                     &UnpreparedKey::new(key) as &dyn Key,
+                ),
+                (
+                    LibraryHmac::new(hmac::HMAC_SHA256, key),
+                    &HalfPreparedKey::new(key),
                 ),
                 (
                     LibraryHmac::new(hmac::HMAC_SHA256, key),

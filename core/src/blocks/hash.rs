@@ -41,6 +41,14 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
         None
     }
 
+    /// Prepares `secret` for the PRF of TLS 1.2. A handshake computes eight HMACs with it. The
+    /// default is [`Self::hmac`].
+    ///
+    /// Override it if [`Self::hmac`] returns keys that are faster for one or two messages only.
+    fn prepare_prf(secret: &[u8]) -> Box<dyn PreparedSecret> {
+        Box::new(PreparedHmac(Self::hmac(secret)))
+    }
+
     /// True if this implementation is FIPS-approved.
     fn fips() -> bool {
         false
@@ -175,7 +183,7 @@ impl<H: HashFunction> Prf for Hashing<H> {
     }
 
     fn prepare(&self, secret: &[u8]) -> Option<Box<dyn PreparedSecret>> {
-        Some(Box::new(PreparedHmac(H::hmac(secret))))
+        Some(H::prepare_prf(secret))
     }
 
     fn fips(&self) -> bool {

@@ -80,7 +80,7 @@ impl Prf for PrfUsingHmac<'_> {
 }
 
 /// A secret for a PRF that is built from an HMAC, stored as the key of that HMAC.
-pub(crate) struct PreparedHmac<K>(pub(crate) K);
+pub struct PreparedHmac<K>(pub K);
 
 impl<K: Key> PreparedSecret for PreparedHmac<K> {
     fn derive(&self, output: &mut [u8], label: &[u8], seed: &[u8]) {
