@@ -38,6 +38,7 @@ macro_rules! wire_enum {
 
         impl $name {
             /// Returns the value in wire format.
+            #[inline]
             pub fn to_array(self) -> [u8; size_of::<$integer>()] {
                 $integer::from(self).to_be_bytes()
             }
@@ -61,6 +62,7 @@ macro_rules! wire_enum {
         }
 
         impl From<$name> for $integer {
+            #[inline]
             fn from(value: $name) -> Self {
                 match value {
                     $($name::$variant => $value,)+
@@ -77,6 +79,7 @@ macro_rules! wire_enum {
         }
 
         impl $crate::codec::Codec<'_> for $name {
+            #[inline]
             fn encode(&self, bytes: &mut alloc::vec::Vec<u8>) {
                 bytes.extend_from_slice(&self.to_array());
             }

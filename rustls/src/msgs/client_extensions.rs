@@ -1,6 +1,7 @@
 //! The extensions of a ClientHello: RFC 9846 §4.3.
 
 use alloc::vec::Vec;
+use core::array;
 
 use rustls_core::codec::LengthSize::{U8, U16};
 use rustls_core::codec::{Codec, Reader, encode_bytes};
@@ -30,7 +31,7 @@ extension_block! {
         SupportedGroups =>
             supported_groups: Option<ShortList<NamedGroup>> as Codes(U16, "NamedGroups"),
         EcPointFormats =>
-            ec_point_formats: Option<Vec<ECPointFormat>> as Items(U8, "ECPointFormats"),
+            ec_point_formats: Option<ShortList<ECPointFormat>> as Items(U8, "ECPointFormats"),
         SignatureAlgorithms =>
             signature_algorithms: Option<ShortList<SignatureScheme>> as SignatureSchemes,
         ApplicationLayerProtocolNegotiation =>
@@ -103,20 +104,26 @@ const SHUFFLED: [ExtensionType; ClientExtensions::TYPES.len() - 1] =
         _ => panic!("pre_shared_key is not the last row"),
     };
 
+// `set_rows` has a bit for each row
+const _: () = assert!(ClientExtensions::TYPES.len() <= 32);
+
+/// Positions in [`SHUFFLED`].
+type Order = [u8; SHUFFLED.len()];
+
 impl<'a> Codec<'a> for ClientExtensions<'a> {
     fn encode(&self, bytes: &mut Vec<u8>) {
         encode_extensions(bytes, |block| {
-            let order = shuffled(self.order_seed);
+            let mut order = shuffled(self.order_seed);
+            let order = self.set_in(&mut order);
             match self.layout {
-                Layout::Shuffled => self.encode_each(order.into_iter(), block),
+                Layout::Shuffled => self.encode_each(order, block),
                 Layout::Inner => {
-                    self.encode_each(order.into_iter().filter(|typ| !is_outer(*typ)), block);
-                    self.encode_each(order.into_iter().filter(|typ| is_outer(*typ)), block);
+                    self.encode_each(order.clone().filter(|typ| !is_outer(*typ)), block);
+                    self.encode_each(order.filter(|typ| is_outer(*typ)), block);
                 }
                 Layout::EncodedInner => {
-                    self.encode_each(order.into_iter().filter(|typ| !is_outer(*typ)), block);
-                    let outer = order.into_iter().filter(|typ| is_outer(*typ));
-                    let outer: ShortList<_> = outer.filter(|typ| self.has(*typ)).collect();
+                    self.encode_each(order.clone().filter(|typ| !is_outer(*typ)), block);
+                    let outer: ShortList<_> = order.filter(|typ| is_outer(*typ)).collect();
                     encode_items(U8, ExtensionType::EchOuterExtensions, Some(&outer), block);
                 }
             }
@@ -127,17 +134,37 @@ impl<'a> Codec<'a> for ClientExtensions<'a> {
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let mut extensions = Self::default();
-        // RFC 9846 §4.2.2: a client of an older version may omit the whole block
-        if !r.any_left() {
-            return Ok(extensions);
-        }
-        // RFC 9846 §4.2.2: servers ignore unrecognized extensions
-        extensions.received = extensions.read_block(r)?;
+        extensions.fill(r)?;
         Ok(extensions)
     }
 }
 
+impl<'a> ClientExtensions<'a> {
+    /// Reads a block into this one, which is empty.
+    pub(super) fn fill(&mut self, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
+        // RFC 9846 §4.2.2: a client of an older version may omit the whole block
+        if !r.any_left() {
+            return Ok(());
+        }
+        // RFC 9846 §4.2.2: servers ignore unrecognized extensions
+        self.received = self.read_block(r)?;
+        Ok(())
+    }
+}
+
 impl ClientExtensions<'_> {
+    /// Moves the extensions whose fields are set to the front of `order`, and returns them.
+    fn set_in(&self, order: &mut Order) -> impl Iterator<Item = ExtensionType> + Clone {
+        let rows = self.set_rows();
+        let mut len = 0;
+        for at in 0..order.len() {
+            // without branches, because a processor cannot predict them in a shuffled order
+            order[len] = order[at];
+            len += (rows >> order[at] & 1) as usize;
+        }
+        order[..len].iter().map(|row| SHUFFLED[usize::from(*row)])
+    }
+
     fn encode_each(
         &self,
         types: impl Iterator<Item = ExtensionType>,
@@ -146,13 +173,6 @@ impl ClientExtensions<'_> {
         for typ in types {
             self.encode_one(typ, block);
         }
-    }
-
-    /// True if the field of the extension `typ` is set.
-    fn has(&self, typ: ExtensionType) -> bool {
-        let mut bytes = Vec::new();
-        self.encode_one(typ, &mut ExtensionWriter::new(&mut bytes));
-        !bytes.is_empty()
     }
 }
 
@@ -167,12 +187,12 @@ fn is_outer(typ: ExtensionType) -> bool {
     )
 }
 
-/// Returns [`SHUFFLED`] in the order for `seed`: a Fisher-Yates shuffle with numbers drawn from the
-/// seed.
+/// Returns the positions of [`SHUFFLED`] in the order for `seed`: a Fisher-Yates shuffle with
+/// numbers drawn from the seed.
 ///
 /// A varying order keeps servers and middleboxes from relying on one. It need not be unpredictable.
-fn shuffled(seed: u32) -> [ExtensionType; SHUFFLED.len()] {
-    let mut order = SHUFFLED;
+fn shuffled(seed: u32) -> Order {
+    let mut order = array::from_fn(|row| row as u8);
     let mut state = u64::from(seed);
     for left in (2..=order.len()).rev() {
         // Knuth's MMIX generator: its high bits are the random ones
@@ -263,22 +283,18 @@ mod tests {
 
     #[test]
     fn every_seed_sends_each_extension_once() {
-        let all: BTreeSet<u16> = SHUFFLED.into_iter().map(u16::from).collect();
-        assert_eq!(all.len(), SHUFFLED.len());
+        let types: BTreeSet<u16> = SHUFFLED.into_iter().map(u16::from).collect();
+        assert_eq!(types.len(), SHUFFLED.len());
         for seed in 0..1000 {
-            assert_eq!(
-                shuffled(seed)
-                    .into_iter()
-                    .map(u16::from)
-                    .collect::<BTreeSet<_>>(),
-                all
-            );
+            let mut order = shuffled(seed);
+            order.sort_unstable();
+            assert!(order.into_iter().map(usize::from).eq(0..SHUFFLED.len()));
         }
     }
 
     #[test]
     fn every_extension_may_be_sent_first() {
-        let first: BTreeSet<u16> = (0..1000).map(|seed| shuffled(seed)[0].into()).collect();
+        let first: BTreeSet<u8> = (0..1000).map(|seed| shuffled(seed)[0]).collect();
         assert_eq!(first.len(), SHUFFLED.len());
     }
 

@@ -37,14 +37,34 @@ impl<'a> Codec<'a> for ClientHello<'a> {
     }
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
-        Ok(Self {
-            legacy_version: ProtocolVersion::read(r)?,
-            random: Random::read(r)?,
-            legacy_session_id: SessionId::read(r)?,
-            cipher_suites: read_code_list(r, LengthSize::U16, "CipherSuites")?,
-            compression_methods: read_list(r, LengthSize::U8, "Compressions")?,
-            extensions: ClientExtensions::read(r)?,
-        })
+        let mut hello = Self::empty();
+        hello.fill(r)?;
+        Ok(hello)
+    }
+}
+
+impl<'a> ClientHello<'a> {
+    /// Creates a message for [`Self::fill`].
+    pub(crate) fn empty() -> Self {
+        Self {
+            legacy_version: ProtocolVersion::TLSv1_2,
+            random: Random([0; 32]),
+            legacy_session_id: SessionId::EMPTY,
+            cipher_suites: ShortList::new(),
+            compression_methods: ShortList::new(),
+            extensions: ClientExtensions::default(),
+        }
+    }
+
+    /// Reads a message into this one, which is empty. [`Codec::read`] moves its result several
+    /// times, and a ClientHello is long.
+    pub(crate) fn fill(&mut self, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
+        self.legacy_version = ProtocolVersion::read(r)?;
+        self.random = Random::read(r)?;
+        self.legacy_session_id = SessionId::read(r)?;
+        self.cipher_suites = read_code_list(r, LengthSize::U16, "CipherSuites")?;
+        self.compression_methods = read_list(r, LengthSize::U8, "Compressions")?;
+        self.extensions.fill(r)
     }
 }
 

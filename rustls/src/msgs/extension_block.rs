@@ -72,13 +72,29 @@ macro_rules! extension_block {
                 use $crate::msgs::extension_block::Form;
 
                 match typ {
-                    $(
-                        $(rustls_core::enums::ExtensionType::$typ)|+ => {
-                            $form.encode(typ, &self.$field, block);
-                        }
-                    )+
+                    $($(
+                        rustls_core::enums::ExtensionType::$typ => $form.encode(
+                            rustls_core::enums::ExtensionType::$typ,
+                            &self.$field,
+                            block,
+                        ),
+                    )+)+
                     _ => {}
                 }
+            }
+
+            fn set_rows(&self) -> u32 {
+                use $crate::msgs::extension_block::Field;
+
+                let (mut rows, mut row) = (0, 1_u32);
+                $($(
+                    rows |= row * u32::from(
+                        self.$field.is_set(rustls_core::enums::ExtensionType::$typ),
+                    );
+                    row <<= 1;
+                )+)+
+                let _ = row;
+                rows
             }
 
             // inlined, because each block is read in one place
@@ -119,6 +135,10 @@ pub(super) trait ExtensionBlock<'a> {
 
     /// Appends the extension `typ` to `block` if its field is set.
     fn encode_one(&self, typ: ExtensionType, block: &mut ExtensionWriter<'_>);
+
+    /// Returns a bit for each of [`Self::TYPES`], the lowest for the first: 1 if the field of the
+    /// row is set.
+    fn set_rows(&self) -> u32;
 
     /// Reads the body of the extension `typ` into its field. Returns false, and reads nothing, if
     /// no row has this type.
@@ -176,9 +196,30 @@ impl<'b> ExtensionWriter<'b> {
     }
 
     /// Adds the extension `typ`, with the body that `body` appends.
+    #[inline]
     pub(super) fn add(&mut self, typ: ExtensionType, body: impl FnOnce(&mut Vec<u8>)) {
         typ.encode(self.0);
         with_length_prefix(self.0, LengthSize::U16, body);
+    }
+}
+
+/// The field of an extension.
+pub(super) trait Field {
+    /// True if the extension `typ` of this field may be sent.
+    fn is_set(&self, typ: ExtensionType) -> bool;
+}
+
+impl<T> Field for Option<T> {
+    #[inline]
+    fn is_set(&self, _: ExtensionType) -> bool {
+        self.is_some()
+    }
+}
+
+impl Field for bool {
+    #[inline]
+    fn is_set(&self, _: ExtensionType) -> bool {
+        *self
     }
 }
 

@@ -3,7 +3,7 @@
 use rustls_core::codec::Reader;
 use rustls_core::error::InvalidMessage;
 
-use super::extension_block::{ExtensionWriter, Form};
+use super::extension_block::{ExtensionWriter, Field, Form};
 use crate::enums::ExtensionType;
 
 /// The extension, unparsed, under its old and new code points.
@@ -37,6 +37,13 @@ impl<'a> TransportParameters<'a> {
             ExtensionType::QuicTransportParametersDraft => self.draft = Some(body),
             _ => {}
         }
+    }
+}
+
+impl Field for TransportParameters<'_> {
+    #[inline]
+    fn is_set(&self, typ: ExtensionType) -> bool {
+        self.get(typ).is_some()
     }
 }
 

@@ -1,9 +1,8 @@
 //! The parts of a ClientHello that only TLS 1.2 needs.
 
-use alloc::vec;
-
 use rustls_core::codec::LengthSize;
 use rustls_core::crypto::SupportedKxGroup;
+use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
 use super::offer::Offer;
@@ -78,7 +77,7 @@ impl Offer {
             config.resumption.tls12_resumption == Tls12Resumption::SessionIdOrTickets;
         let ticket = self.tls12_ticket();
         ClientExtensions {
-            ec_point_formats: has_curves.then(|| vec![ECPointFormat::Uncompressed]),
+            ec_point_formats: has_curves.then(|| smallvec![ECPointFormat::Uncompressed]),
             extended_master_secret: true,
             // RFC 5077 §3.2: an empty extension requests a ticket
             session_ticket: takes_tickets.then(|| ticket.unwrap_or_default()),

@@ -80,7 +80,9 @@ impl ServerHandshake {
     ) -> Result<Self, Failure> {
         match (self, message.typ) {
             (Self::Hello(state), HandshakeType::ClientHello) => {
-                state.read_client_hello(&message.decode(ClientHello::read)?, message.encoded, cx)
+                let mut hello = ClientHello::empty();
+                message.decode(|r| hello.fill(r))?;
+                state.read_client_hello(&hello, message.encoded, cx)
             }
             (Self::Tls13(state), _) => state.read(message, cx).map(Self::Tls13),
             #[cfg(feature = "tls12")]

@@ -90,7 +90,7 @@ fn client_hello() -> ClientHello<'static> {
             )),
             status_request: Some(CertificateStatusRequest::Ocsp),
             supported_groups: Some(smallvec![NamedGroup::X25519, NamedGroup::secp256r1]),
-            ec_point_formats: Some(vec![ECPointFormat::Uncompressed]),
+            ec_point_formats: Some(smallvec![ECPointFormat::Uncompressed]),
             signature_algorithms: Some(smallvec![SignatureScheme::ED25519]),
             alpn_protocol_names: Some(vec![ProtocolName(b"h2"), ProtocolName(b"http/1.1")]),
             client_certificate_type: Some(vec![CertificateType::RawPublicKey]),
