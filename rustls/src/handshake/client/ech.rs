@@ -163,20 +163,20 @@ impl Ech {
 /// Returns errors of HPKE if the server's public key is malformed, and
 /// [`Error::FailedToGetRandomBytes`].
 pub(crate) fn prepare(
-    mut offer: Offer,
+    offer: &mut Offer,
     shares: Option<&KeyShares>,
     session: Option<&OfferedSession>,
-) -> Result<(Offer, Option<Box<OuterHello>>), Error> {
+) -> Result<Option<Box<OuterHello>>, Error> {
     let mut outer = None;
     offer.ech = match &offer.config.ech_mode {
         None => Ech::Absent,
         Some(EchMode::Grease(config)) => {
-            Ech::Grease(grease::extension(config, &offer, shares, session)?)
+            Ech::Grease(grease::extension(config, offer, shares, session)?)
         }
         Some(EchMode::Enable(config)) => {
             outer = Some(Box::new(OuterHello::new(config, &offer.config.provider)?));
             Ech::Inner
         }
     };
-    Ok((offer, outer))
+    Ok(outer)
 }

@@ -27,14 +27,14 @@ impl Offer {
     /// # Errors
     ///
     /// Returns the errors of [`Self::client_hello`].
-    pub(crate) fn with_tls12_session(
-        mut self,
+    pub(crate) fn add_tls12_session(
+        &mut self,
         mut session: Tls12ClientSessionValue,
         shares: Option<&KeyShares>,
-    ) -> Result<Self, Error> {
+    ) -> Result<(), Error> {
         // RFC 5246 §7.4.1.2: the suite of the session must be among the offered ones
         if self.tls12_suite(session.suite().common.suite).is_err() {
-            return Ok(self);
+            return Ok(());
         }
         let is_too_long = match session.ticket().map(<[u8]>::len) {
             Some(len) if len > SURELY_FITS => {
@@ -45,7 +45,7 @@ impl Offer {
         if is_too_long {
             session.drop_ticket();
             if !session.is_resumable() {
-                return Ok(self);
+                return Ok(());
             }
         }
         if session.ticket().is_none() {
@@ -55,7 +55,7 @@ impl Offer {
             self.session_id = SessionId::from(self.random_id);
         }
         self.tls12_session = Some(session);
-        Ok(self)
+        Ok(())
     }
 
     /// Adds the extensions that only TLS 1.2 needs.

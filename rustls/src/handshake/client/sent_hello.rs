@@ -52,7 +52,7 @@ impl SentHello {
     ///
     /// Returns errors of [`Offer::client_hello`] and [`Transport::send_handshake`].
     pub(crate) fn send_first(
-        offer: Offer,
+        offer: Box<Offer>,
         shares: Option<KeyShares>,
         mut session: Option<Box<OfferedSession>>,
         mut outer: Option<Box<OuterHello>>,
@@ -77,7 +77,7 @@ impl SentHello {
         }
         Ok(Self {
             offered: OfferedExtensions::of(&encoded),
-            offer: Box::new(offer),
+            offer,
             shares,
             encoded,
             outer,

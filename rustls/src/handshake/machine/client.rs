@@ -73,7 +73,13 @@ impl ClientHandshake {
         let config = ClientSettings::now(config, cx.transport.carrier());
         client::config_limits::check(&config, &alpn_protocols)?;
 
-        let mut offer = Offer::new(config, server_name, alpn_protocols, cx.transport)?;
+        // boxed from the beginning, because it is long
+        let mut offer = Box::new(Offer::new(
+            config,
+            server_name,
+            alpn_protocols,
+            cx.transport,
+        )?);
         // tests of applications depend on the order of calls to the store: keep it
         let ticket = OfferedSession::take(&offer);
         #[cfg(feature = "tls12")]
@@ -92,14 +98,11 @@ impl ClientHandshake {
             None
         };
         #[cfg(feature = "tls12")]
-        let offer = match tls12_session {
-            Some(session) => {
-                *cx.session = Some(StoreEntry::of(&offer));
-                offer.with_tls12_session(session, shares.as_ref())?
-            }
-            None => offer,
-        };
-        let (offer, outer) = client::ech::prepare(offer, shares.as_ref(), session.as_deref())?;
+        if let Some(session) = tls12_session {
+            *cx.session = Some(StoreEntry::of(&offer));
+            offer.add_tls12_session(session, shares.as_ref())?;
+        }
+        let outer = client::ech::prepare(&mut offer, shares.as_ref(), session.as_deref())?;
         cx.data.ech_status = offer.ech.status();
         let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
         Ok(Self::Hello(Box::new(sent)))

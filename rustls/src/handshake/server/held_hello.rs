@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use core::future::{Future, poll_fn};
 use core::marker::PhantomData;
-use core::pin::pin;
+use core::pin::Pin;
 use core::task::Poll;
 
 use pki_types::DnsName;
@@ -108,11 +108,14 @@ impl<'a> HeldHello<'a> {
     }
 
     /// Waits for `future`, which runs `call`. Drops the decoded message if the future is not ready
-    /// immediately.
-    pub(crate) async fn wait<T>(&mut self, call: Call, future: impl Future<Output = T>) -> T {
-        let mut future = pin!(future);
+    /// immediately. The caller pins it, because a move would copy all of its state.
+    pub(crate) async fn wait<T>(
+        &mut self,
+        call: Call,
+        mut future: impl Future<Output = T> + Unpin,
+    ) -> T {
         poll_fn(|task| {
-            let polled = future.as_mut().poll(task);
+            let polled = Pin::new(&mut future).poll(task);
             if let (Poll::Pending, Decoded::Owned(decoded)) = (&polled, &mut self.decoded) {
                 *decoded = None;
                 if let Some(current_call) = self.current_call {

@@ -4,7 +4,6 @@ use alloc::boxed::Box;
 
 use super::State;
 use super::finished::WaitChangeCipherSpec;
-use super::handshake::Handshake;
 use super::hello::{HelloFacts, Kind, server_hello};
 use super::parameters::Parameters;
 use crate::failure::Failure;
@@ -12,13 +11,11 @@ use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::operation::Opens;
-use crate::keys::tls12::MasterSecret;
 use crate::logging::debug;
 
 /// Sends everything up to Finished, and waits for the client's change_cipher_spec.
 pub(super) fn resume(
-    mut handshake: Handshake,
-    master_secret: MasterSecret,
+    mut next: Box<WaitChangeCipherSpec>,
     parameters: &Parameters,
     facts: &HelloFacts,
     cx: &mut ServerContext<'_>,
@@ -29,20 +26,14 @@ pub(super) fn resume(
     let server_hello = server_hello(
         facts,
         Kind::Abbreviated,
-        &handshake,
+        &next.handshake,
         parameters,
         cx.data.server_name(),
     );
-    let mut flight = Flight::new(&mut handshake.transcript);
+    let mut flight = Flight::new(&mut next.handshake.transcript);
     flight.add(&server_hello);
     flight.send(cx.transport)?;
-    handshake.log(&master_secret);
-    let next = Box::new(WaitChangeCipherSpec {
-        handshake,
-        keys: master_secret.key_block(),
-        master_secret,
-        kind: Kind::Abbreviated,
-    });
+    next.handshake.log(&next.master_secret);
     let wait_change = |next, _: &mut ServerContext<'_>| Ok(State::WaitChangeCipherSpec(next));
     next.finish(None, Opens::Alerts, wait_change, cx)
 }

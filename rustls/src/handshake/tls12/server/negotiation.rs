@@ -1,15 +1,17 @@
 //! The negotiation of TLS 1.2, up to the decision between a full and an abbreviated handshake. It
 //! sends nothing, and changes no state of the connection.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
 
 use super::State;
 use super::abbreviated::resume;
+use super::finished::WaitChangeCipherSpec;
 use super::full::send_flight;
 use super::handshake::Handshake;
-use super::hello::HelloFacts;
+use super::hello::{HelloFacts, Kind};
 use super::hello_checks::{check_hello, check_point_formats};
 use super::parameters::{Parameters, Selection, usable_schemes};
 use super::resumption::{OfferedSession, ResumedSession, find_session};
@@ -119,50 +121,68 @@ impl Decision {
             server_auth,
             transcript,
         } = self;
-        let mut handshake = Handshake {
-            suite: parameters.suite,
-            randoms: Randoms {
-                client: facts.random,
-                server: server_random(&config)?,
-            },
-            transcript,
-            is_extended: facts.extended_master_secret,
-            session_id: SessionId::EMPTY,
-            is_stored: false,
-            // RFC 5077 §3.2: only for clients that support tickets
-            sends_ticket: facts.supports_tickets && config.ticketer.enabled() && now.is_some(),
-            now,
-            authenticated_at: now.map_or(0, |now| now.as_secs()),
-            client_acceptance: None,
-            server_auth,
-            config,
+        let randoms = Randoms {
+            client: facts.random,
+            server: server_random(&config)?,
         };
+        // RFC 5077 §3.2: only for clients that support tickets
+        let sends_ticket = facts.supports_tickets && config.ticketer.enabled() && now.is_some();
         let session = match authentication {
             Authentication::Session(session) => session,
             Authentication::Certificate(schemes) => {
+                let mut handshake = Handshake {
+                    suite: parameters.suite,
+                    randoms,
+                    transcript,
+                    is_extended: facts.extended_master_secret,
+                    session_id: SessionId::EMPTY,
+                    is_stored: false,
+                    sends_ticket,
+                    now,
+                    authenticated_at: now.map_or(0, |now| now.as_secs()),
+                    client_acceptance: None,
+                    server_auth,
+                    config,
+                };
                 handshake.session_id = handshake.new_session_id()?;
                 handshake.is_stored = !handshake.session_id.is_empty();
                 return send_flight(handshake, &parameters, &schemes, &facts, cx);
             }
         };
-        // RFC 5246 §7.4.1.3, RFC 5077 §3.4: the echoed id shows that the session is resumed
-        handshake.session_id = facts.legacy_session_id;
-        handshake.is_stored = session.is_stored;
-        handshake.authenticated_at = session.authenticated_at;
-        handshake.client_acceptance = session.client_acceptance;
         cx.data
             .set_received_resumption_data(session.application_data);
         if let Some(chain) = session.client_chain {
-            let provider = &handshake.config.provider;
-            cx.negotiated.set_expected_peer(chain, provider);
+            cx.negotiated.set_expected_peer(chain, &config.provider);
         }
+        let is_extended = facts.extended_master_secret;
         let master_secret = MasterSecret::resumed(
             parameters.suite,
             session.master_secret,
-            handshake.randoms,
-            handshake.is_extended,
+            randoms,
+            is_extended,
         );
-        resume(handshake, master_secret, &parameters, &facts, cx)
+        // the state is long, so it is built in its box
+        let next = Box::new(WaitChangeCipherSpec {
+            handshake: Handshake {
+                suite: parameters.suite,
+                randoms,
+                transcript,
+                is_extended,
+                // RFC 5246 §7.4.1.3, RFC 5077 §3.4: the echoed id shows that the session is resumed
+                session_id: facts.legacy_session_id,
+                is_stored: session.is_stored,
+                sends_ticket,
+                now,
+                authenticated_at: session.authenticated_at,
+                client_acceptance: session.client_acceptance,
+                server_auth,
+                config,
+            },
+            keys: master_secret.key_block(),
+            master_secret,
+            kind: Kind::Abbreviated,
+        });
+        resume(next, &parameters, &facts, cx)
     }
 }
 

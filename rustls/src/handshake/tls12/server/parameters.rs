@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use rustls_core::crypto::SupportedKxGroup;
+use smallvec::SmallVec;
 
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
@@ -19,6 +20,9 @@ use crate::handshake::raw_public_key::CertificateTypes;
 use crate::handshake::server::protocol::select_protocol;
 use crate::msgs::client_hello::ClientHello;
 use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
+
+/// The number of TLS 1.2 suites that a provider usually has.
+const USUAL_SUITES: usize = 6;
 
 /// The cipher suite and the key exchange group, which are selected first.
 pub(super) struct Selection {
@@ -111,7 +115,7 @@ fn select_suite(
     if config.ignore_client_order {
         ours.find(|(suite, _)| offered.contains(&suite.common.suite))
     } else {
-        let ours: Vec<_> = ours.collect();
+        let ours: SmallVec<[_; USUAL_SUITES]> = ours.collect();
         offered.iter().find_map(|offered| {
             ours.iter()
                 .find(|(suite, _)| suite.common.suite == *offered)
@@ -194,7 +198,7 @@ pub(super) fn usable_schemes(
 ) -> Vec<SignatureScheme> {
     let is_offered = |suite: &&Tls12CipherSuite| hello.cipher_suites.contains(&suite.common.suite);
     // both lists of the client may be long, so they are not compared with each other
-    let suites: Vec<_> = tls12_suites(config).filter(is_offered).collect();
+    let suites: SmallVec<[_; USUAL_SUITES]> = tls12_suites(config).filter(is_offered).collect();
     let mut schemes = offered_schemes(hello).to_vec();
     schemes.retain(|scheme| suites.iter().any(|suite| suite.sign.contains(scheme)));
     schemes

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::pin::pin;
 
 use pki_types::UnixTime;
 use zeroize::Zeroizing;
@@ -120,7 +121,7 @@ pub(super) async fn find_session<M: CallMode>(
         }
         (true, true) | (false, false) => {}
     }
-    let accepting = kept.accept_client(config, now, M::CALLBACKS);
+    let accepting = pin!(kept.accept_client(config, now, M::CALLBACKS));
     let accepted = received.hello.wait(Call::Verification, accepting).await;
     let Some(client) = accepted else {
         debug!("the client's certificate is no longer accepted");
@@ -152,7 +153,7 @@ async fn find_candidate<M: CallMode>(
     match offered {
         OfferedSession::Ticket(ticket) if config.ticketer.enabled() => {
             let ticketer = &config.ticketer;
-            let decrypting = M::CALLBACKS.decrypt_ticket(&**ticketer, ticket);
+            let decrypting = pin!(M::CALLBACKS.decrypt_ticket(&**ticketer, ticket));
             let found = hello.wait(Call::Ticket, decrypting).await;
             if found.is_none() {
                 debug!("a ticket cannot be opened");
@@ -176,7 +177,7 @@ async fn find_candidate<M: CallMode>(
         }
         OfferedSession::Id(id) => {
             let key = storage_key(&id);
-            let getting = M::CALLBACKS.get_session(&*config.session_storage, &key);
+            let getting = pin!(M::CALLBACKS.get_session(&*config.session_storage, &key));
             let found = hello.wait(Call::Session, getting).await;
             if found.is_none() {
                 debug!("the session ID is not in the storage");
@@ -306,8 +307,6 @@ impl Handshake {
 
 #[cfg(all(test, feature = "std", any(feature = "aws_lc_rs", feature = "ring")))]
 mod tests {
-    use core::pin::pin;
-
     use super::*;
     use crate::callbacks::{SyncCalls, run_sync};
     use crate::config::carrier::Carrier;

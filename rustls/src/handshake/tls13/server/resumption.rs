@@ -4,6 +4,7 @@
 //! The first session that fits is chosen, and the client must prove that it has its key.
 
 use alloc::vec::Vec;
+use core::pin::pin;
 
 use pki_types::UnixTime;
 use rustls_core::provider::CryptoProvider;
@@ -149,7 +150,7 @@ pub(super) async fn find_session<M: CallMode>(
         if !early_secret.is_resumption_binder(transcript.current(), binder.0) {
             return Err(PeerMisbehaved::IncorrectBinder.into());
         }
-        let accepting = session.facts.accept_client(config, now, M::CALLBACKS);
+        let accepting = pin!(session.facts.accept_client(config, now, M::CALLBACKS));
         let accepted = received.hello.wait(Call::Verification, accepting).await;
         let Some(client) = accepted else {
             debug!("the client's certificate is no longer accepted");

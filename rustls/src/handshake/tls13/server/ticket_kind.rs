@@ -3,6 +3,7 @@
 //! This module calls the application's code: the ticketer and the storage.
 
 use alloc::vec::Vec;
+use core::pin::pin;
 use core::task::{self, Poll, ready};
 
 use rustls_core::operation::BoxFuture;
@@ -97,12 +98,12 @@ impl TicketKind {
         let ReceivedHello { hello, config, .. } = received;
         match self {
             Self::Sealed => {
-                let decrypting = M::CALLBACKS.decrypt_ticket(&*config.ticketer, ticket);
+                let decrypting = pin!(M::CALLBACKS.decrypt_ticket(&*config.ticketer, ticket));
                 hello.wait(Call::Ticket, decrypting).await.map(From::from)
             }
             // TLS 1.3 stores sessions only under keys of this length
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
-                let taking = M::CALLBACKS.take_session(&*config.session_storage, ticket);
+                let taking = pin!(M::CALLBACKS.take_session(&*config.session_storage, ticket));
                 hello.wait(Call::Session, taking).await
             }
             Self::Stored => None,
@@ -121,7 +122,7 @@ impl TicketKind {
             return 0;
         }
         let storage = &*received.config.session_storage;
-        let getting = M::CALLBACKS.get_session(storage, ticket);
+        let getting = pin!(M::CALLBACKS.get_session(storage, ticket));
         let value = received.hello.wait(Call::Session, getting).await;
         value.map_or(0, |value| {
             Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)
