@@ -40,7 +40,7 @@ macro_rules! debugs {
 
 impl TimeProvider for Clock {
     fn current_time(&self) -> Option<UnixTime> {
-        let seconds = Duration::from_secs(self.seconds());
+        let seconds = Duration::from_secs(self.read());
         (!seconds.is_zero()).then(|| UnixTime::since_unix_epoch(seconds))
     }
 }

@@ -9,13 +9,19 @@ use pki_types::UnixTime;
 pub use crate::this::callbacks as this;
 pub use crate::upstream::callbacks as upstream;
 
-/// A clock that only changes when it is set. At 0, it has no time.
+/// A clock that only changes when it is set, and counts how often it is read. At 0, it has no time.
 #[derive(Debug)]
-pub struct Clock(AtomicU64);
+pub struct Clock {
+    seconds: AtomicU64,
+    reads: AtomicU64,
+}
 
 impl Clock {
     pub fn at(seconds: u64) -> Arc<Self> {
-        Arc::new(Self(AtomicU64::new(seconds)))
+        Arc::new(Self {
+            seconds: AtomicU64::new(seconds),
+            reads: AtomicU64::new(0),
+        })
     }
 
     pub fn now() -> Arc<Self> {
@@ -23,7 +29,7 @@ impl Clock {
     }
 
     pub fn set(&self, seconds: u64) {
-        self.0.store(seconds, Ordering::SeqCst);
+        self.seconds.store(seconds, Ordering::SeqCst);
     }
 
     pub fn advance(&self, seconds: i64) {
@@ -31,7 +37,18 @@ impl Clock {
     }
 
     pub fn seconds(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.seconds.load(Ordering::SeqCst)
+    }
+
+    /// Reads the clock as a connection does.
+    pub(crate) fn read(&self) -> u64 {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        self.seconds()
+    }
+
+    /// Returns the number of reads since the last call.
+    pub fn take_reads(&self) -> u64 {
+        self.reads.swap(0, Ordering::SeqCst)
     }
 }
 

@@ -2,6 +2,7 @@
 //! of TLS 1.2 sessions where both versions behave alike.
 
 mod client;
+mod clock_reads;
 mod server;
 
 use harness::peers::clients::Client;

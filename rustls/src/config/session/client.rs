@@ -162,6 +162,7 @@ pub(crate) struct ClientSessionCommon {
     /// The verification of `server_chain`. It is older than `received_at` if the session was
     /// received on a resumed connection.
     verification: Verification,
+    /// A little earlier if the session was received in a resumption of TLS 1.2.
     received_at: UnixTime,
     lifetime_secs: u32,
 }

@@ -5,6 +5,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use pki_types::ServerName;
+#[cfg(feature = "tls12")]
+use pki_types::UnixTime;
 use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 use smallvec::smallvec;
@@ -48,9 +50,9 @@ pub(crate) struct Offer {
     /// The id that accompanies a ticket of TLS 1.2, unless `session_id` is already random.
     #[cfg(feature = "tls12")]
     pub(super) random_id: [u8; 32],
-    /// The TLS 1.2 session that is offered.
+    /// The TLS 1.2 session that is offered, and the current time.
     #[cfg(feature = "tls12")]
-    pub(crate) tls12_session: Option<Tls12ClientSessionValue>,
+    pub(crate) tls12_session: Option<(Tls12ClientSessionValue, UnixTime)>,
     /// The group that this server chose earlier, from the session store.
     pub(crate) kx_hint: Option<NamedGroup>,
     /// The use of Encrypted ClientHello in the hello.

@@ -1,5 +1,6 @@
 //! The parts of a ClientHello that only TLS 1.2 needs.
 
+use pki_types::UnixTime;
 use rustls_core::codec::LengthSize;
 use rustls_core::crypto::SupportedKxGroup;
 use smallvec::smallvec;
@@ -21,15 +22,15 @@ const SURELY_FITS: usize = 2048;
 const MAX_LEN: usize = LengthSize::U16.max_len();
 
 impl Offer {
-    /// Offers `session` if its suite is offered. Servers choose the length of a ticket; one that
-    /// does not fit is omitted.
+    /// Offers `session`, at the time `now`, if its suite is offered. Servers choose the length of a
+    /// ticket; one that does not fit is omitted.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Self::client_hello`].
     pub(crate) fn add_tls12_session(
         &mut self,
-        mut session: Tls12ClientSessionValue,
+        (mut session, now): (Tls12ClientSessionValue, UnixTime),
         shares: Option<&KeyShares>,
     ) -> Result<(), Error> {
         // RFC 5246 §7.4.1.2: the suite of the session must be among the offered ones
@@ -54,7 +55,7 @@ impl Offer {
             // RFC 5077 §3.4: a random id; the server echoes it if it accepts the ticket
             self.session_id = SessionId::from(self.random_id);
         }
-        self.tls12_session = Some(session);
+        self.tls12_session = Some((session, now));
         Ok(())
     }
 
@@ -87,7 +88,8 @@ impl Offer {
 
     /// Returns the ticket of the offered session, if it has one.
     pub(super) fn tls12_ticket(&self) -> Option<&[u8]> {
-        self.tls12_session.as_ref()?.ticket()
+        let (session, _) = self.tls12_session.as_ref()?;
+        session.ticket()
     }
 
     fn tls12_groups(&self) -> impl Iterator<Item = &'static dyn SupportedKxGroup> {

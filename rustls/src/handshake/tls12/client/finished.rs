@@ -7,6 +7,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use pki_types::UnixTime;
+
 use super::State;
 use super::in_progress::Handshake;
 use super::resumption::{StoreEntry, store_session};
@@ -28,7 +30,8 @@ pub(super) struct Finishing {
     pub(super) handshake: Box<Handshake>,
     pub(super) master_secret: MasterSecret,
     pub(super) keys: KeyBlock,
-    pub(super) is_resumed: bool,
+    /// The time when the ClientHello offered the session that is resumed, if any.
+    pub(super) resumed_at: Option<UnixTime>,
     pub(super) ticket: Option<ReceivedTicket>,
 }
 
@@ -44,13 +47,13 @@ impl Finishing {
     pub(super) fn new(
         handshake: Box<Handshake>,
         master_secret: MasterSecret,
-        is_resumed: bool,
+        resumed_at: Option<UnixTime>,
     ) -> Box<Self> {
         Box::new(Self {
             handshake,
             keys: master_secret.key_block(),
             master_secret,
-            is_resumed,
+            resumed_at,
             ticket: None,
         })
     }
@@ -64,10 +67,11 @@ impl Finishing {
     }
 }
 
-/// Resumes `session`, which was offered and accepted.
+/// Resumes `session`, which was offered at the time `offered_at`, and accepted.
 pub(super) fn resume(
     mut handshake: Box<Handshake>,
     session: &Tls12ClientSessionValue,
+    offered_at: UnixTime,
     cx: &mut ClientContext<'_>,
 ) -> State {
     handshake.offer.verification = Some(session.common().verification());
@@ -83,7 +87,7 @@ pub(super) fn resume(
     handshake
         .offer
         .log_secret("CLIENT_RANDOM", master_secret.as_bytes());
-    Finishing::new(handshake, master_secret, true).next_state()
+    Finishing::new(handshake, master_secret, Some(offered_at)).next_state()
 }
 
 /// Sends change_cipher_spec, then Finished under the new keys.
@@ -145,11 +149,13 @@ impl WaitFinished {
     ) -> Result<(), Failure> {
         let mut finishing = self.0;
         let transcript = finishing.handshake.transcript.current();
-        let expected = finishing.keys.received_verify_data(Side::Server, transcript);
+        let expected = finishing
+            .keys
+            .received_verify_data(Side::Server, transcript);
         check_finished(&expected, finished)?;
         cx.negotiated.prove_peer();
 
-        if finishing.is_resumed {
+        if finishing.resumed_at.is_some() {
             finishing.handshake.transcript.add(encoded);
             send_finished(&mut finishing, cx.transport)?;
         }

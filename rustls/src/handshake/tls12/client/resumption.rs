@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-use pki_types::ServerName;
+use pki_types::{ServerName, UnixTime};
 
 use super::finished::Finishing;
 use crate::certificates::PeerChain;
@@ -25,12 +25,12 @@ use crate::suites::Tls12CipherSuite;
 /// RFC 5246 §F.1.4 suggests.
 const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 
-/// Returns the session with `server_name` that may be resumed under `config`. Its suite may no
-/// longer be offered.
+/// Returns the session with `server_name` that may be resumed under `config`, and the current time.
+/// Its suite may no longer be offered.
 pub(crate) fn stored_session(
     config: &ClientSettings,
     server_name: &ServerName<'_>,
-) -> Option<Tls12ClientSessionValue> {
+) -> Option<(Tls12ClientSessionValue, UnixTime)> {
     let resumption = &config.resumption;
     if resumption.tls12_resumption == Tls12Resumption::Disabled {
         return None;
@@ -49,12 +49,12 @@ pub(crate) fn stored_session(
             .common()
             .belongs_to(config.verifier(), config.client_auth())
         && (session.uses_extended_master_secret() || !config.require_ems);
-    is_usable.then_some(session)
+    is_usable.then_some((session, now))
 }
 
-/// Returns the session that the ServerHello resumes, or `None` if it starts a new one. A session
-/// that was not accepted stays in the store, because another machine behind the same name may
-/// still accept it.
+/// Returns the session that the ServerHello resumes, and the time when it was offered. Returns
+/// `None` if the ServerHello starts a new session. A session that was not accepted stays in the
+/// store, because another machine behind the same name may still accept it.
 ///
 /// # Errors
 ///
@@ -64,10 +64,10 @@ pub(super) fn resumed_session(
     offer: &mut Offer,
     hello: &ServerHello<'_>,
     suite: &'static Tls12CipherSuite,
-) -> Result<Option<Tls12ClientSessionValue>, PeerMisbehaved> {
+) -> Result<Option<(Tls12ClientSessionValue, UnixTime)>, PeerMisbehaved> {
     let offered = offer.tls12_session.take();
     let is_echo = !offer.session_id.is_empty() && hello.legacy_session_id_echo == offer.session_id;
-    let Some(session) = offered else {
+    let Some((session, now)) = offered else {
         // RFC 9846 §4.2.2: the id for middlebox compatibility names no session
         return if is_echo {
             Err(PeerMisbehaved::ServerEchoedCompatibilitySessionId)
@@ -79,7 +79,7 @@ pub(super) fn resumed_session(
         return Ok(None);
     }
     check_unchanged_parameters(&session, hello, suite)?;
-    Ok(Some(session))
+    Ok(Some((session, now)))
 }
 
 /// Checks that the parameters of a resumed session have not changed.
@@ -132,19 +132,20 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         Some(ticket) => (Some(&ticket.bytes[..]), ticket.lifetime_hint),
         None => (None, 0),
     };
+    let is_resumed = finishing.resumed_at.is_some();
     // a resumed session is already stored, and only a new ticket changes it
-    let is_new = ticket.is_some() || !(finishing.is_resumed || handshake.session_id.is_empty());
+    let is_new = ticket.is_some() || !(is_resumed || handshake.session_id.is_empty());
     let Some(store) = &config.resumption.store else {
         return false;
     };
     if !is_new || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
         return false;
     }
-    let (Some(server_chain), Some(verification), Ok(now)) = (
-        server_chain,
-        handshake.offer.verification,
-        config.current_time(),
-    ) else {
+    // read the clock once: a new ticket may count as a little older than it is
+    let now = finishing.resumed_at.or_else(|| config.current_time().ok());
+    let (Some(server_chain), Some(verification), Some(now)) =
+        (server_chain, handshake.offer.verification, now)
+    else {
         return false;
     };
     // RFC 5077 §3.3: a hint of zero means that the lifetime is unspecified
@@ -161,7 +162,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         lifetime,
     );
     // if the session was resumed by a ticket, its id was made up by this side
-    let session_id = if finishing.is_resumed {
+    let session_id = if is_resumed {
         SessionId::EMPTY
     } else {
         handshake.session_id
@@ -175,5 +176,5 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         finishing.master_secret.is_extended(),
     );
     store.set_tls12_session(handshake.offer.server_name.clone(), value);
-    !finishing.is_resumed
+    !is_resumed
 }

@@ -146,7 +146,7 @@ impl WaitServerHelloDone {
         )?;
         let messages = flight.take_messages();
         let flight = flight.pause();
-        let mut finishing = Finishing::new(handshake, master_secret, false);
+        let mut finishing = Finishing::new(handshake, master_secret, None);
         let Some(CertificateChoice::Certificate(_, signer)) = client_auth else {
             return Ok((flight, finishing));
         };

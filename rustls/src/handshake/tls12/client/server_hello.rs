@@ -81,7 +81,7 @@ pub(super) fn read_server_hello(
         may_send_status: hello.extensions.status_request_ack,
     });
     match session {
-        Some(session) => Ok(resume(handshake, &session, cx)),
+        Some((session, offered_at)) => Ok(resume(handshake, &session, offered_at, cx)),
         None => {
             // an offered session that the server did not accept is not in use
             *cx.session = None;
