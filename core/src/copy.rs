@@ -7,9 +7,11 @@
 //! such an offset whenever plaintext and record start at the same offset in a page, as the large
 //! buffers of most allocators do.
 //!
-//! So the functions here copy in short pieces, which take the same time at any offset. All code
-//! that copies payloads uses them. The tests of `rustls/tests/large_copies` fail if a longer copy
-//! is made.
+//! So the functions here copy in short pieces, which take the same time at any offset. Only
+//! [`copy`] knows the offset, and copies at once at all others: `rep movsb` does not read the
+//! destination first, which saves a third of the time if it is not in a cache. All code that copies
+//! payloads uses these functions. The tests of `rustls/tests/large_copies` fail if a longer copy is
+//! made.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -18,6 +20,12 @@ use core::ops::Range;
 const LONG: usize = 2048;
 
 const PIECE: usize = 1024;
+
+/// The size of a page.
+const PAGE: usize = 4096;
+
+/// The distances from source to destination, modulo [`PAGE`], at which a long `memcpy` is slow.
+const SLOW: Range<usize> = 1..32;
 
 /// Copies `from` to `to`, which has the same length.
 ///
@@ -34,10 +42,14 @@ pub fn copy(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Kept out of line, because the instruction-count benchmark recognises it as a `memcpy` by its
-/// name.
+/// Copies in pieces if that is faster. Kept out of line, because the instruction-count benchmark
+/// recognises it as a `memcpy` by its name.
 #[inline(never)]
 fn in_pieces(from: &[u8], to: &mut [u8]) {
+    let distance = to.as_ptr().addr().wrapping_sub(from.as_ptr().addr()) % PAGE;
+    if !SLOW.contains(&distance) {
+        return to.copy_from_slice(from);
+    }
     for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
         to.copy_from_slice(from);
     }
@@ -103,8 +115,6 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-
-    const PAGE: usize = 4096;
 
     const LENS: [usize; 8] = [0, 1, PIECE, LONG - 1, LONG, LONG + 1, PAGE, PAGE + 77];
 
