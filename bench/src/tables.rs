@@ -294,6 +294,9 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
         let slowest = row.number(&format!("{SLOWEST}share_of_limit"))?;
         Some(slowest / row.number("share_of_limit")?)
     };
+    if rows.iter().all(|row| left(row).is_none()) {
+        return rows.to_vec();
+    }
     let mut all = Vec::new();
     for rows in grouped(rows, group) {
         let of_this = rows.iter().filter(|row| row.text("impl") == "this");
@@ -316,6 +319,8 @@ pub(crate) fn with_slowest_offset(rows: &[Row]) -> Vec<Row> {
     all
 }
 
+const ALLOCATIONS: [&str; 2] = ["allocations_per_record", "allocations_per_handshake"];
+
 /// The ratios of `rows` on each allocator. `None` if there is only one, or nothing to compare.
 pub(crate) fn by_allocator(rows: &[Row]) -> Option<Part> {
     let is = |row: &&Row| row.text("impl") == "this" && row.get("share_of_limit").is_some();
@@ -323,14 +328,9 @@ pub(crate) fn by_allocator(rows: &[Row]) -> Option<Part> {
         let is_other = |other: &&Row| {
             other.text("impl") == "upstream" && other.subject(&["impl"]) == row.subject(&["impl"])
         };
-        let of = |row: &Row| {
-            let per = ["allocations_per_record", "allocations_per_handshake"];
-            per.map(|key| cell(row, key)).concat()
-        };
-        let upstream = rows
-            .iter()
-            .find(is_other)
-            .map_or_else(|| "–".to_owned(), of);
+        let of = |row: &Row| ALLOCATIONS.map(|key| cell(row, key)).concat();
+        let upstream = rows.iter().find(is_other);
+        let upstream = upstream.map_or_else(|| "–".to_owned(), of);
         let allocations = format!("{} / {upstream}", of(row));
         row.clone().with("allocations", allocations)
     });

@@ -38,15 +38,17 @@ impl Handshakes for Limit {
 
 /// The operations that `role` has to compute.
 fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -> Vec<Primitive> {
+    let is_tls13 = scenario.suite.version == Version::Tls13;
+    // a client's session ID, besides the random of each side: for tickets, and in TLS 1.3 always
+    let has_new_id = role == Role::Client && (is_tls13 || scenario.sessions == Sessions::Tickets);
     let mut handshake = Handshake {
         role,
         scenario,
         flights,
         hash: scenario.suite.hash(),
         is_resumed: scenario.sessions.are_resumed(),
-        is_tls13: scenario.suite.version == Version::Tls13,
-        // the random of this side and a session ID
-        all: vec![Primitive::Random(32); 2],
+        is_tls13,
+        all: vec![Primitive::Random(32); 1 + usize::from(has_new_id)],
     };
     if handshake.is_tls13 {
         handshake.tls13();
@@ -131,8 +133,8 @@ impl Handshake<'_> {
             self.transcript(3);
             self.prf(22 + len, 48);
         }
-        let is_gcm = cipher != Cipher::Chacha20Poly1305;
-        let iv_len = if is_gcm { 4 } else { 12 };
+        let is_chacha = cipher == Cipher::Chacha20Poly1305;
+        let iv_len = if is_chacha { 12 } else { 4 };
         self.prf(13 + 64, 2 * (cipher.key_len() + iv_len));
         self.prf(15 + len, 12);
         self.prf(15 + len, 12);
@@ -209,7 +211,9 @@ impl Handshake<'_> {
         if self.is_resumed {
             self.add([Primitive::Open(TICKET_CIPHER, len)]);
         }
-        self.add(vec![Primitive::Seal(TICKET_CIPHER, len); sent]);
+        // with a random nonce
+        let ticket = [Primitive::Random(12), Primitive::Seal(TICKET_CIPHER, len)];
+        self.add(vec![ticket; sent].concat());
     }
 
     /// Adds the sealing of this side's encrypted records and the opening of the peer's.

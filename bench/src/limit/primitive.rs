@@ -50,8 +50,7 @@ impl Primitive {
         }
         for hash in [Hash::Sha256, Hash::Sha384] {
             all.push(Self::Hash(hash, vec![1024]));
-            all.push(Self::Mac(hash, vec![54]));
-            all.push(Self::Mac(hash, vec![54; 4]));
+            all.extend([1, 4].map(|count| Self::Mac(hash, vec![54; count])));
         }
         for &cipher in Cipher::ALL {
             all.push(Self::AeadKey(cipher));
