@@ -43,7 +43,6 @@ pub(crate) fn run(job: &dyn Job, run: &Run, line: &[OsString]) -> Result<Vec<Row
     }
     let earlier = common.compare.as_deref().map(Row::read_all).transpose()?;
     let machine = machine::describe();
-
     let allocators = match &common.allocators[..] {
         [] if run.bench == "bulk" => Allocator::ALL.to_vec(),
         [] => vec![Allocator::System],

@@ -15,7 +15,7 @@ use super::dialect::tls::ConnectionCommon;
 use crate::choices::{Api, Direction};
 use crate::workload::{Result, Stretch, Traffic, Transfers, Workload, transfer};
 
-/// The work of `api` in `direction`, on a connection of its own.
+/// The work of `api` in `direction`, on its own connection.
 pub(crate) fn workload(
     api: Api,
     direction: Direction,

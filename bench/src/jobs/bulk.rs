@@ -107,13 +107,14 @@ fn compare(
         });
         built.collect()
     };
-    let counts = build()?.into_iter().map(count);
+    let counts = BUILDS.iter();
+    let counts = counts.map(|build| count(build(api, direction, traffic)?));
     let counts: Vec<_> = counts.collect::<Result<_>>()?;
     let multiplier = run.common.multiplier;
     let provider = traffic.connection.provider.name();
     let label = format!("{provider} · {} {}", api.name(), direction.name());
     let batch_len = threads * traffic.batch_len();
-    let records = (threads * traffic.records()) as f64;
+    let records = traffic.records() as f64;
     let work = Work {
         batch_len,
         ..Work::new(&build, SHARE * multiplier, &label)
@@ -146,7 +147,7 @@ fn compare(
             continue;
         }
         let times = rates[index][0].iter();
-        let times = times.map(|rate| (batch_len * threads) as f64 / records / rate);
+        let times = times.map(|rate| batch_len as f64 / records / rate);
         let mut row = run
             .row_of(name, &traffic.connection, api.name())
             .with("direction", direction.name())

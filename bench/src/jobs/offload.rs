@@ -14,9 +14,9 @@
 //! The network is a channel of messages, so that the server's thread needs no event loop of an
 //! operating system. The pauses between handshakes vary, as those of independent clients do.
 //!
-//! On Linux, the server's thread has a processor of its own, and new clients and the pool have a
-//! low priority. Otherwise the latency shows where the operating system puts the threads: a message
-//! to a thread on another processor may take five times as long.
+//! On Linux, the server's thread has its own processor, and new clients and the pool have a low
+//! priority. Otherwise the latency shows where the operating system puts the threads: a message to
+//! a thread on another processor may take five times as long.
 
 use core::time::Duration;
 use std::sync::Arc;

@@ -36,10 +36,10 @@ impl Handshakes for Limit {
     }
 }
 
-/// The operations that `role` has to compute.
+/// Returns the operations that `role` computes.
 fn operations(role: Role, scenario: &Scenario, flights: &[Vec<u8>]) -> Vec<Primitive> {
     let is_tls13 = scenario.suite.version == Version::Tls13;
-    // a client's session ID, besides the random of each side: for tickets, and in TLS 1.3 always
+    // besides its random, a client makes a session ID: for tickets, and always in TLS 1.3
     let has_new_id = role == Role::Client && (is_tls13 || scenario.sessions == Sessions::Tickets);
     let mut handshake = Handshake {
         role,
@@ -335,7 +335,7 @@ mod tests {
             let scenario = new.with(|new| new.sessions = Sessions::Tickets);
             for build in [of_this, of_upstream] {
                 let flights = flights(&mut *build(&scenario).unwrap()).unwrap();
-                // RFC 5077 §3.3: NewSessionTicket follows ServerHello in a record of its own
+                // RFC 5077 §3.3: NewSessionTicket follows ServerHello in its own record
                 let (_, hello) = records(&flights[1]).next().unwrap();
                 let next = &flights[1][RECORD_HEADER_LEN + hello..];
                 let messages = [next[0], next[RECORD_HEADER_LEN]];

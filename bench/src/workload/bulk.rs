@@ -208,7 +208,7 @@ impl<W: Workload> Timed<1> for W {
     }
 }
 
-/// Returns the work that does `all` at once, each on a thread.
+/// Returns work that runs `all` at once, each on its own thread.
 pub(crate) fn on_threads(mut all: Vec<Box<dyn Workload>>) -> Result<Box<dyn Workload>> {
     if all.len() > 1 {
         return Ok(Box::new(OnThreads(all)));

@@ -23,7 +23,7 @@ impl Timed<1> for Costly {
     }
 }
 
-/// Repeats `operation`; the costs are those of one time.
+/// Repeats `operation`. Returns the costs of one repetition.
 pub(crate) fn repeating(operation: Result<Operation>) -> Result<Costly> {
     let mut repeated = Repeated::new(operation?)?;
     Ok(Box::new(move || {
