@@ -4,11 +4,12 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use bench_allocator::record_stack;
-use harness::peers::configs::{ClientAuth, PROVIDERS, Versions, server_name};
+use harness::peers::configs::{ClientAuth, PROVIDERS, Provider, Versions, server_name};
 use harness::peers::pairs::this::{Configs, unbuffered};
+use rustls::crypto::tls13::OkmBlock;
 use rustls::{
     ClientConfig, ClientConnection, ConnectionCommon, HandshakeKind, ServerConfig,
-    ServerConnection, SideData, quic,
+    ServerConnection, SideData, SupportedCipherSuite, quic,
 };
 
 use crate::connections::{Case, Sessions, take};
@@ -211,4 +212,75 @@ fn no_call_of_any_suite_or_group_leaves_a_secret_on_the_stack() {
         }
     }
     assert!(left.is_empty(), "{left:#?}");
+}
+
+/// Programs can call the key derivation of a suite, too. Padding of HMAC keys is our own code on
+/// aws-lc-rs only; the library's frames may keep other copies.
+#[test]
+#[cfg_attr(
+    debug_assertions,
+    ignore = "unoptimised frames keep copies of values that are moved"
+)]
+fn direct_calls_of_key_derivation_leave_no_padded_key_and_no_message_on_the_stack() {
+    const SECRET_MESSAGE: &str = "extract_from_secret of the key";
+
+    let key: [u8; 48] = core::array::from_fn(|at| 0x81 ^ (at as u8).wrapping_mul(37));
+    for suite in Provider::AwsLc.this().cipher_suites {
+        let mut stacks = Stacks::default();
+        let mut output = [0; 48];
+        match suite {
+            SupportedCipherSuite::Tls13(suite) => {
+                let hkdf = suite.hkdf_provider;
+                let okm = OkmBlock::new(&key[..suite.common.hash_provider.output_len()]);
+                let infos: [&[&[u8]]; 2] = [&[b"info"], &[&[7; 300]]];
+                for info in infos {
+                    stacks.call("expand_block", || {
+                        hkdf.expander_for_okm(&okm).expand_block(info);
+                    });
+                    stacks.call("expand_slice", || {
+                        let expander = hkdf.expander_for_okm(&okm);
+                        expander.expand_slice(info, &mut output).unwrap();
+                    });
+                    stacks.call("with_expander", || {
+                        hkdf.with_expander(&okm, &mut |expander| {
+                            expander.expand_block(info);
+                        });
+                    });
+                    stacks.call("hmac_sign", || hkdf.hmac_sign(&okm, info[0]));
+                    stacks.call("extract_from_secret", || {
+                        hkdf.extract_from_secret(Some(okm.as_ref()), info[0]);
+                    });
+                }
+                stacks.call("extract_from_zero_ikm", || {
+                    hkdf.extract_from_zero_ikm(Some(okm.as_ref()));
+                });
+                stacks.call(SECRET_MESSAGE, || hkdf.extract_from_secret(None, &key));
+            }
+            SupportedCipherSuite::Tls12(suite) => {
+                let prf = suite.prf_provider;
+                stacks.call("for_secret", || {
+                    prf.for_secret(&mut output, &key, b"label", b"seed");
+                });
+                stacks.call("for_secret", || {
+                    prf.for_secret(&mut output, &key, b"label", &[7; 300]);
+                });
+                stacks.call("prepare", || {
+                    let secret = prf.prepare(&key).unwrap();
+                    secret.derive(&mut output, b"label", b"seed");
+                });
+            }
+        }
+        for (name, stack) in &stacks.0 {
+            let pads: &[u8] = match *name {
+                SECRET_MESSAGE => &[0],
+                _ => &[0x36, 0x5c],
+            };
+            for pad in pads {
+                let padded = key.map(|byte| byte ^ pad);
+                let mut parts = padded[..32].windows(16);
+                let is_left = parts.any(|part| stack.windows(16).any(|window| window == part));
+                assert!(!is_left, "{suite:?}, {name}, pad {pad:#x}");
+            }
+        }
+    }
 }
