@@ -1,0 +1,112 @@
+//! The table, in Markdown.
+
+use std::fmt::Write;
+
+use crate::contenders::BASELINE;
+use crate::results::{Results, Row};
+
+/// Returns the ratios of all rows. The best of a row, and what is less than 1 % behind it, is bold.
+pub(crate) fn markdown(results: &Results<'_>) -> String {
+    let mut lines = vec![header(results)];
+    let baseline = results
+        .contenders
+        .iter()
+        .position(|known| known.name == BASELINE);
+    lines.extend(results.rows().iter().map(|row| line(row, baseline)));
+    let columns = lines[0].len();
+    let width = |column: usize| {
+        let widths = lines.iter().map(|line| line[column].chars().count());
+        widths.max().unwrap_or_default()
+    };
+    let widths: Vec<_> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        for (cell, width) in line.iter().zip(&widths) {
+            let _ = write!(text, "| {cell:<width$} ");
+        }
+        text.push_str("|\n");
+        if number == 0 {
+            for (column, width) in widths.iter().enumerate() {
+                let end = if column == 0 { "-" } else { ":" };
+                let _ = write!(text, "|{}{end}", "-".repeat(width + 1));
+            }
+            text.push_str("|\n");
+        }
+    }
+    let mut versions: Vec<_> = results
+        .contenders
+        .iter()
+        .map(|known| known.version())
+        .collect();
+    versions.dedup();
+    let _ = writeln!(text, "\n{}", versions.join(", "));
+    for note in &results.notes {
+        let _ = writeln!(text, "- {note}");
+    }
+    text
+}
+
+fn header(results: &Results<'_>) -> Vec<String> {
+    let names = results.contenders.iter().map(|contender| contender.name);
+    [""].into_iter().chain(names).map(str::to_owned).collect()
+}
+
+/// Returns the cells of `row`: ratios, and the absolute value of the contender `baseline`.
+fn line(row: &Row, baseline: Option<usize>) -> Vec<String> {
+    let best = row
+        .cells
+        .iter()
+        .flatten()
+        .map(|cell| cell.ratio)
+        .fold(0.0, f64::max);
+    let cells = row
+        .cells
+        .iter()
+        .enumerate()
+        .map(|(index, cell)| match cell {
+            None => "–".to_owned(),
+            Some(cell) => {
+                let noise = if cell.is_noisy() { "~" } else { "" };
+                let text = if Some(index) == baseline {
+                    format!("{:.0} {}", cell.value, row.unit)
+                } else {
+                    format!("{noise}{:.2}", cell.ratio)
+                };
+                if cell.ratio > 0.99 * best {
+                    format!("**{text}**")
+                } else {
+                    text
+                }
+            }
+        });
+    [row.name.clone()].into_iter().chain(cells).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Cell;
+
+    #[test]
+    fn the_best_ratios_are_bold_and_noisy_ones_are_marked() {
+        let cell = |ratio, spread| {
+            Some(Cell {
+                value: 7.0,
+                ratio,
+                spread,
+            })
+        };
+        let row = Row {
+            name: "a".to_owned(),
+            unit: "bytes",
+            cells: vec![
+                cell(1.0, [1.0, 1.0]),
+                cell(1.5, [1.2, 1.6]),
+                cell(1.49, [1.4, 1.5]),
+                None,
+            ],
+        };
+        let expected = ["a", "7 bytes", "**~1.50**", "**1.49**", "–"];
+        assert_eq!(line(&row, Some(0)), expected);
+    }
+}
