@@ -9,7 +9,8 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize,
 };
 
-/// Writes root, chain and key of each kind to a folder beside this program, and returns it.
+/// Writes root, chain and key of each kind to a folder beside this program, and returns it. Another
+/// root of the same name is for the check that clients reject what they do not trust.
 pub(crate) fn create() -> Result<PathBuf> {
     let folder = std::env::current_exe()?.with_file_name("peers-certificates");
     fs::create_dir_all(&folder)?;
@@ -36,8 +37,10 @@ fn write(certificate: Certificate, folder: &Path) -> Result<()> {
     params.use_authority_key_identifier_extension = true;
     let own = key()?;
     let leaf = params.signed_by(&own, &intermediate)?;
+    let stranger = CertifiedIssuer::self_signed(authority("Root", None), key()?)?;
     let files = [
         ("root", root.pem()),
+        ("stranger", stranger.pem()),
         ("chain", leaf.pem() + &intermediate.pem()),
         ("key", own.serialize_pem()),
     ];

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use crate::contenders::BASELINE;
 use crate::results::Results;
 
-const LABELS: f64 = 270.0;
-const WIDTH: f64 = 860.0;
+const LABELS: f64 = 340.0;
+const WIDTH: f64 = 920.0;
 const MARGIN: f64 = 20.0;
 const LINE: f64 = 22.0;
 const COLOURS: [&str; 8] = [
@@ -16,12 +16,12 @@ const COLOURS: [&str; 8] = [
 /// Draws the ratios of all rows.
 pub(crate) fn svg(results: &Results<'_>) -> String {
     let rows = results.rows();
-    let ratios = rows
-        .iter()
-        .flat_map(|row| row.cells.iter().flatten())
-        .map(|cell| cell.ratio);
-    let most = ratios.fold(1.0, f64::max).ceil();
-    let x = |ratio: f64| LABELS + ratio / most * (WIDTH - LABELS - MARGIN);
+    let cells = rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let powers = cells.map(|cell| cell.ratio.log2());
+    let (low, high) = powers.fold((-1.0, 1.0), |(low, high): (f64, f64), power| {
+        (low.min(power.floor()), high.max(power.ceil()))
+    });
+    let x = |power: f64| LABELS + (power - low) / (high - low) * (WIDTH - LABELS - MARGIN);
     let (top, bottom) = (3.0 * LINE, (3.5 + rows.len() as f64) * LINE);
     let height = bottom + 2.0 * LINE;
     let mut svg = format!(
@@ -33,17 +33,18 @@ pub(crate) fn svg(results: &Results<'_>) -> String {
     for (contender, colour) in results.contenders.iter().zip(COLOURS) {
         dot(&mut svg, (left, LINE), colour);
         text(&mut svg, (left + 8.0, LINE + 4.0), "start", contender.name);
-        left += 24.0 + 7.0 * contender.name.len() as f64;
+        left += 26.0 + 7.5 * contender.name.len() as f64;
     }
-    let halves = (0..).map(|half| f64::from(half) / 2.0);
-    for ratio in halves.take_while(|ratio| *ratio <= most) {
-        let (x, is_baseline) = (x(ratio), ratio == 1.0);
-        let colour = if is_baseline { "#000000" } else { "#dddddd" };
+    for power in low as i32..=high as i32 {
+        let x = x(power.into());
+        let colour = if power == 0 { "#000000" } else { "#dddddd" };
         line(&mut svg, [(x, top - 6.0), (x, bottom)], colour);
-        text(&mut svg, (x, bottom + 16.0), "middle", &ratio.to_string());
+        let ratio = 2f64.powi(power).to_string();
+        text(&mut svg, (x, bottom + 16.0), "middle", &ratio);
     }
-    let legend = format!("ratio to {BASELINE}.46, more is better");
-    text(&mut svg, (x(most / 2.0), bottom + 34.0), "middle", &legend);
+    let legend = format!("ratio to {BASELINE}.46, more is better (logarithmic)");
+    let middle = (LABELS + WIDTH - MARGIN) / 2.0;
+    text(&mut svg, (middle, bottom + 34.0), "middle", &legend);
     for (number, row) in rows.iter().enumerate() {
         let y = top + (number as f64 + 0.5) * LINE;
         text(&mut svg, (LABELS - 10.0, y + 4.0), "end", &row.name);
@@ -51,7 +52,7 @@ pub(crate) fn svg(results: &Results<'_>) -> String {
         // the first contenders are drawn last, above the others
         for (cell, colour) in row.cells.iter().zip(COLOURS).rev() {
             if let Some(cell) = cell {
-                dot(&mut svg, (x(cell.ratio), y), colour);
+                dot(&mut svg, (x(cell.ratio.log2()), y), colour);
             }
         }
     }

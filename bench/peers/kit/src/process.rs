@@ -55,6 +55,7 @@ fn run_with<C: Contender>(arguments: &[String]) -> Result<[f64; 2]> {
         scenario,
         resumes: scenario.work == Work::Ticket,
         variant: variant.clone(),
+        trusts_root: true,
         folder: folder.into(),
     };
     measure::<C>(&setup, Duration::from_millis(milliseconds.parse()?))

@@ -54,34 +54,46 @@ use Version::{Tls12, Tls13};
 impl Scenario {
     /// Returns all scenarios, in the order of their rows.
     pub fn all() -> Vec<Self> {
-        let scenario = |work, version, cipher, certificate, group| Self {
-            work,
-            version,
-            cipher,
-            certificate,
-            group,
+        let usual = Self {
+            work: Work::Idle,
+            version: Tls13,
+            cipher: Aes128Gcm,
+            certificate: EcdsaP256,
+            group: X25519,
         };
         let mut all = Vec::new();
         for version in [Tls13, Tls12] {
             for cipher in [Aes128Gcm, Aes256Gcm] {
-                all.push(scenario(Work::Bulk, version, cipher, EcdsaP256, X25519));
+                let work = Work::Bulk;
+                all.push(Self {
+                    work,
+                    version,
+                    cipher,
+                    ..usual
+                });
             }
         }
         for certificate in [EcdsaP256, Rsa2048] {
             for (version, group) in [(Tls13, X25519), (Tls13, X25519MlKem768), (Tls12, X25519)] {
-                all.push(scenario(Work::Full, version, Aes128Gcm, certificate, group));
+                let work = Work::Full;
+                all.push(Self {
+                    work,
+                    version,
+                    certificate,
+                    group,
+                    ..usual
+                });
             }
         }
         for version in [Tls13, Tls12] {
-            all.push(scenario(
-                Work::Ticket,
+            let work = Work::Ticket;
+            all.push(Self {
+                work,
                 version,
-                Aes128Gcm,
-                EcdsaP256,
-                X25519,
-            ));
+                ..usual
+            });
         }
-        all.push(scenario(Work::Idle, Tls13, Aes128Gcm, EcdsaP256, X25519));
+        all.push(usual);
         all
     }
 
@@ -143,37 +155,25 @@ impl Scenario {
 
 impl Version {
     pub fn name(self) -> &'static str {
-        match self {
-            Tls12 => "TLS 1.2",
-            Tls13 => "TLS 1.3",
-        }
+        ["TLS 1.2", "TLS 1.3"][self as usize]
     }
 }
 
 impl Cipher {
     pub fn name(self) -> &'static str {
-        match self {
-            Aes128Gcm => "AES-128-GCM",
-            Aes256Gcm => "AES-256-GCM",
-        }
+        ["AES-128-GCM", "AES-256-GCM"][self as usize]
     }
 }
 
 impl Certificate {
     pub fn name(self) -> &'static str {
-        match self {
-            EcdsaP256 => "ECDSA-P256",
-            Rsa2048 => "RSA-2048",
-        }
+        ["ECDSA-P256", "RSA-2048"][self as usize]
     }
 }
 
 impl Group {
     pub fn name(self) -> &'static str {
-        match self {
-            X25519 => "X25519",
-            X25519MlKem768 => "X25519MLKEM768",
-        }
+        ["X25519", "X25519MLKEM768"][self as usize]
     }
 }
 

@@ -49,12 +49,15 @@ pub struct Negotiated {
 }
 
 /// The parameters of a process.
+#[derive(Clone)]
 pub struct Setup {
     pub scenario: Scenario,
     /// True if clients keep sessions, and resume them.
     pub resumes: bool,
     /// The variant of the library, if there are several.
     pub variant: String,
+    /// False if the client shall trust another authority of the same name.
+    pub trusts_root: bool,
     /// The folder of the certificates.
     pub folder: PathBuf,
 }
@@ -62,7 +65,7 @@ pub struct Setup {
 impl Setup {
     /// The certificate of the authority that the client trusts.
     pub fn root(&self) -> PathBuf {
-        self.file("root")
+        self.file(if self.trusts_root { "root" } else { "stranger" })
     }
 
     /// The certificates of the server and an intermediate authority.

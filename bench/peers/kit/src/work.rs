@@ -15,11 +15,24 @@ const IDLE: usize = 1000;
 /// Does the work for at least `time`, after some that is not measured. Returns the nanoseconds per
 /// record or handshake, or the bytes per connection, of client and server.
 pub(crate) fn measure<C: Contender>(setup: &Setup, time: Duration) -> Result<[f64; 2]> {
+    check_verification::<C>(setup)?;
     let contender = C::new(setup)?;
     match setup.scenario.work {
         Work::Bulk => bulk(&contender, setup, time),
         Work::Full | Work::Ticket => handshakes(&contender, setup, time),
         Work::Idle => idle(&contender, setup),
+    }
+}
+
+/// Fails if a client accepts a chain whose root it does not trust.
+fn check_verification<C: Contender>(setup: &Setup) -> Result<()> {
+    let setup = Setup {
+        trusts_root: false,
+        ..setup.clone()
+    };
+    match shake_hands(&C::new(&setup)?, &setup, 1, &mut Default::default()) {
+        Ok(_) => Err("the client accepted an unknown root".into()),
+        Err(_) => Ok(()),
     }
 }
 
@@ -186,7 +199,9 @@ fn shake_hands<C: Contender>(
         }
         clock.lap(of_client);
     }
-    if are_complete.contains(&[false; 2]) || received.iter().any(|received| *received != 1) {
+    if are_complete.iter().any(|complete| *complete != [true; 2])
+        || received.iter().any(|received| *received != 1)
+    {
         return Err(format!("a handshake did not complete: {are_complete:?} {received:?}").into());
     }
     Ok((clients, servers))
@@ -220,10 +235,10 @@ fn idle<C: Contender>(contender: &C, setup: &Setup) -> Result<[f64; 2]> {
         let (mut client, mut server) = connected(contender, setup)?;
         client.send(&data)?;
         client.wire().deliver(server.wire())?;
-        receive(&mut server, &mut buffer, data.len())?;
+        receive_all(&mut server, &mut buffer)?;
         server.send(&data)?;
         server.wire().deliver(client.wire())?;
-        receive(&mut client, &mut buffer, data.len())?;
+        receive_all(&mut client, &mut buffer)?;
         client.wire().free();
         server.wire().free();
         clients.push(client);
@@ -236,6 +251,15 @@ fn idle<C: Contender>(contender: &C, setup: &Setup) -> Result<[f64; 2]> {
     let none = allocated();
     let each = |before: usize, after: usize| before.saturating_sub(after) as f64 / IDLE as f64;
     Ok([each(all, of_servers), each(of_servers, none)])
+}
+
+/// Receives a record, and tries to receive more, as a program does that waits for data.
+fn receive_all(side: &mut impl Side, buffer: &mut [u8]) -> Result<()> {
+    receive(side, buffer, buffer.len())?;
+    match side.receive(buffer)? {
+        0 => Ok(()),
+        more => Err(format!("{more} bytes too many arrived").into()),
+    }
 }
 
 /// The bytes that this process has from `malloc`, by Rust and C code, with the allocator's overhead.

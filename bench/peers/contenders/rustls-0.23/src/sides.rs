@@ -146,10 +146,10 @@ impl<C: DerefMut<Target = ConnectionCommon<Data>>, Data> Side for End<C, Data> {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 result => return Ok(result?),
             }
-            if self.wire.is_empty() {
-                return Ok(0);
-            }
-            self.connection.read_tls(&mut self.wire)?;
+            match self.connection.read_tls(&mut self.wire) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+                result => result?,
+            };
             self.connection.process_new_packets()?;
         }
     }

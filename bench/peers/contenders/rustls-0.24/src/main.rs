@@ -1,6 +1,7 @@
 //! The newest pre-release of rustls 0.24, on aws-lc-rs. Its connections append records to the
 //! application's `Vec`, and decrypt in a buffer that the application fills.
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -147,10 +148,10 @@ impl<S: SideData> Side for End<S> {
                 return Ok(bytes.len());
             }
             drop(handler);
-            if self.wire.is_empty() {
-                return Ok(0);
-            }
-            self.input.read(&mut self.wire)?;
+            match self.input.read(&mut self.wire) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(0),
+                result => result?,
+            };
         }
     }
 
