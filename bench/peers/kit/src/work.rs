@@ -262,7 +262,7 @@ fn receive_all(side: &mut impl Side, buffer: &mut [u8]) -> Result<()> {
     }
 }
 
-/// The bytes that this process has from `malloc`, by Rust and C code, with the allocator's overhead.
+/// The bytes that Rust and C code of this process have from `malloc`, including its overhead.
 #[allow(unsafe_code)] // glibc has no safe interface for it
 fn allocated() -> usize {
     // SAFETY: it has no arguments, and locks what it reads.

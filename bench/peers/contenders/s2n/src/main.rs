@@ -144,8 +144,8 @@ impl Drop for End {
 
 #[allow(unsafe_code)]
 unsafe extern "C" fn receive(context: *mut c_void, buffer: *mut u8, len: u32) -> c_int {
-    // SAFETY: the context is that of `End::new`, and nothing else uses the wire during a call of the
-    // connection. The buffer is s2n-tls' own, of this length.
+    // SAFETY: the context is that of `End::new`, and nothing else uses the wire while the
+    // connection calls back. The buffer is s2n-tls' own, of this length.
     let (wire, buffer) = unsafe {
         let wire = &mut *context.cast::<Wire>();
         (wire, std::slice::from_raw_parts_mut(buffer, len as usize))
