@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 use std::env;
+use std::hint::black_box;
 use std::io::{self, BufRead, IoSlice, Read, Write};
 use std::path::Path;
 use std::process::Command;
@@ -80,10 +81,11 @@ mod counting {
     #[test]
     #[ignore = "no_call_makes_a_long_copy runs it with a library that counts"]
     fn each_call_makes_only_short_copies() {
-        let (from, mut to) = (vec![1; 5000], vec![0; 5000]);
+        let (from, mut to) = (vec![1_u8; 5000], vec![0; 5000]);
         let before = copies().unwrap();
         for distance in [0, 1, 31, 32] {
-            to[distance..][..4000].copy_from_slice(&std::hint::black_box(&from)[..4000]);
+            let to = &mut black_box(&mut to)[distance..][..4000];
+            to.copy_from_slice(&black_box(&from)[..4000]);
         }
         assert_eq!(copies().unwrap() - before, 2, "copies are counted");
 

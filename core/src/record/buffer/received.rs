@@ -421,19 +421,10 @@ impl ReceiveBuffer {
     #[cold]
     fn shrink_opened(&mut self) {
         let needed = Ord::max(self.filled - self.read, READ_LEN);
-        let fitting_len = pool::fitting_len(needed);
-        // several long records are moved only if that frees most of the memory
-        let least_len = if fitting_len < RECORD_LEN {
-            fitting_len + 1
-        } else {
-            4 * fitting_len
-        };
-        if self.memory.len() >= least_len {
+        if pool::fitting_len(needed) < self.memory.len() {
             self.move_in_use(needed);
-            if needed < self.expected.into() {
-                // long records have become rare, or have stopped
-                self.expected /= 2;
-            }
+            // long records have become rare, or have stopped
+            self.expected /= 2;
         }
     }
 

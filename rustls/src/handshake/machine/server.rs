@@ -23,7 +23,6 @@ use core::task::{self, Poll, ready};
 
 #[cfg(feature = "std")]
 use pki_types::DnsName;
-use rustls_core::codec::Codec;
 
 use self::client_hello::WaitClientHello;
 #[cfg(feature = "std")]
@@ -110,7 +109,8 @@ pub(crate) fn read_client_hello<'a>(
     if message.typ != HandshakeType::ClientHello {
         return Err(unexpected(message, &[HandshakeType::ClientHello]));
     }
-    let hello = message.decode(ClientHello::read)?;
+    let mut hello = ClientHello::empty();
+    message.decode(|r| hello.fill(r))?;
     let server_name = check_any_version(&hello)?;
     Ok((hello, server_name))
 }
