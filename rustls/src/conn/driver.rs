@@ -242,8 +242,11 @@ impl<Data> Driver<Data> {
         }
         driver.process_all(opened.received)?;
         let len = core::mem::take(&mut opened.len);
-        let room = if len == 0 { 0 } else { opened.out.len() };
-        opened.received.read_for(room);
+        if len != 0 {
+            opened.received.read_for(opened.out.len());
+        } else if opened.received.unread() != 0 {
+            opened.received.read_for(0);
+        }
         Ok(len + opened.received.read(&mut opened.out[len..]))
     }
 
@@ -280,9 +283,9 @@ impl<Data> Driver<Data> {
         record: RecordOpenedInto,
         out: &mut [u8],
     ) -> Result<RecordOpenedInto, Error> {
-        let content = &mut out[..record.len];
-        let handled = self.handle_content(record.typ, content);
-        content.fill(0);
+        let content = Cleared(&mut out[..record.len]);
+        let handled = self.handle_content(record.typ, content.0);
+        drop(content);
         match handled {
             Ok(_) => Ok(RecordOpenedInto { len: 0, ..record }),
             Err(failure) => Err(self.refuse(failure, record.record_len)),
@@ -603,6 +606,18 @@ impl Drop for OpenedInto<'_> {
         if self.len != 0 {
             self.received.keep_discarded(&self.out[..self.len]);
         }
+    }
+}
+
+/// Content of the connection itself. Dropping this clears it, even on a panic, so that no ticket
+/// stays in memory of the application.
+#[cfg(feature = "std")]
+struct Cleared<'a>(&'a mut [u8]);
+
+#[cfg(feature = "std")]
+impl Drop for Cleared<'_> {
+    fn drop(&mut self) {
+        self.0.fill(0);
     }
 }
 

@@ -1,12 +1,17 @@
 //! Received records that are opened straight into memory of the application.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufRead, ErrorKind, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::peers::configs::Provider;
+use harness::peers::callbacks::this::Sessions;
+use harness::peers::configs::{PROVIDERS, Provider};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use rustls::client::Resumption;
 use rustls::{Connection, Error};
 
-use crate::behaviour::connected::this::{connected, output};
+use crate::behaviour::connected::this::{connected, input, output};
 use crate::cases::{Case, Role, cases, tls13_cases};
 
 /// Reads all of `bytes`, and processes it in each turn with `buf`. Returns the plaintext in it.
@@ -65,6 +70,21 @@ fn several_records_are_read_at_a_time_while_they_fill_the_buffer() {
             "{provider:?}: {longest}"
         );
     }
+}
+
+/// A program may process received bytes before each read of the socket, and find none.
+#[test]
+fn processing_without_new_bytes_does_not_shorten_the_next_read() {
+    let (mut conn, mut peer) = connected(Case::tls13(Provider::AwsLc, Role::Client));
+    let records = sent(&mut peer, &numbered(500_000));
+    let (mut rest, mut buf) = (&records[..], vec![0; 70_000]);
+    let mut longest = 0;
+    while !rest.is_empty() {
+        conn.process_new_packets_into(&mut buf).unwrap();
+        longest = longest.max(conn.read_tls(&mut rest).unwrap());
+        conn.process_new_packets_into(&mut buf).unwrap();
+    }
+    assert_eq!(longest / 16_384, 4, "{longest}");
 }
 
 #[test]
@@ -171,5 +191,120 @@ fn part_of_a_record_or_message_is_reported() {
         if conn.process_new_packets().is_ok() {
             assert!(conn.has_partial_input());
         }
+    }
+}
+
+/// A generator of numbers that are the same in each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1);
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+#[test]
+fn all_data_arrives_in_order_if_every_way_to_read_is_used() {
+    for case in cases() {
+        for seed in 0..12 {
+            let mut numbers = Numbers(seed);
+            let (mut conn, mut peer) = connected(case);
+            let (mut wire, mut expected, mut received) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..40 {
+                let len = [1, 20, 1000, 16_384, 50_000][numbers.below(5)];
+                let data = numbered(1 + numbers.below(len));
+                wire.extend(sent(&mut peer, &data));
+                expected.extend(data);
+                if case.is_tls13() && numbers.below(4) == 0 {
+                    peer.refresh_traffic_keys();
+                }
+            }
+            let is_forged = seed % 2 == 1;
+            if is_forged {
+                let mut forged = sent(&mut peer, &[0x5a; 30]);
+                forged[10] ^= 1;
+                wire.extend(forged);
+            }
+            peer.close();
+            wire.extend(peer.take_output());
+
+            let mut rest = &wire[..];
+            let mut buf = vec![0; 70_000];
+            let (mut failed, mut is_processed) = (false, true);
+            for _ in 0..5_000 {
+                if conn.wants_read() && is_processed && numbers.below(3) != 0 {
+                    let arrived = Ord::min(rest.len(), 1 + numbers.below(80_000));
+                    let read = conn.read_tls(&mut &rest[..arrived]).unwrap();
+                    rest = &rest[read..];
+                    is_processed = false;
+                }
+                let room = [1, 100, 16_385, 40_000, 70_000][numbers.below(5)];
+                let out = &mut buf[..room];
+                let way = numbers.below(4);
+                is_processed |= way != 3;
+                match way {
+                    0 => failed |= conn.process_new_packets().is_err(),
+                    1 | 2 => match conn.process_new_packets_into(out) {
+                        Ok((len, _)) => received.extend_from_slice(&out[..len]),
+                        Err(_) => failed = true,
+                    },
+                    _ => {
+                        if let Ok(len) = conn.reader().read(out) {
+                            received.extend_from_slice(&out[..len]);
+                        }
+                        if let Ok(chunk) = conn.reader().fill_buf() {
+                            let len = chunk.len().min(1 + numbers.below(9000));
+                            received.extend_from_slice(&chunk[..len]);
+                            conn.reader().consume(len);
+                        }
+                    }
+                }
+            }
+            let _ = conn.reader().read_to_end(&mut received);
+            assert!(received == expected, "{case:?}, {seed}");
+            assert_eq!(failed, is_forged, "{case:?}, {seed}");
+        }
+    }
+}
+
+/// The session store panics between two records of data.
+#[test]
+fn data_before_a_panic_is_still_unread_and_the_ticket_is_cleared() {
+    for provider in PROVIDERS {
+        let panics = Arc::new(AtomicBool::new(false));
+        let is_set = panics.clone();
+        let store = Sessions::when(move |call| {
+            let panics = call == "insert_tls13_ticket" && is_set.load(Ordering::Relaxed);
+            assert!(!panics, "the store panics");
+            true
+        });
+        let config = |role| Case::tls13(provider, role).config();
+        let client = config(Role::Client).edit(
+            |client| client.resumption = Resumption::store(store),
+            |_| {},
+        );
+        let server = config(Role::Server).edit(|_| {}, |server| server.send_half_rtt_data = true);
+        let (mut client, mut server) = (client.connection(), server.connection());
+        input(&mut server, &output(&mut client)).unwrap();
+        input(&mut client, &output(&mut server)).unwrap();
+        server.writer().write_all(b"before").unwrap();
+        let mut records = output(&mut server);
+        input(&mut server, &output(&mut client)).unwrap();
+        server.writer().write_all(b"after").unwrap();
+        records.extend(output(&mut server));
+
+        panics.store(true, Ordering::Relaxed);
+        client.read_tls(&mut &records[..]).unwrap();
+        let mut buf = [0xb3; 4000];
+        let into = AssertUnwindSafe(|| client.process_new_packets_into(&mut buf).map(drop));
+        assert!(catch_unwind(into).is_err());
+        let mut received = Vec::new();
+        let _ = client.reader().read_to_end(&mut received);
+        assert_eq!(received, b"before", "{provider:?}");
+        let rest = buf.iter().skip(received.len());
+        let mut rest = rest.filter(|byte| !matches!(byte, 0 | 22 | 0xb3));
+        assert_eq!(rest.next(), None, "{provider:?}");
+        client.process_new_packets_into(&mut buf).unwrap_err();
     }
 }
