@@ -127,6 +127,8 @@ harness::listed! {
     #[derive(Clone, Copy, Debug)]
     enum Reading {
         Read,
+        /// Into a buffer that is longer than a record.
+        ReadLong,
         ReadNothing,
         ReadVectored,
         FillBuf,
@@ -140,6 +142,11 @@ impl Reading {
         let mut buf = [0; 5];
         match self {
             Self::Read => {
+                let result = stream.read(&mut buf);
+                describe(result.map(|len| buf[..len].to_vec()))
+            }
+            Self::ReadLong => {
+                let mut buf = [0; 200];
                 let result = stream.read(&mut buf);
                 describe(result.map(|len| buf[..len].to_vec()))
             }
