@@ -46,6 +46,8 @@ type Behaviour = (Reads, Writes);
 enum Reads {
     Block,
     Data,
+    DataAndClose,
+    DataAndNoRecord,
     End,
     Fail,
 }
@@ -61,6 +63,9 @@ harness::listed! {
         FlushFails,
     }
 }
+
+/// Bytes that begin with no content type.
+const NO_RECORD: &[u8] = b"\xff\x03\x03\x00\x01\x00";
 
 /// A transport that records its calls.
 struct Recorded {
@@ -87,13 +92,17 @@ impl Recorded {
 impl Read for Recorded {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let result = match self.reads {
-            Reads::Data if !self.incoming.is_empty() => {
+            Reads::Data | Reads::DataAndClose | Reads::DataAndNoRecord
+                if !self.incoming.is_empty() =>
+            {
                 let len = self.incoming.len().min(buf.len());
                 buf[..len].copy_from_slice(&self.incoming[..len]);
                 self.incoming.drain(..len);
                 Ok(len)
             }
-            Reads::Block | Reads::Data => Err(ErrorKind::WouldBlock.into()),
+            Reads::Block | Reads::Data | Reads::DataAndClose | Reads::DataAndNoRecord => {
+                Err(ErrorKind::WouldBlock.into())
+            }
             Reads::End => Ok(0),
             Reads::Fail => Err(ErrorKind::ConnectionReset.into()),
         };
@@ -224,7 +233,13 @@ macro_rules! scripts {
                     }
                     receive(&mut conn, &mut peer, received);
                     peer.send(b"later");
+                    if reads == Reads::DataAndClose {
+                        peer.close();
+                    }
                     transport.incoming = peer.take_output();
+                    if reads == Reads::DataAndNoRecord {
+                        transport.incoming.extend_from_slice(NO_RECORD);
+                    }
                 }
                 match pending {
                     Pending::Nothing => {}
@@ -271,7 +286,7 @@ macro_rules! scripts {
                 }
                 let mut bytes = peer.take_output();
                 if received == Received::PlaintextAndNoRecord {
-                    bytes.extend_from_slice(b"\xff\x03\x03\x00\x01\x00");
+                    bytes.extend_from_slice(NO_RECORD);
                 }
                 let _ = input(conn, &bytes);
             }
@@ -332,10 +347,22 @@ fn befores() -> impl Iterator<Item = Before> {
 /// Returns the combinations of states and transports. Excludes those in which upstream fails with
 /// the error of a read that it makes after the connection has failed.
 fn cases() -> Vec<(Before, Behaviour)> {
-    let reads = [Reads::Block, Reads::Data, Reads::End, Reads::Fail];
+    let reads = [
+        Reads::Block,
+        Reads::Data,
+        Reads::DataAndClose,
+        Reads::DataAndNoRecord,
+        Reads::End,
+        Reads::Fail,
+    ];
     product3(befores(), reads, Writes::ALL)
-        .filter(|((received, _), reads, _)| {
-            *received != Received::PlaintextAndNoRecord || *reads != Reads::Fail
+        .filter(|(before, reads, writes)| match reads {
+            Reads::Fail => before.0 != Received::PlaintextAndNoRecord,
+            // other writers take the alert in several calls, and upstream panics if it fails twice
+            Reads::DataAndNoRecord => {
+                *before == (Received::Nothing, Pending::Nothing) && matches!(writes, Writes::Work)
+            }
+            _ => true,
         })
         .map(|(before, reads, &writes)| (before, (reads, writes)))
         .collect()
