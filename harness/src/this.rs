@@ -84,7 +84,7 @@ pub(crate) fn process_into(
                 .iter()
                 .zip(&read[start..])
                 .position(|(opened, kept)| opened != kept);
-            let same = differs.unwrap_or(Ord::min(buf.len(), read.len() - start));
+            let same = differs.unwrap_or_else(|| Ord::min(buf.len(), read.len() - start));
             assert!(buf[same..].iter().all(is_harmless));
         }
     }
