@@ -75,6 +75,10 @@ impl Bare {
 pub(crate) trait Receiving: Send {
     fn read_tls(&mut self, rd: &mut dyn Read) -> io::Result<usize>;
     fn process(&mut self) -> Result<rustls::split::ReceiverState, Error>;
+    fn process_into(
+        &mut self,
+        buf: &mut [u8],
+    ) -> Result<(usize, rustls::split::ReceiverState), Error>;
     fn reader(&mut self) -> rustls::Reader<'_>;
     fn open_in_place<'i>(
         &mut self,
@@ -93,6 +97,13 @@ impl<Data: Send> Receiving for Receiver<Data> {
 
     fn process(&mut self) -> Result<rustls::split::ReceiverState, Error> {
         self.process_new_packets()
+    }
+
+    fn process_into(
+        &mut self,
+        buf: &mut [u8],
+    ) -> Result<(usize, rustls::split::ReceiverState), Error> {
+        self.process_new_packets_into(buf)
     }
 
     fn reader(&mut self) -> rustls::Reader<'_> {

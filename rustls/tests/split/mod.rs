@@ -6,5 +6,6 @@ mod failing;
 mod handed_over;
 mod in_place;
 mod kit;
+mod opening_into;
 mod splitting;
 mod threads;
