@@ -1,9 +1,9 @@
-//! Checks that no payload is copied by a single long `memcpy` at a distance at which that is slow on
-//! some processors (`core/src/copy.rs`).
+//! Checks that no payload is copied by a single long `memcpy` at a distance at which that is slow
+//! on some processors (`core/src/copy.rs`).
 //!
 //! A preloaded library counts such copies of a thread, and makes the distances frequent. It needs
-//! Linux, glibc and a C compiler. Only the calls of this crate are counted: transports copy in short
-//! pieces.
+//! Linux, glibc and a C compiler. Only the calls of this crate are counted: transports copy in
+//! short pieces.
 
 use std::collections::VecDeque;
 use std::env;
