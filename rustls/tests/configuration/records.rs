@@ -71,6 +71,10 @@ fn records_match_upstream() {
         let (ours, theirs) = (provider.this(), provider.upstream());
         for (ours, theirs) in ours.cipher_suites.into_iter().zip(theirs.cipher_suites) {
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+            // the FIPS module demands growing explicit nonces, and each crate makes its own
+            if cfg!(feature = "fips") && ours.tls13().is_none() {
+                continue;
+            }
             let their_keys = their_keys(key_len(ours));
             let our_keys = [(); 2].map(|()| AeadKey::new(their_keys[0].as_ref()));
             let (mut sealing, mut opening) = this::directions(ours, our_keys);
