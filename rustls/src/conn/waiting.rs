@@ -12,6 +12,24 @@ use crate::record::{ALERT_LEN, HEADER_LEN};
 const PROTECTED_ALERT_LEN: usize = ALERT_LEN + 1 + TAG_LEN;
 
 impl CommonState {
+    /// True if the handshake cannot complete without more bytes from the peer. If the stream of
+    /// bytes ends now, the handshake has failed, even if it [waits](Self::is_waiting) for an
+    /// operation. So code that polls can drop the operation of a peer that has left.
+    ///
+    /// False if the handshake is complete, or if it waits and the peer's last message may have
+    /// arrived already.
+    pub fn needs_peer(&self) -> bool {
+        let joiner = match &self.quic {
+            Some(quic) => &quic.joiner,
+            None => &self.records.joiner,
+        };
+        match self.wait.map(|wait| wait.opens) {
+            None => self.is_handshaking(),
+            Some(Opens::Nothing) => false,
+            Some(Opens::Alerts) => joiner.is_empty() && !self.records.received.has_record(),
+        }
+    }
+
     /// True if the handshake waits for an operation, and the record at the front of `buf` must wait
     /// as well. An alert need not wait, unless it comes after handshake bytes or the peer's
     /// Finished.

@@ -34,6 +34,48 @@ fn an_alert_is_noticed() {
     }
 }
 
+#[test]
+fn a_connection_knows_if_it_needs_more_of_its_peer() {
+    for api in [Api::Buffered, Api::Unbuffered, Api::Quic] {
+        // (kind, operation, needs the peer): tickets of TLS 1.3 follow the client's Finished
+        let cases = [
+            (0, "resolve", true),
+            (0, "sign", true),
+            (3, "encrypt", false),
+            (10, "sign", true),
+        ];
+        for (kind, operation, expected) in cases {
+            let kind = &KINDS[kind];
+            if !kind.runs_over(api) {
+                continue;
+            }
+            let plan = Arc::new(Plan::new(When::Never).only(operation));
+            let (server, client) = until_it_waits(kind, api, &plan).unwrap();
+            assert_eq!(
+                server.common().needs_peer(),
+                expected,
+                "{kind:?} {operation}"
+            );
+            // the client waits for nothing
+            assert_eq!(client.common().needs_peer(), client.is_handshaking());
+        }
+    }
+}
+
+/// A record behind the message whose operation is pending may be the peer's last one.
+#[test]
+fn a_connection_with_an_unprocessed_record_may_not_need_its_peer() {
+    let plan = Arc::new(Plan::new(When::Never).only("sign"));
+    let (mut server, _client) = until_it_waits(&KINDS[0], Api::Buffered, &plan).unwrap();
+    assert!(server.common().needs_peer());
+    server.receive(&[20, 3, 3, 0, 1, 1]).unwrap();
+    assert!(server.common().needs_peer(), "it has been dropped");
+    server.receive(&[23, 3, 3, 0, 40]).unwrap();
+    assert!(server.common().needs_peer(), "it is incomplete");
+    server.receive(&[0; 40]).unwrap();
+    assert!(!server.common().needs_peer());
+}
+
 /// The client has the server's ServerHello, and therefore the keys of the handshake.
 #[test]
 fn an_encrypted_alert_is_noticed() {
