@@ -1,0 +1,345 @@
+//! A stream of either side, and the code that clients and servers have in common: their types have
+//! the same methods but no common trait.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use rustls::CommonState;
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::{client, server};
+
+/// Implements the two futures of a handshake.
+macro_rules! handshakes {
+    ($handshake:ident, $fallible:ident, $connection:ty) => {
+        impl<IO> $handshake<IO> {
+            /// Returns a future that also returns the transport if the handshake fails.
+            pub fn into_fallible(self) -> $fallible<IO> {
+                $fallible(self.0)
+            }
+
+            /// Returns the transport, or `None` once the handshake is over.
+            pub fn get_ref(&self) -> Option<&IO> {
+                self.0.get_ref()
+            }
+
+            /// Returns the transport for modification, or `None` once the handshake is over.
+            pub fn get_mut(&mut self) -> Option<&mut IO> {
+                self.0.get_mut()
+            }
+        }
+
+        impl<IO: AsyncRead + AsyncWrite + Unpin> Future for $handshake<IO> {
+            type Output = Result<TlsStream<IO>, io::Error>;
+
+            fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+                let handshake = Pin::new(&mut self.0);
+                handshake
+                    .poll(task)
+                    .map_ok(|inner| TlsStream { inner })
+                    .map_err(|(error, _)| error)
+            }
+        }
+
+        impl<IO: AsyncRead + AsyncWrite + Unpin> Future for $fallible<IO> {
+            type Output = Result<TlsStream<IO>, (io::Error, IO)>;
+
+            fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
+                let handshake = Pin::new(&mut self.0);
+                handshake.poll(task).map_ok(|inner| TlsStream { inner })
+            }
+        }
+    };
+}
+
+/// Implements the methods of a stream of one side.
+macro_rules! stream {
+    ($connection:ty, $side:literal) => {
+        impl<IO> TlsStream<IO> {
+            /// Returns the transport and the connection.
+            pub fn get_ref(&self) -> (&IO, &$connection) {
+                (&self.inner.io, &self.inner.conn)
+            }
+
+            /// Returns the transport and the connection for modification. Bytes that are read from
+            /// or written to the transport directly are missing from the TLS stream.
+            pub fn get_mut(&mut self) -> (&mut IO, &mut $connection) {
+                (&mut self.inner.io, &mut self.inner.conn)
+            }
+
+            /// Returns the transport and the connection. Output that was not flushed stays in the
+            /// connection.
+            pub fn into_inner(self) -> (IO, $connection) {
+                (self.inner.io, self.inner.conn)
+            }
+        }
+
+        impl<IO: AsyncRead + AsyncWrite + Unpin> TlsStream<IO> {
+            /// Splits the stream into halves for two tasks, without a lock between them. `split`
+            /// divides the transport.
+            ///
+            /// ```no_run
+            #[doc = concat!("# use tokio_rustls::", $side, "::TlsStream;")]
+            /// # async fn example(
+            /// #     stream: TlsStream<tokio::net::TcpStream>,
+            /// # ) -> Result<(), Box<dyn std::error::Error>> {
+            /// use tokio::io::{AsyncWriteExt, copy, sink};
+            /// use tokio::net::TcpStream;
+            ///
+            /// let (mut reader, mut writer) = stream.into_split(TcpStream::into_split)?;
+            /// let reading = tokio::spawn(async move { copy(&mut reader, &mut sink()).await });
+            /// writer.write_all(b"both directions at once").await?;
+            /// writer.shutdown().await?;
+            /// reading.await??;
+            /// # Ok(()) }
+            /// ```
+            ///
+            /// A transport other than a socket can be split with [`tokio::io::split`], which locks
+            /// the transport, but not the encryption.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`IntoSplitError`](split::IntoSplitError), which holds the stream, before the
+            /// handshake is complete, and if the connection has failed.
+            pub fn into_split<R, W>(
+                self,
+                split: impl FnOnce(IO) -> (R, W),
+            ) -> Result<(ReadHalf<R>, split::WriteHalf<W>), split::IntoSplitError<Self>> {
+                let Stream { io, conn, state } = self.inner;
+                match conn.into_split() {
+                    Ok((sender, receiver)) => {
+                        let (reader, writer) = split(io);
+                        Ok(split::halves(
+                            (reader, receiver),
+                            (writer, sender),
+                            state.deferred,
+                        ))
+                    }
+                    Err(refused) => {
+                        let error = refused.error().clone();
+                        let conn = refused.into_connection();
+                        let inner = Stream { io, conn, state };
+                        Err(split::IntoSplitError::new(Self { inner }, error))
+                    }
+                }
+            }
+        }
+
+        impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncRead for TlsStream<IO> {
+            fn poll_read(
+                mut self: Pin<&mut Self>,
+                task: &mut Context<'_>,
+                buf: &mut ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                self.inner.poll_read(task, buf)
+            }
+        }
+
+        /// Lends received data where it was decrypted, without a copy.
+        impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncBufRead for TlsStream<IO> {
+            fn poll_fill_buf(
+                self: Pin<&mut Self>,
+                task: &mut Context<'_>,
+            ) -> Poll<io::Result<&[u8]>> {
+                self.get_mut().inner.poll_fill_buf(task)
+            }
+
+            fn consume(mut self: Pin<&mut Self>, amt: usize) {
+                self.inner.conn.reader().consume(amt);
+            }
+        }
+
+        /// Data that was written is sent completely only by a flush or a shutdown.
+        impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TlsStream<IO> {
+            fn poll_write(
+                mut self: Pin<&mut Self>,
+                task: &mut Context<'_>,
+                buf: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                self.inner.poll_write(task, buf)
+            }
+
+            fn poll_write_vectored(
+                mut self: Pin<&mut Self>,
+                task: &mut Context<'_>,
+                bufs: &[IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                self.inner.poll_write_vectored(task, bufs)
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                true
+            }
+
+            fn poll_flush(
+                mut self: Pin<&mut Self>,
+                task: &mut Context<'_>,
+            ) -> Poll<io::Result<()>> {
+                self.inner.poll_flush(task)
+            }
+
+            fn poll_shutdown(
+                mut self: Pin<&mut Self>,
+                task: &mut Context<'_>,
+            ) -> Poll<io::Result<()>> {
+                self.inner.poll_shutdown(task)
+            }
+        }
+
+        $crate::either::handles!(TlsStream);
+
+        impl<IO: fmt::Debug> fmt::Debug for TlsStream<IO> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("TlsStream")
+                    .field("io", &self.inner.io)
+                    .field("session", &self.inner.conn)
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+/// Implements the traits for the handle of a socket.
+macro_rules! handles {
+    ($stream:ident) => {
+        #[cfg(unix)]
+        impl<IO: std::os::fd::AsRawFd> std::os::fd::AsRawFd for $stream<IO> {
+            fn as_raw_fd(&self) -> std::os::fd::RawFd {
+                self.get_ref().0.as_raw_fd()
+            }
+        }
+
+        #[cfg(unix)]
+        impl<IO: std::os::fd::AsFd> std::os::fd::AsFd for $stream<IO> {
+            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+                self.get_ref().0.as_fd()
+            }
+        }
+
+        #[cfg(windows)]
+        impl<IO: std::os::windows::io::AsRawSocket> std::os::windows::io::AsRawSocket
+            for $stream<IO>
+        {
+            fn as_raw_socket(&self) -> std::os::windows::io::RawSocket {
+                self.get_ref().0.as_raw_socket()
+            }
+        }
+
+        #[cfg(windows)]
+        impl<IO: std::os::windows::io::AsSocket> std::os::windows::io::AsSocket for $stream<IO> {
+            fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
+                self.get_ref().0.as_socket()
+            }
+        }
+    };
+}
+
+pub(crate) use handles;
+pub(crate) use handshakes;
+pub(crate) use stream;
+
+/// A stream of a client or a server, for code that serves both.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "the public type of tokio-rustls 0.26"
+)]
+pub enum TlsStream<T> {
+    /// A stream to a server.
+    Client(client::TlsStream<T>),
+    /// A stream to a client.
+    Server(server::TlsStream<T>),
+}
+
+/// Calls a method of the client's or the server's stream.
+macro_rules! either {
+    ($self:expr, $stream:ident => $call:expr) => {
+        match $self {
+            TlsStream::Client($stream) => $call,
+            TlsStream::Server($stream) => $call,
+        }
+    };
+}
+
+impl<T> TlsStream<T> {
+    /// Returns the transport and the state of the connection.
+    pub fn get_ref(&self) -> (&T, &CommonState) {
+        either!(self, stream => {
+            let (io, conn) = stream.get_ref();
+            (io, conn)
+        })
+    }
+
+    /// Returns the transport and the state of the connection for modification.
+    pub fn get_mut(&mut self) -> (&mut T, &mut CommonState) {
+        either!(self, stream => {
+            let (io, conn) = stream.get_mut();
+            (io, conn)
+        })
+    }
+}
+
+impl<T> From<client::TlsStream<T>> for TlsStream<T> {
+    fn from(stream: client::TlsStream<T>) -> Self {
+        Self::Client(stream)
+    }
+}
+
+impl<T> From<server::TlsStream<T>> for TlsStream<T> {
+    fn from(stream: server::TlsStream<T>) -> Self {
+        Self::Server(stream)
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for TlsStream<T> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        either!(self.get_mut(), stream => Pin::new(stream).poll_read(task, buf))
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncBufRead for TlsStream<T> {
+    fn poll_fill_buf(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        either!(self.get_mut(), stream => Pin::new(stream).poll_fill_buf(task))
+    }
+
+    fn consume(self: Pin<&mut Self>, amt: usize) {
+        either!(self.get_mut(), stream => Pin::new(stream).consume(amt));
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TlsStream<T> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        either!(self.get_mut(), stream => Pin::new(stream).poll_write(task, buf))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        either!(self.get_mut(), stream => Pin::new(stream).poll_write_vectored(task, bufs))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(self.get_mut(), stream => Pin::new(stream).poll_flush(task))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        either!(self.get_mut(), stream => Pin::new(stream).poll_shutdown(task))
+    }
+}
+
+handles!(TlsStream);

@@ -1,0 +1,76 @@
+//! Asynchronous TLS streams for [tokio](https://tokio.rs), over [`rustls`].
+//!
+//! This is a drop-in replacement for tokio-rustls 0.26 with the same types and functions. It holds
+//! no protocol knowledge: it moves bytes between a connection of [`rustls`] and a transport, and
+//! polls both.
+//!
+//! ```text
+//!   TlsConnector::connect ─► Connect ──┐                   ┌─► AsyncRead, AsyncBufRead
+//!                                      ├─► TlsStream<IO> ──┤
+//!   TlsAcceptor::accept ───► Accept ───┤                   ├─► AsyncWrite
+//!   LazyConfigAcceptor ─► StartHandshake                   └─► into_split ─► ReadHalf, WriteHalf
+//! ```
+//!
+//! A server that greets its clients:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use tokio::io::AsyncWriteExt;
+//! use tokio::net::TcpListener;
+//! use tokio_rustls::TlsAcceptor;
+//! use tokio_rustls::rustls::ServerConfig;
+//!
+//! async fn serve(listener: TcpListener, config: Arc<ServerConfig>) -> std::io::Result<()> {
+//!     let acceptor = TlsAcceptor::from(config);
+//!     loop {
+//!         let (socket, _) = listener.accept().await?;
+//!         let acceptor = acceptor.clone();
+//!         tokio::spawn(async move {
+//!             let mut stream = acceptor.accept(socket).await?;
+//!             stream.write_all(b"hello\n").await?;
+//!             stream.shutdown().await
+//!         });
+//!     }
+//! }
+//! ```
+//!
+//! # Flush what you have written
+//!
+//! A write encrypts into a buffer of the connection, and sends as much of it as the transport
+//! accepts. If the transport is not ready, up to 64 KiB stay in the buffer, and the write still
+//! succeeds. So call [`flush`](tokio::io::AsyncWriteExt::flush) after the last write of a message,
+//! or [`shutdown`](tokio::io::AsyncWriteExt::shutdown), which also flushes. Reading sends nothing,
+//! so a pending read never depends on the writer.
+//!
+//! # Keys, verifiers and storages that take time
+//!
+//! If the configuration has asynchronous callbacks, such as a signer that calls a service, the
+//! handshake waits for them without blocking the thread. This needs no setting:
+//! [`accept`](TlsAcceptor::accept), [`connect`](TlsConnector::connect) and the streams poll such
+//! operations. See [`rustls::manual::operations`]. A peer that leaves meanwhile ends them.
+//!
+//! # Two tasks for one connection
+//!
+//! [`tokio::io::split`] puts a lock around a stream. `into_split` of a
+//! [client's](client::TlsStream::into_split) or [server's](server::TlsStream::into_split) stream
+//! gives each direction its own half without a lock, so that two tasks can encrypt and decrypt at
+//! the same time.
+
+pub use rustls;
+
+pub mod client;
+mod early_data;
+mod either;
+mod handshake;
+mod lazy;
+mod receiving;
+mod sending;
+pub mod server;
+mod socket;
+pub mod split;
+mod stream;
+
+pub use client::{Connect, FallibleConnect, TlsConnector, TlsConnectorWithAlpn};
+pub use either::TlsStream;
+pub use server::{Accept, FallibleAccept, LazyConfigAcceptor, StartHandshake, TlsAcceptor};

@@ -1,0 +1,110 @@
+//! Receiving: plaintext from a connection, which reads from the transport when it has none.
+//!
+//! Whole streams and the reading halves of split ones differ only in [`Receives::poll_receive`].
+
+use std::io::{self, BufRead, ErrorKind};
+use std::task::{Context, Poll, ready};
+
+use rustls::Reader;
+use tokio::io::ReadBuf;
+use tokio::task::coop;
+
+/// The length of a copy that takes the same time at any offset. A longer `memcpy` may use `rep
+/// movsb`, which is slow at some offsets on several processors.
+const PIECE: usize = 1024;
+
+pub(crate) trait Receives {
+    /// Returns a reader of the plaintext that the connection has decrypted.
+    fn reader(&mut self) -> Reader<'_>;
+
+    /// Reads from the transport once and decrypts. The end of the stream is no error here, because
+    /// the reader reports it.
+    fn poll_receive(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>>;
+
+    /// The error of a read that also returned data, for the next read.
+    fn deferred_error(&mut self) -> &mut Option<io::Error>;
+
+    /// Fills `buf` with received plaintext, and receives more until it is full or the transport has
+    /// no more. So a large buffer gets many records in one call.
+    fn poll_read(&mut self, task: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_fill(task))?;
+        let start = buf.filled().len();
+        while !copy(self.reader(), buf) {
+            match self.poll_receive(task) {
+                Poll::Ready(Ok(())) => {}
+                // nothing more, or an error: but the data read so far comes first
+                ended if buf.filled().len() > start => {
+                    if let Poll::Ready(Err(error)) = ended {
+                        *self.deferred_error() = Some(error);
+                    }
+                    break;
+                }
+                ended => return ended,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Lends the first chunk of plaintext where it was decrypted. It is empty at the end of the
+    /// stream.
+    fn poll_fill_buf(&mut self, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        ready!(self.poll_fill(task))?;
+        Poll::Ready(self.reader().into_first_chunk())
+    }
+
+    /// Receives until there is plaintext, or the peer has closed.
+    fn poll_fill(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(error) = self.deferred_error().take() {
+            return Poll::Ready(Err(error));
+        }
+        match unread(self.reader())? {
+            None => {}
+            Some(0) => return Poll::Ready(Ok(())),
+            Some(_) => {
+                // the transport spends the budget of the task only if it is read from
+                ready!(coop::poll_proceed(task)).made_progress();
+                return Poll::Ready(Ok(()));
+            }
+        }
+        loop {
+            ready!(self.poll_receive(task))?;
+            if unread(self.reader())?.is_some() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+}
+
+/// Returns the length of the first chunk of plaintext, which is 0 if the peer has closed. Returns
+/// `None` if more must be received.
+///
+/// # Errors
+///
+/// Returns the reader's error if the stream has ended without a close_notify.
+fn unread(mut reader: Reader<'_>) -> io::Result<Option<usize>> {
+    match reader.fill_buf() {
+        Ok(chunk) => Ok(Some(chunk.len())),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Moves plaintext to `buf`. Returns false if `buf` has room and more may be received.
+fn copy(mut reader: Reader<'_>, buf: &mut ReadBuf<'_>) -> bool {
+    loop {
+        let chunk = match reader.fill_buf() {
+            Ok([]) => return true,
+            Ok(chunk) => chunk,
+            // the next read reports the end of the stream
+            Err(error) => return error.kind() != ErrorKind::WouldBlock,
+        };
+        let len = chunk.len().min(buf.remaining());
+        for piece in chunk[..len].chunks(PIECE) {
+            buf.put_slice(piece);
+        }
+        reader.consume(len);
+        if buf.remaining() == 0 {
+            return true;
+        }
+    }
+}

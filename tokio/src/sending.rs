@@ -1,0 +1,137 @@
+//! Sending: plaintext into a connection, and its output to the transport.
+//!
+//! Whole streams and the writing halves of split ones differ only in the methods without a default.
+
+use std::io::{self, ErrorKind, IoSlice, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::AsyncWrite;
+
+/// The result of sending queued output.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Sent {
+    All,
+    /// The transport accepts no bytes and returned `Ok(0)`.
+    NothingTaken,
+}
+
+pub(crate) trait Sends {
+    type Io: AsyncWrite + Unpin;
+
+    /// Encrypts plaintext into the connection's buffer. Returns the number of accepted bytes.
+    fn encrypt(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// Writes queued output until none is left or the transport accepts no more. Does not flush.
+    fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>>;
+
+    /// Returns the error that ended the connection, if it has failed.
+    fn check_failed(&mut self) -> io::Result<()>;
+
+    /// Queues a close_notify, unless one is queued already.
+    fn close(&mut self);
+
+    fn io(&mut self) -> &mut Self::Io;
+
+    /// Sends all of `buf`, or as much as the transport and the connection's buffer accept.
+    fn poll_write(&mut self, task: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let (mut taken, mut is_stuck) = (0, false);
+        while taken < buf.len() {
+            let len = self.encrypt(&[IoSlice::new(&buf[taken..])])?;
+            taken += len;
+            let sent = self.poll_send(task)?;
+            if sent != Poll::Ready(Sent::All) || (len == 0 && is_stuck) {
+                return self.accepted(taken, sent);
+            }
+            is_stuck = len == 0;
+        }
+        Poll::Ready(Ok(taken))
+    }
+
+    /// Sends the slices in common records, up to the limit of the connection's buffer.
+    fn poll_write_vectored(
+        &mut self,
+        task: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if bufs.iter().all(|buf| buf.is_empty()) {
+            return Poll::Ready(Ok(0));
+        }
+        let mut taken = self.encrypt(bufs)?;
+        let mut sent = self.poll_send(task)?;
+        if taken == 0 && sent == Poll::Ready(Sent::All) {
+            // the buffer was full, and has room now
+            taken = self.encrypt(bufs)?;
+            sent = self.poll_send(task)?;
+        }
+        self.accepted(taken, sent)
+    }
+
+    /// Returns the result of a write that has accepted `taken` bytes.
+    fn accepted(&mut self, taken: usize, sent: Poll<Sent>) -> Poll<io::Result<usize>> {
+        if taken != 0 {
+            return Poll::Ready(Ok(taken));
+        }
+        match sent {
+            Poll::Ready(Sent::All) => Poll::Ready(Ok(0)),
+            Poll::Ready(Sent::NothingTaken) => Poll::Ready(Err(ErrorKind::WriteZero.into())),
+            Poll::Pending => {
+                // the other half of a split stream may have failed meanwhile
+                self.check_failed()?;
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Sends all queued output, and flushes the transport.
+    fn poll_flush(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let sent = self.poll_send_all(task);
+        // after a failure, its alert is the output; the error matters more than that of sending
+        self.check_failed()?;
+        ready!(sent)?;
+        Pin::new(self.io()).poll_flush(task)
+    }
+
+    /// Sends all queued output and a close_notify, and shuts down the transport.
+    fn poll_shutdown(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.close();
+        ready!(self.poll_send_all(task))?;
+        match ready!(Pin::new(self.io()).poll_shutdown(task)) {
+            // the peer has closed the socket, too
+            Err(error) if error.kind() == ErrorKind::NotConnected => Poll::Ready(Ok(())),
+            result => Poll::Ready(result),
+        }
+    }
+
+    fn poll_send_all(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(match ready!(self.poll_send(task))? {
+            Sent::All => Ok(()),
+            Sent::NothingTaken => Err(ErrorKind::WriteZero.into()),
+        })
+    }
+}
+
+/// Writes the output of a connection until `wants_write` is false.
+pub(crate) fn write_all<C>(
+    conn: &mut C,
+    wants_write: impl Fn(&C) -> bool,
+    mut write_tls: impl FnMut(&mut C) -> io::Result<usize>,
+) -> Poll<io::Result<Sent>> {
+    while wants_write(conn) {
+        match write_tls(conn) {
+            Ok(0) => return Poll::Ready(Ok(Sent::NothingTaken)),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Poll::Pending,
+            Err(error) => return Poll::Ready(Err(error)),
+        }
+    }
+    Poll::Ready(Ok(Sent::All))
+}
+
+/// Encrypts `bufs` with a writer of the connection.
+pub(crate) fn encrypt_with(mut writer: impl Write, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+    match bufs {
+        [buf] => writer.write(buf),
+        _ => writer.write_vectored(bufs),
+    }
+}

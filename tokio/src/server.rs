@@ -1,0 +1,114 @@
+//! Accepting clients.
+
+use std::fmt;
+use std::io::{self, BufRead, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use rustls::server::ServerConnectionData;
+use rustls::{ServerConfig, ServerConnection};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::handshake::Handshake;
+pub use crate::lazy::{LazyConfigAcceptor, StartHandshake};
+use crate::split;
+use crate::stream::{Side, Stream};
+
+impl Side for ServerConnection {
+    type Data = ServerConnectionData;
+}
+
+/// Accepts clients with one configuration. [`LazyConfigAcceptor`] chooses it by the ClientHello.
+#[derive(Clone)]
+pub struct TlsAcceptor {
+    config: Arc<ServerConfig>,
+}
+
+impl From<Arc<ServerConfig>> for TlsAcceptor {
+    fn from(config: Arc<ServerConfig>) -> Self {
+        Self { config }
+    }
+}
+
+impl TlsAcceptor {
+    /// Returns a future of the handshake with the client at the other end of `stream`.
+    ///
+    /// The handshake may take forever if the client sends nothing, so put a time limit around it,
+    /// such as [`tokio::time::timeout`](https://docs.rs/tokio/latest/tokio/time/fn.timeout.html).
+    /// Dropping the future is safe: it closes the transport.
+    ///
+    /// Early data that the client has sent is read from
+    /// [`ServerConnection::early_data`], not from the stream.
+    ///
+    /// # Errors
+    ///
+    /// The future returns [`io::ErrorKind::InvalidData`] with the [`rustls::Error`] of the handshake,
+    /// [`io::ErrorKind::UnexpectedEof`] if the client closes the transport, and errors of the
+    /// transport. It returns [`io::ErrorKind::Other`] if the configuration is unusable.
+    pub fn accept<IO>(&self, stream: IO) -> Accept<IO>
+    where
+        IO: AsyncRead + AsyncWrite + Unpin,
+    {
+        self.accept_with(stream, |_| ())
+    }
+
+    /// Accepts like [`accept`](Self::accept), but calls `f` with the connection before anything is
+    /// read, for example to change the [buffer limit](rustls::ConnectionCommon::set_buffer_limit).
+    pub fn accept_with<IO, F>(&self, stream: IO, f: F) -> Accept<IO>
+    where
+        IO: AsyncRead + AsyncWrite + Unpin,
+        F: FnOnce(&mut ServerConnection),
+    {
+        match ServerConnection::new(self.config.clone()) {
+            Ok(mut conn) => {
+                conn.set_async(true);
+                Accept::start(stream, conn, f)
+            }
+            Err(error) => Accept(Handshake::Failed {
+                io: stream,
+                alert: None,
+                error: io::Error::other(error),
+            }),
+        }
+    }
+
+    /// Returns the configuration.
+    pub fn config(&self) -> &Arc<ServerConfig> {
+        &self.config
+    }
+}
+
+/// A future of a server's handshake. Returned by [`TlsAcceptor::accept`].
+pub struct Accept<IO>(pub(crate) Handshake<IO, ServerConnection>);
+
+/// A future like [`Accept`] that also returns the transport if the handshake fails.
+pub struct FallibleAccept<IO>(Handshake<IO, ServerConnection>);
+
+impl<IO> Accept<IO> {
+    /// Returns the handshake of `conn`, after a call of `f`.
+    pub(crate) fn start(
+        io: IO,
+        mut conn: ServerConnection,
+        f: impl FnOnce(&mut ServerConnection),
+    ) -> Self {
+        f(&mut conn);
+        Self(Handshake::Running(Stream::new(io, conn)))
+    }
+}
+
+crate::either::handshakes!(Accept, FallibleAccept, ServerConnection);
+
+/// A stream to a client.
+///
+/// See the [crate](crate) for flushing. Dropping it closes the transport without a close_notify:
+/// call [`shutdown`](tokio::io::AsyncWriteExt::shutdown) first, or the client cannot tell the end
+/// of the data from a truncation.
+pub struct TlsStream<IO> {
+    inner: Stream<IO, ServerConnection>,
+}
+
+/// The half of a server's stream that reads. See [`TlsStream::into_split`].
+pub type ReadHalf<R> = split::ReadHalf<R, ServerConnectionData>;
+
+crate::either::stream!(ServerConnection, "server");

@@ -1,0 +1,356 @@
+//! The halves of a split stream, each for its own task.
+//!
+//! ```text
+//!   TlsStream<IO> ── into_split ─┬─► ReadHalf<R>:  rustls::split::Receiver, R
+//!                                └─► WriteHalf<W>: rustls::split::Sender, W
+//! ```
+//!
+//! The halves share no lock while data flows. Each direction encrypts or decrypts on its own, and
+//! work that one half finds for the other is passed through one atomic byte of [`rustls::split`].
+//! Here, the tasks that wait are woken for it:
+//!
+//! - If a received record is invalid or is a fatal alert, a pending write is woken, sends the
+//!   alert, if there is one, and returns the error.
+//! - If the peer requests new keys (KeyUpdate), the answer is sent before the next data, or by a
+//!   flush. A task that is not about to write can wait for this in [`WriteHalf::wants_flush`].
+//! - If sending fails, a pending read is woken and returns the error.
+
+use std::future::poll_fn;
+use std::io::{self, BufRead, ErrorKind, IoSlice, Write};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::{fmt, mem};
+
+use rustls::split::{Receiver, Sender};
+use rustls::{Error, Reader};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::receiving::Receives;
+use crate::sending::{Sends, Sent, encrypt_with, write_all};
+use crate::socket::{Socket, poll_of};
+
+/// The half of a stream that reads.
+///
+/// Returned by `into_split` of a [client's](crate::client::TlsStream::into_split) or
+/// [server's](crate::server::TlsStream::into_split) stream. Dropping it does not affect the other
+/// half, but messages from the peer, even alerts, are then no longer processed.
+pub struct ReadHalf<R, Data> {
+    io: R,
+    receiver: Receiver<Data>,
+    /// The error of a read that also returned data.
+    deferred: Option<io::Error>,
+    tasks: Arc<Tasks>,
+}
+
+/// The half of a stream that writes.
+///
+/// Returned by `into_split` of a [client's](crate::client::TlsStream::into_split) or
+/// [server's](crate::server::TlsStream::into_split) stream. As with a whole stream, call
+/// [`flush`](tokio::io::AsyncWriteExt::flush) after the last write of a message, and
+/// [`shutdown`](tokio::io::AsyncWriteExt::shutdown) at the end: dropping the half sends no
+/// close_notify.
+pub struct WriteHalf<W> {
+    io: W,
+    sender: Sender,
+    tasks: Arc<Tasks>,
+}
+
+/// The tasks that wait in one half for something that the other one may change. The locks are taken
+/// only by a task that is about to wait, or that has something for the other half.
+#[derive(Default)]
+struct Tasks {
+    reader: Mutex<Option<Waker>>,
+    writer: Mutex<Option<Waker>>,
+}
+
+/// Lets the task wait in `place`.
+fn wait(place: &Mutex<Option<Waker>>, task: &Context<'_>) {
+    let mut waiting = place.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *waiting {
+        Some(waker) => waker.clone_from(task.waker()),
+        None => *waiting = Some(task.waker().clone()),
+    }
+}
+
+fn wake(place: &Mutex<Option<Waker>>) {
+    // a waker may call anything, so it is called without the lock
+    let waiting = mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner));
+    if let Some(waker) = waiting {
+        waker.wake();
+    }
+}
+
+/// Returns the halves of a stream. `deferred` is the error of its last read.
+pub(crate) fn halves<R, W, Data>(
+    (reader, receiver): (R, Receiver<Data>),
+    (writer, sender): (W, Sender),
+    deferred: Option<io::Error>,
+) -> (ReadHalf<R, Data>, WriteHalf<W>) {
+    let tasks = Arc::new(Tasks::default());
+    let read_half = ReadHalf {
+        io: reader,
+        receiver,
+        deferred,
+        tasks: tasks.clone(),
+    };
+    let write_half = WriteHalf {
+        io: writer,
+        sender,
+        tasks,
+    };
+    (read_half, write_half)
+}
+
+/// The connection's data is never pinned.
+impl<R: Unpin, Data> Unpin for ReadHalf<R, Data> {}
+
+impl<R, Data> ReadHalf<R, Data> {
+    /// Returns the transport and the receiving half of the connection.
+    pub fn get_ref(&self) -> (&R, &Receiver<Data>) {
+        (&self.io, &self.receiver)
+    }
+
+    /// Returns the transport and the receiving half of the connection for modification.
+    pub fn get_mut(&mut self) -> (&mut R, &mut Receiver<Data>) {
+        (&mut self.io, &mut self.receiver)
+    }
+
+    fn process(&mut self) -> io::Result<()> {
+        let processed = self.receiver.process_new_packets();
+        if self.receiver.sender_wants_write() || processed.is_err() {
+            wake(&self.tasks.writer);
+        }
+        match processed {
+            Ok(_) => Ok(()),
+            Err(error) => Err(io::Error::new(ErrorKind::InvalidData, error)),
+        }
+    }
+}
+
+impl<R: AsyncRead + Unpin, Data> Receives for ReadHalf<R, Data> {
+    fn reader(&mut self) -> Reader<'_> {
+        self.receiver.reader()
+    }
+
+    fn poll_receive(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut socket = Socket::new(&mut self.io, task);
+        let read = poll_of(self.receiver.read_tls(&mut socket))?;
+        if read.is_pending() {
+            wait(&self.tasks.reader, task);
+        }
+        // while waiting, this only returns a failure: the sending half may have failed before it
+        // could wake this task
+        self.process()?;
+        read.map(|_| Ok(()))
+    }
+
+    fn deferred_error(&mut self) -> &mut Option<io::Error> {
+        &mut self.deferred
+    }
+}
+
+impl<R: AsyncRead + Unpin, Data> AsyncRead for ReadHalf<R, Data> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Receives::poll_read(&mut *self, task, buf)
+    }
+}
+
+/// Lends received data where it was decrypted, without a copy.
+impl<R: AsyncRead + Unpin, Data> AsyncBufRead for ReadHalf<R, Data> {
+    fn poll_fill_buf(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        Receives::poll_fill_buf(self.get_mut(), task)
+    }
+
+    fn consume(mut self: Pin<&mut Self>, amt: usize) {
+        self.receiver.reader().consume(amt);
+    }
+}
+
+impl<R: fmt::Debug, Data> fmt::Debug for ReadHalf<R, Data> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadHalf")
+            .field("io", &self.io)
+            .field("receiver", &self.receiver)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<W> WriteHalf<W> {
+    /// Returns the transport and the sending half of the connection.
+    pub fn get_ref(&self) -> (&W, &Sender) {
+        (&self.io, &self.sender)
+    }
+
+    /// Returns the transport and the sending half of the connection for modification.
+    pub fn get_mut(&mut self) -> (&mut W, &mut Sender) {
+        (&mut self.io, &mut self.sender)
+    }
+
+    /// Waits until there is something to send that was not written: the answer to the peer's
+    /// request for new keys, or the alert after an error of the other half. Then flush.
+    ///
+    /// Such answers also go out with the next write, so only a task that may be idle for long needs
+    /// this. It is cancel safe.
+    ///
+    /// ```
+    /// # use tokio_rustls::split::WriteHalf;
+    /// use tokio::io::{AsyncWrite, AsyncWriteExt};
+    ///
+    /// /// Waits for `next`, and answers the peer meanwhile.
+    /// async fn wait_for<T>(
+    ///     next: impl Future<Output = T>,
+    ///     writer: &mut WriteHalf<impl AsyncWrite + Unpin>,
+    /// ) -> std::io::Result<T> {
+    ///     let mut next = std::pin::pin!(next);
+    ///     loop {
+    ///         tokio::select! {
+    ///             value = &mut next => return Ok(value),
+    ///             () = writer.wants_flush() => writer.flush().await?,
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub async fn wants_flush(&mut self) {
+        poll_fn(|task| self.poll_wants_flush(task)).await;
+    }
+
+    /// Polls like [`wants_flush`](Self::wants_flush).
+    pub fn poll_wants_flush(&mut self, task: &mut Context<'_>) -> Poll<()> {
+        wait(&self.tasks.writer, task);
+        match self.sender.wants_write() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
+    type Io = W;
+
+    fn encrypt(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let encrypted = encrypt_with(self.sender.writer(), bufs);
+        if encrypted.is_err() {
+            wake(&self.tasks.reader);
+        }
+        encrypted
+    }
+
+    fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>> {
+        let mut has_waited = false;
+        loop {
+            let io = &mut self.io;
+            let sent = write_all(&mut self.sender, Sender::wants_write, |sender| {
+                sender.write_tls(&mut Socket::new(io, task))
+            });
+            if sent.is_ready() || has_waited {
+                return sent;
+            }
+            // the receiving half may have failed before it could wake this task
+            wait(&self.tasks.writer, task);
+            has_waited = true;
+        }
+    }
+
+    fn check_failed(&mut self) -> io::Result<()> {
+        self.sender.writer().flush()
+    }
+
+    fn close(&mut self) {
+        self.sender.send_close_notify();
+    }
+
+    fn io(&mut self) -> &mut W {
+        &mut self.io
+    }
+}
+
+/// Data that was written is sent completely only by a flush or a shutdown.
+impl<W: AsyncWrite + Unpin> AsyncWrite for WriteHalf<W> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Sends::poll_write(&mut *self, task, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Sends::poll_write_vectored(&mut *self, task, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Sends::poll_flush(&mut *self, task)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Sends::poll_shutdown(&mut *self, task)
+    }
+}
+
+impl<W: fmt::Debug> fmt::Debug for WriteHalf<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteHalf")
+            .field("io", &self.io)
+            .field("sender", &self.sender)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The error of splitting a stream, with the unchanged stream.
+pub struct IntoSplitError<S> {
+    stream: S,
+    error: Error,
+}
+
+impl<S> IntoSplitError<S> {
+    pub(crate) fn new(stream: S, error: Error) -> Self {
+        Self { stream, error }
+    }
+
+    /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
+    /// Returns the stream, which was not split and has not changed.
+    pub fn into_stream(self) -> S {
+        self.stream
+    }
+}
+
+impl<S> fmt::Debug for IntoSplitError<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("IntoSplitError").field(&self.error).finish()
+    }
+}
+
+impl<S> fmt::Display for IntoSplitError<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the stream cannot be split: {}", self.error)
+    }
+}
+
+impl<S> std::error::Error for IntoSplitError<S> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl<S> From<IntoSplitError<S>> for io::Error {
+    fn from(refused: IntoSplitError<S>) -> Self {
+        Self::new(ErrorKind::InvalidData, refused.error)
+    }
+}

@@ -1,0 +1,332 @@
+//! A connection of either side and its transport: the part that the streams of clients and servers
+//! share.
+
+use std::io::{self, ErrorKind, IoSlice};
+use std::ops::{Deref, DerefMut};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+
+use rustls::{ConnectionCommon, Error, Reader, SideData};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::early_data::{EarlyData, Role};
+use crate::receiving::Receives;
+use crate::sending::{Sends, Sent, encrypt_with, write_all};
+use crate::socket::{Socket, poll_of};
+
+/// A connection of `rustls` of either side.
+pub(crate) trait Side: Deref<Target = ConnectionCommon<Self::Data>> + DerefMut {
+    type Data: SideData;
+
+    /// Writes early data. Returns the number of accepted bytes, which is 0 if none can be sent.
+    fn write_early(&mut self, _plaintext: &[u8]) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn is_early_data_accepted(&self) -> bool {
+        false
+    }
+}
+
+pub(crate) struct Stream<IO, C> {
+    pub(crate) io: IO,
+    pub(crate) conn: C,
+    pub(crate) state: State,
+}
+
+/// The state of a stream beside that of its connection.
+#[derive(Default)]
+pub(crate) struct State {
+    /// Early data, until the handshake is complete.
+    early: Option<Box<EarlyData>>,
+    /// True if the handshake has written bytes that are not flushed yet.
+    needs_flush: bool,
+    /// True once the connection has failed.
+    has_failed: bool,
+    /// The error of a read that also returned data.
+    pub(crate) deferred: Option<io::Error>,
+    /// The task that waits to write. The alert after a failed read may take over its place in the
+    /// transport.
+    writer: Option<Waker>,
+}
+
+impl<IO, C> Stream<IO, C> {
+    pub(crate) fn new(io: IO, conn: C) -> Self {
+        Self {
+            io,
+            conn,
+            state: State::default(),
+        }
+    }
+
+    /// Lets the stream be used before the handshake: writes then send early data.
+    pub(crate) fn with_early_data(mut self) -> Self {
+        self.state.early = Some(Box::default());
+        self
+    }
+
+    /// True if the stream can be used before the handshake.
+    pub(crate) fn sends_early_data(&self) -> bool {
+        self.state.early.is_some()
+    }
+}
+
+impl<IO, C> Stream<IO, C>
+where
+    IO: AsyncRead + AsyncWrite + Unpin,
+    C: Side,
+{
+    /// Completes the handshake and sends its last messages.
+    pub(crate) fn poll_handshake(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_complete(task))?;
+        self.poll_send_flight(task)
+    }
+
+    /// Completes the handshake, and polls the operations of the application for which it waits. Its
+    /// last messages may still be queued.
+    fn poll_complete(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while self.conn.is_handshaking() {
+            let sent = self.poll_send_flight(task)?;
+            if self.conn.is_waiting() {
+                match self.conn.poll_operation(task) {
+                    Poll::Ready(Ok(())) => continue,
+                    Poll::Ready(Err(error)) => return Poll::Ready(Err(self.fail(error, task))),
+                    // the peer may leave or send an alert, which ends the operation
+                    Poll::Pending if !self.conn.needs_peer() => return Poll::Pending,
+                    Poll::Pending => {}
+                }
+            } else {
+                ready!(sent);
+            }
+            if ready!(self.poll_read_tls(task))? == 0 {
+                let error = io::Error::new(ErrorKind::UnexpectedEof, "tls handshake eof");
+                return Poll::Ready(Err(error));
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes and flushes the messages of the handshake.
+    fn poll_send_flight(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.state.needs_flush |= self.conn.wants_write();
+        ready!(self.poll_send_all(task))?;
+        if self.state.needs_flush {
+            ready!(Pin::new(&mut self.io).poll_flush(task))?;
+            self.state.needs_flush = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Reads from the transport once, and processes the records. Returns the number of bytes, which
+    /// is 0 at the end of the stream.
+    fn poll_read_tls(&mut self, task: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.state.has_failed {
+            self.process(task)?;
+        }
+        let mut socket = Socket::new(&mut self.io, task);
+        let len = ready!(poll_of(self.conn.read_tls(&mut socket)))?;
+        self.process(task)?;
+        Poll::Ready(Ok(len))
+    }
+
+    fn process(&mut self, task: &mut Context<'_>) -> io::Result<()> {
+        match self.conn.process_new_packets() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.fail(error, task)),
+        }
+    }
+
+    /// Tries to send the alert for `error`. Does not wait for the transport: a peer that does not
+    /// read must not delay the error.
+    #[cold]
+    fn fail(&mut self, error: Error, task: &mut Context<'_>) -> io::Error {
+        if !self.state.has_failed {
+            self.state.has_failed = true;
+            let writer = self.state.writer.take();
+            let _ = self.poll_send(task);
+            self.state.writer = None;
+            if let Some(writer) = writer {
+                writer.wake();
+            }
+        }
+        io::Error::new(ErrorKind::InvalidData, error)
+    }
+
+    /// Completes the handshake of a stream that has written early data. If the server has rejected
+    /// it, sends it again.
+    fn poll_early(&mut self, task: &mut Context<'_>, role: Role) -> Poll<io::Result<()>> {
+        let Some(early) = &mut self.state.early else {
+            return Poll::Ready(Ok(()));
+        };
+        early.has_begun = true;
+        let waker = early.waker_of_both(task, role);
+        let task = &mut Context::from_waker(&waker);
+        let result = ready!(self.poll_end_of_early(task, role));
+        // the other task goes on, or gets the error
+        waker.wake();
+        Poll::Ready(result)
+    }
+
+    fn poll_end_of_early(&mut self, task: &mut Context<'_>, role: Role) -> Poll<io::Result<()>> {
+        ready!(self.poll_complete(task))?;
+        let is_rejected = !self.conn.is_early_data_accepted();
+        while let Some(early) = self.state.early.as_mut().filter(|_| is_rejected) {
+            if early.unsent().is_empty() {
+                break;
+            }
+            let len = encrypt_with(self.conn.writer(), &[IoSlice::new(early.unsent())])?;
+            early.sent(len);
+            if len == 0 {
+                ready!(self.poll_send_all(task))?;
+            }
+        }
+        // a writer sends all of this together with what it goes on to send
+        if let Role::Reader = role {
+            ready!(self.poll_send_flight(task))?;
+        }
+        self.state.early = None;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes early data, if possible. Returns `Ready(0)` once the rest must be sent normally.
+    fn poll_write_early(
+        &mut self,
+        task: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let mut len = 0;
+        for buf in bufs {
+            let Some(early) = &mut self.state.early else {
+                break;
+            };
+            let written = self.conn.write_early(buf)?;
+            early.keep(&buf[..written]);
+            len += written;
+            if written < buf.len() {
+                break;
+            }
+        }
+        if len == 0 {
+            ready!(self.poll_early(task, Role::Writer))?;
+        }
+        Poll::Ready(Ok(len))
+    }
+
+    pub(crate) fn poll_read(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        ready!(self.poll_readable(task))?;
+        Receives::poll_read(self, task, buf)
+    }
+
+    pub(crate) fn poll_fill_buf(&mut self, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        ready!(self.poll_readable(task))?;
+        Receives::poll_fill_buf(self, task)
+    }
+
+    /// Completes the handshake if early data has been written. Before that, waits for it: a read
+    /// must not prevent early data.
+    fn poll_readable(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.state.early {
+            None => Poll::Ready(Ok(())),
+            Some(early) if !early.has_begun => {
+                early.wait(task, Role::Reader);
+                Poll::Pending
+            }
+            Some(_) => self.poll_early(task, Role::Reader),
+        }
+    }
+
+    pub(crate) fn poll_write(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.state.early.is_some() && !buf.is_empty() {
+            let len = ready!(self.poll_write_early(task, &[IoSlice::new(buf)]))?;
+            if len != 0 {
+                return Poll::Ready(Ok(len));
+            }
+        }
+        Sends::poll_write(self, task, buf)
+    }
+
+    pub(crate) fn poll_write_vectored(
+        &mut self,
+        task: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.state.early.is_some() && bufs.iter().any(|buf| !buf.is_empty()) {
+            let len = ready!(self.poll_write_early(task, bufs))?;
+            if len != 0 {
+                return Poll::Ready(Ok(len));
+            }
+        }
+        Sends::poll_write_vectored(self, task, bufs)
+    }
+
+    pub(crate) fn poll_flush(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_early(task, Role::Writer))?;
+        Sends::poll_flush(self, task)
+    }
+
+    pub(crate) fn poll_shutdown(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_early(task, Role::Writer))?;
+        Sends::poll_shutdown(self, task)
+    }
+}
+
+impl<IO, C> Receives for Stream<IO, C>
+where
+    IO: AsyncRead + AsyncWrite + Unpin,
+    C: Side,
+{
+    fn reader(&mut self) -> Reader<'_> {
+        self.conn.reader()
+    }
+
+    fn poll_receive(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_read_tls(task).map_ok(drop)
+    }
+
+    fn deferred_error(&mut self) -> &mut Option<io::Error> {
+        &mut self.state.deferred
+    }
+}
+
+impl<IO, C> Sends for Stream<IO, C>
+where
+    IO: AsyncRead + AsyncWrite + Unpin,
+    C: Side,
+{
+    type Io = IO;
+
+    fn encrypt(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        encrypt_with(self.conn.writer(), bufs)
+    }
+
+    fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>> {
+        let io = &mut self.io;
+        let sent = write_all(
+            &mut self.conn,
+            |conn| conn.wants_write(),
+            |conn| conn.write_tls(&mut Socket::new(io, task)),
+        );
+        self.state.writer = sent.is_pending().then(|| task.waker().clone());
+        sent
+    }
+
+    fn check_failed(&mut self) -> io::Result<()> {
+        io::Write::flush(&mut self.conn.writer())
+    }
+
+    fn close(&mut self) {
+        self.conn.send_close_notify();
+    }
+
+    fn io(&mut self) -> &mut IO {
+        &mut self.io
+    }
+}

@@ -1,0 +1,154 @@
+//! Handshakes, whole and failing, with faults at each call of the transport.
+
+use std::io::ErrorKind;
+
+use harness::peers::configs::{PROVIDERS, Versions};
+use harness::peers::endpoints::Endpoint;
+
+use super::script::{SIDES, Side, handshake, handshake_over};
+use crate::kit::crates::peers::Peers;
+use crate::kit::crates::{Configs, Published, Setting, This};
+use crate::kit::transport::{CALLS, Call, Fault, Plan, Transport};
+
+/// Returns the result of a handshake and what the peer has got of it.
+fn outcome(side: Side, configs: &dyn Configs, peers: &Peers, plan: Option<Plan>) -> String {
+    let (result, transport) = handshake(side, configs, peers, plan);
+    seen(result.map(|stream| stream.is_handshaking()), &transport)
+}
+
+fn seen(result: Result<bool, String>, transport: &Transport) -> String {
+    let net = &mut *transport.net();
+    // a peer of the other crate may print another error than its alert
+    let alert = net.peer_error.as_ref().map(|error| {
+        let alert = error.strip_prefix("AlertReceived");
+        alert.unwrap_or("another error").to_owned()
+    });
+    // the last call is a flush, unless the handshake has failed
+    let last = result.as_ref().ok().and(net.log.last());
+    let is_handshaking = net.peer.is_handshaking();
+    format!("{result:?}; peer: {alert:?} {is_handshaking}; {last:?}")
+}
+
+fn compare(setting: Setting, side: Side, plan: Option<Plan>) {
+    let peers = Peers::new(setting);
+    let expected = outcome(side, &Published::new(setting), &peers, plan);
+    let found = outcome(side, &This::new(setting), &peers, plan);
+    assert_eq!(found, expected, "{setting:?} {side:?} {plan:?}");
+}
+
+#[test]
+fn handshakes_succeed_and_fail_like_those_of_the_published_crate() {
+    for provider in PROVIDERS {
+        for client in [Versions::Tls12, Versions::Tls13, Versions::Both] {
+            for server in [Versions::Tls12, Versions::Tls13, Versions::Both] {
+                let setting = Setting {
+                    provider,
+                    client,
+                    server,
+                    ..Setting::of(client)
+                };
+                for side in SIDES {
+                    compare(setting, side, None);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn invalid_configurations_return_an_error() {
+    for side in SIDES {
+        let setting = Setting {
+            max_fragment_size: Some(3),
+            ..Setting::of(Versions::Both)
+        };
+        compare(setting, side, None);
+    }
+}
+
+#[test]
+fn faults_of_the_transport_have_the_results_of_the_published_crate() {
+    let faults = [
+        Fault::Pending,
+        Fault::Short,
+        Fault::Zero,
+        Fault::Fails(ErrorKind::ConnectionReset),
+        Fault::Fails(ErrorKind::Interrupted),
+    ];
+    for versions in Versions::EACH {
+        for side in SIDES {
+            for call in CALLS {
+                for fault in faults {
+                    for number in 0..6 {
+                        // the published crate also reads behind the end of a handshake, and
+                        // flushes twice
+                        let is_behind = match side {
+                            _ if call == Call::Flush => number > 1,
+                            _ if call != Call::Read => false,
+                            Side::Client if versions == Versions::Tls13 => number != 0,
+                            Side::Client => number > 1,
+                            _ => number > 1,
+                        };
+                        let harmless = matches!(fault, Fault::Pending | Fault::Short);
+                        if is_behind && !harmless {
+                            continue;
+                        }
+                        compare(Setting::of(versions), side, Some((call, number, fault)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Bytes that are no valid beginning of a handshake, and whether the stream ends behind them.
+const WRONG: &[(&[u8], bool)] = &[
+    (b"", true),
+    (b"not tls", false),
+    (b"not tls", true),
+    (b"\x16\x03", true),
+    (b"\x16\x03\x03\x00\x08\x63\x00\x00\x04abcd", false),
+    (b"\x15\x03\x03\x00\x02\x02\x28", false),
+    (b"\x17\x03\x03\x00\x02\x02\x28", false),
+];
+
+#[test]
+fn wrong_bytes_are_answered_like_those_of_the_published_crate() {
+    let setting = Setting::of(Versions::Tls13);
+    let plans = [
+        None,
+        Some((Call::Write, 0, Fault::Pending)),
+        Some((Call::Write, 0, Fault::Zero)),
+        Some((Call::Write, 0, Fault::Fails(ErrorKind::BrokenPipe))),
+        Some((Call::Flush, 0, Fault::Pending)),
+    ];
+    for side in SIDES {
+        for (bytes, ends) in WRONG {
+            // only this crate's `Acceptor` answers another message with an alert, and reports one
+            let differs = matches!(bytes, [0x15, ..] | [0x16, _, _, _, _, 0x63, ..]);
+            if side == Side::Lazy && differs {
+                continue;
+            }
+            for plan in plans {
+                let outcome = |configs: &dyn Configs| {
+                    let peers = Peers::new(setting);
+                    let transport = Transport::new(match side {
+                        Side::Client => peers.server(),
+                        _ => peers.client(),
+                    });
+                    transport.change(|net| {
+                        net.peer.take_output();
+                        net.incoming.extend(*bytes);
+                        net.has_ended = *ends;
+                        net.plan = plan;
+                    });
+                    let result = handshake_over(side, configs, &transport);
+                    seen(result.map(|stream| stream.is_handshaking()), &transport)
+                };
+                let expected = outcome(&Published::new(setting));
+                let found = outcome(&This::new(setting));
+                assert_eq!(found, expected, "{side:?} {bytes:x?} {ends} {plan:?}");
+            }
+        }
+    }
+}

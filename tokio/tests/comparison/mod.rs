@@ -1,0 +1,9 @@
+//! The same scripts for the streams of this crate and of the published one: calls of a program and
+//! acts of its peer, over a transport that fails at a chosen call. The program must see the same
+//! results, and the peer the same bytes.
+
+mod data;
+mod early_data;
+mod ends;
+mod handshakes;
+mod script;

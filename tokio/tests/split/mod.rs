@@ -1,0 +1,211 @@
+//! Halves of streams: what one half needs the other for, and the streams that cannot be split.
+
+use std::future::poll_fn;
+use std::io::ErrorKind;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+use harness::peers::configs::{PROVIDERS, Versions};
+use harness::wire::Noise;
+use rustls::Error;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio_rustls::{client, server};
+
+use crate::kit::executor::{Executor, poll_while_woken};
+use crate::kit::pipe::{End, Weather};
+use crate::kit::{configs, connected};
+
+type Streams = (client::TlsStream<End>, server::TlsStream<End>);
+
+fn streams(versions: Versions) -> Streams {
+    let configs = configs(versions, PROVIDERS[0]);
+    connected(configs, Weather::CALM, &mut Noise::new(1))
+}
+
+const BAD_RECORD: [u8; 25] = [
+    23, 3, 3, 0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+];
+
+#[test]
+fn halves_keep_what_was_received_and_queued() {
+    let (mut client, mut server) = streams(Versions::Tls13);
+    let mut executor = Executor::default();
+    executor.spawn("both", async move {
+        client.write_all(b"hello").await.unwrap();
+        client.flush().await.unwrap();
+        let mut one = [0; 1];
+        server.read_exact(&mut one).await.unwrap();
+        server.get_mut().1.refresh_traffic_keys().unwrap();
+        let (mut reader, mut writer) = server.into_split(End::split).unwrap();
+        let mut rest = [0; 4];
+        reader.read_exact(&mut rest).await.unwrap();
+        assert_eq!(&rest, b"ello");
+        writer.write_all(b"answer").await.unwrap();
+        writer.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        assert_eq!(answer, b"answer");
+        // half-closed: the other direction goes on
+        client.write_all(b"more").await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut more = Vec::new();
+        reader.read_to_end(&mut more).await.unwrap();
+        assert_eq!(more, b"more");
+    });
+    executor.run(&mut Noise::new(1));
+}
+
+#[test]
+fn an_idle_writer_is_woken_to_answer_a_key_update() {
+    let (mut client, server) = streams(Versions::Tls13);
+    let (mut reader, mut writer) = server.into_split(End::split).unwrap();
+    let mut executor = Executor::default();
+    executor.spawn("writer", async move {
+        writer.wants_flush().await;
+        let before = written(&writer);
+        writer.flush().await.unwrap();
+        assert!(written(&writer) > before);
+        writer.shutdown().await.unwrap();
+    });
+    executor.spawn("client", async move {
+        client.get_mut().1.refresh_traffic_keys().unwrap();
+        client.flush().await.unwrap();
+        let mut rest = Vec::new();
+        client.read_to_end(&mut rest).await.unwrap();
+        client.shutdown().await.unwrap();
+    });
+    executor.spawn("reader", async move {
+        let mut rest = Vec::new();
+        reader.read_to_end(&mut rest).await.unwrap();
+    });
+    executor.run(&mut Noise::new(1));
+}
+
+fn written(writer: &tokio_rustls::split::WriteHalf<crate::kit::pipe::WriteEnd>) -> usize {
+    writer.get_ref().0.written()
+}
+
+#[test]
+fn an_idle_writer_is_woken_to_send_the_alert_of_the_reader() {
+    for versions in Versions::EACH {
+        let (mut client, server) = streams(versions);
+        let (mut reader, mut writer) = server.into_split(End::split).unwrap();
+        reader.get_ref().0.inject(&BAD_RECORD);
+        let mut executor = Executor::default();
+        executor.spawn("writer", async move {
+            writer.wants_flush().await;
+            let error = writer.flush().await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidData);
+            let error = writer.write(b"more").await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidData);
+            writer.shutdown().await.unwrap();
+        });
+        executor.spawn("reader", async move {
+            let error = reader.read(&mut [0; 9]).await.unwrap_err();
+            assert_eq!(error.to_string(), Error::DecryptError.to_string());
+            let again = reader.read(&mut [0; 9]).await.unwrap_err();
+            assert_eq!(again.to_string(), error.to_string());
+        });
+        executor.spawn("client", async move {
+            let error = client.read(&mut [0; 9]).await.unwrap_err();
+            assert!(error.to_string().contains("BadRecordMac"), "{error}");
+        });
+        executor.run(&mut Noise::new(1));
+    }
+}
+
+/// The transport takes no more, and the peer reads nothing: without the wake-up, the writer would
+/// wait forever.
+#[test]
+fn a_write_that_waits_gets_the_error_of_the_reader() {
+    let (client, server) = streams(Versions::Tls13);
+    let (mut reader, mut writer) = server.into_split(End::split).unwrap();
+    reader.get_ref().0.set_weather(Weather {
+        capacity: 1000,
+        ..Weather::CALM
+    });
+    let mut executor = Executor::default();
+    executor.spawn("writer", async move {
+        let error = loop {
+            if let Err(error) = writer.write(&[0; 10_000]).await {
+                break error;
+            }
+        };
+        assert_eq!(error.to_string(), Error::DecryptError.to_string());
+    });
+    executor.spawn("reader", async move {
+        // let the writer get stuck first
+        let mut turns = 0;
+        poll_fn(|task| {
+            turns += 1;
+            task.waker().wake_by_ref();
+            if turns == 20 {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+        reader.get_ref().0.inject(&BAD_RECORD);
+        reader.read(&mut [0; 9]).await.unwrap_err();
+    });
+    executor.run(&mut Noise::new(1));
+    drop(client);
+}
+
+/// The same for a whole stream behind a lock: the alert of a failed read must not take over the
+/// place of a task that waits to write.
+#[test]
+fn a_write_that_waits_gets_the_error_of_a_read() {
+    let (client, server) = streams(Versions::Tls13);
+    server.get_ref().0.set_weather(Weather {
+        capacity: 1000,
+        ..Weather::CALM
+    });
+    let (mut reader, mut writer) = tokio::io::split(server);
+    let mut executor = Executor::default();
+    executor.spawn("writer", async {
+        let error = loop {
+            if let Err(error) = writer.write(&[0; 10_000]).await {
+                break error;
+            }
+        };
+        assert_eq!(error.to_string(), Error::DecryptError.to_string());
+    });
+    let client = &client;
+    executor.spawn("reader", async move {
+        let mut out = [0; 9];
+        let mut turns = 0;
+        let error = poll_fn(|task| {
+            turns += 1;
+            if turns == 20 {
+                client.get_ref().0.inject_outgoing(&BAD_RECORD);
+            }
+            task.waker().wake_by_ref();
+            let mut buf = ReadBuf::new(&mut out);
+            Pin::new(&mut reader).poll_read(task, &mut buf)
+        });
+        error.await.unwrap_err();
+    });
+    executor.run(&mut Noise::new(1));
+}
+
+#[test]
+fn a_failed_stream_is_not_split() {
+    let (client, mut server) = streams(Versions::Tls13);
+    server.get_ref().0.inject(&BAD_RECORD);
+    let mut out = [0; 9];
+    let read = pin!(server.read(&mut out));
+    let mut read = read;
+    assert!(poll_while_woken(|cx| read.as_mut().poll(cx)).is_ready());
+    let refused = server.into_split(End::split).unwrap_err();
+    assert_eq!(*refused.error(), Error::DecryptError);
+    assert_eq!(
+        refused.to_string(),
+        "the stream cannot be split: cannot decrypt peer's message"
+    );
+    let mut stream = refused.into_stream();
+    let flushed = poll_while_woken(|cx| Pin::new(&mut stream).poll_flush(cx));
+    assert!(matches!(flushed, Poll::Ready(Err(_))));
+    drop(client);
+}

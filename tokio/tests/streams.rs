@@ -1,0 +1,8 @@
+//! The streams of tokio-rustls: compared with the published crate, under random schedules, with
+//! operations that take time, and split.
+
+mod comparison;
+mod kit;
+mod operations;
+mod schedules;
+mod split;
