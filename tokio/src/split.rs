@@ -310,47 +310,44 @@ impl<W: fmt::Debug> fmt::Debug for WriteHalf<W> {
 }
 
 /// The error of splitting a stream, with the unchanged stream.
-pub struct IntoSplitError<S> {
-    stream: S,
-    error: Error,
-}
+pub struct IntoSplitError<S>(Box<(S, Error)>);
 
 impl<S> IntoSplitError<S> {
     pub(crate) fn new(stream: S, error: Error) -> Self {
-        Self { stream, error }
+        Self(Box::new((stream, error)))
     }
 
     /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection.
     pub fn error(&self) -> &Error {
-        &self.error
+        &self.0.1
     }
 
     /// Returns the stream, which was not split and has not changed.
     pub fn into_stream(self) -> S {
-        self.stream
+        self.0.0
     }
 }
 
 impl<S> fmt::Debug for IntoSplitError<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("IntoSplitError").field(&self.error).finish()
+        f.debug_tuple("IntoSplitError").field(self.error()).finish()
     }
 }
 
 impl<S> fmt::Display for IntoSplitError<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the stream cannot be split: {}", self.error)
+        write!(f, "the stream cannot be split: {}", self.error())
     }
 }
 
 impl<S> std::error::Error for IntoSplitError<S> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
+        Some(self.error())
     }
 }
 
 impl<S> From<IntoSplitError<S>> for io::Error {
     fn from(refused: IntoSplitError<S>) -> Self {
-        Self::new(ErrorKind::InvalidData, refused.error)
+        Self::new(ErrorKind::InvalidData, refused.0.1)
     }
 }

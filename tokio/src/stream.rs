@@ -86,6 +86,7 @@ where
     /// last messages may still be queued.
     fn poll_complete(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.conn.is_handshaking() {
+            // if the transport accepts no more, read on: the peer may be unable to send, too
             let sent = self.poll_send_flight(task)?;
             if self.conn.is_waiting() {
                 match self.conn.poll_operation(task) {
@@ -95,10 +96,12 @@ where
                     Poll::Pending if !self.conn.needs_peer() => return Poll::Pending,
                     Poll::Pending => {}
                 }
-            } else {
-                ready!(sent);
             }
             if ready!(self.poll_read_tls(task))? == 0 {
+                if sent.is_pending() && !self.conn.is_waiting() {
+                    // an error of sending, if any, says more
+                    return Poll::Pending;
+                }
                 let error = io::Error::new(ErrorKind::UnexpectedEof, "tls handshake eof");
                 return Poll::Ready(Err(error));
             }

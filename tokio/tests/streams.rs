@@ -1,6 +1,7 @@
 //! The streams of tokio-rustls: compared with the published crate, under random schedules, with
-//! operations that take time, and split.
+//! operations that take time, split, and beside other tasks.
 
+mod budget;
 mod comparison;
 mod kit;
 mod operations;
