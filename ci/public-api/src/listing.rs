@@ -94,9 +94,14 @@ impl Crate {
         });
         // items of other crates keep their own names
         let ours = |path: &String| {
-            ["rustls::", "rustls_core", "rustls_provider_"]
-                .iter()
-                .any(|start| path.starts_with(start))
+            [
+                "rustls::",
+                "rustls_core",
+                "rustls_provider_",
+                "tokio_rustls::",
+            ]
+            .iter()
+            .any(|start| path.starts_with(start))
         };
         if let Some(definition) = definition.filter(ours) {
             names
@@ -116,6 +121,8 @@ pub(crate) struct Listing {
     lines: BTreeSet<String>,
     /// one path for all aliases of an item
     first_alias: BTreeMap<String, String>,
+    /// True if only the names of items of rustls are compared, not their paths.
+    shortens_rustls: bool,
 }
 
 impl Listing {
@@ -138,13 +145,21 @@ impl Listing {
             add_line_of_part(line, &names, &mut lines);
         }
 
-        let mut first_alias = BTreeMap::new();
-        for aliases in names.values().filter(|aliases| aliases.len() > 1) {
-            for alias in aliases {
-                first_alias.extend(aliases.first().map(|f| (alias.clone(), f.clone())));
-            }
+        Self {
+            lines,
+            first_alias: first_aliases(&names),
+            shortens_rustls: false,
         }
-        Self { lines, first_alias }
+    }
+
+    /// Returns the API of a crate that names items of rustls. Each crate defines them at other
+    /// paths, so only their names are compared.
+    pub(crate) fn of_crate_over_rustls(krate: &Crate) -> Self {
+        Self {
+            lines: krate.lines.iter().cloned().collect(),
+            first_alias: first_aliases(&krate.names()),
+            shortens_rustls: true,
+        }
     }
 
     #[cfg(test)]
@@ -152,6 +167,7 @@ impl Listing {
         Self {
             lines: lines.lines().map(str::to_owned).collect(),
             first_alias: BTreeMap::new(),
+            shortens_rustls: false,
         }
     }
 
@@ -179,8 +195,13 @@ impl Listing {
         if not_implemented || unnameable.iter().any(|name| line.contains(name)) {
             return None;
         }
-        let own = own_path(line);
+        // a method of a generic type has the path of the type, of which one alias is listed
+        let is_method = self.shortens_rustls && line.contains(">::");
+        let own = own_path(line).filter(|_| !is_method);
         let line = replace_paths(line, |path| {
+            if self.shortens_rustls && path.starts_with("rustls") {
+                return path.rsplit("::").next().map(str::to_owned);
+            }
             if own == Some(path) && self.first_alias.contains_key(path) {
                 return None; // each path of an item must exist
             }
@@ -197,6 +218,17 @@ impl Listing {
         let line = with_anonymous_lifetimes(&with_self(line));
         Some(with_numbered_parameters(&line))
     }
+}
+
+/// Returns one path for all aliases of an item, by alias.
+fn first_aliases(names: &Names) -> BTreeMap<String, String> {
+    let mut first_alias = BTreeMap::new();
+    for aliases in names.values().filter(|aliases| aliases.len() > 1) {
+        for alias in aliases {
+            first_alias.extend(aliases.first().map(|f| (alias.clone(), f.clone())));
+        }
+    }
+    first_alias
 }
 
 /// Returns `names` together with those of the items of `parts` below them, by each of their paths.
@@ -286,7 +318,7 @@ fn own_path(line: &str) -> Option<&str> {
     }
     paths(line)
         .map(|(at, end)| &line[at..end])
-        .find(|path| path.starts_with("rustls"))
+        .find(|path| path.starts_with("rustls") || path.starts_with("tokio_rustls"))
 }
 
 /// Replaces the paths in `line` for which `by` returns a replacement.

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! public-api-listing compare FOLDER [additions]   FOLDER has the rustdoc JSON of our crates
+//! public-api-listing streams FILE [additions]     the same for our tokio-rustls and 0.26.6
 //! public-api-listing list FILE                    the listing of one crate, to be the reference
 //! ```
 //!
@@ -29,8 +30,13 @@ fn main() -> ExitCode {
     let result = match arguments[..] {
         ["compare", folder] => compare(Path::new(folder), false),
         ["compare", folder, "additions"] => compare(Path::new(folder), true),
+        ["streams", file] => compare_streams(Path::new(file), false),
+        ["streams", file, "additions"] => compare_streams(Path::new(file), true),
         ["list", file] => list(Path::new(file)),
-        _ => Err("expected: compare FOLDER [additions], or list FILE".to_owned()),
+        _ => Err(
+            "expected: compare FOLDER [additions], streams FILE [additions], or list FILE"
+                .to_owned(),
+        ),
     };
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -68,16 +74,14 @@ fn compare(folder: &Path, with_additions: bool) -> Result<bool, String> {
         include_str!("../rustls-0.23.46.txt"),
         include_str!("../by-design.txt"),
     );
-    print!("{}", comparison.summary());
-    if with_additions {
-        for line in &comparison.additions {
-            println!("+ {line}");
-        }
-    }
-    for problem in &comparison.problems {
-        eprintln!("{problem}");
-    }
-    Ok(comparison.problems.is_empty())
+    Ok(comparison.print(with_additions))
+}
+
+fn compare_streams(file: &Path, with_additions: bool) -> Result<bool, String> {
+    let listing = Listing::of_crate_over_rustls(&Crate::read(file)?);
+    let reference = include_str!("../tokio-rustls-0.26.6.txt");
+    println!("tokio-rustls:");
+    Ok(Comparison::new(&listing, reference, "").print(with_additions))
 }
 
 /// The reference compared with this workspace.
@@ -122,6 +126,20 @@ impl Comparison {
         comparison.identical = reference.intersection(&ours).count();
         comparison.additions = ours.difference(&reference).cloned().collect();
         comparison
+    }
+
+    /// Prints the comparison. Returns true if it has no problems.
+    fn print(&self, with_additions: bool) -> bool {
+        print!("{}", self.summary());
+        if with_additions {
+            for line in &self.additions {
+                println!("+ {line}");
+            }
+        }
+        for problem in &self.problems {
+            eprintln!("{problem}");
+        }
+        self.problems.is_empty()
     }
 
     fn summary(&self) -> String {
