@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A program that needs a stream with `AsyncRead` and `AsyncWrite` should use the crate
-//! tokio-rustls instead. It works on top of this library with the `[patch.crates-io]` section in
-//! the README.
+//! tokio-rustls instead, which the package in `tokio` replaces: see the `[patch.crates-io]` section
+//! in the README.
 
 #[cfg(test)]
 mod echo_tests;

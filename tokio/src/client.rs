@@ -34,7 +34,9 @@ impl Side for ClientConnection {
 ///
 /// ```no_run
 /// # use std::sync::Arc;
-/// # async fn example(config: Arc<rustls::ClientConfig>) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn example(
+/// #     config: Arc<rustls::ClientConfig>,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// use tokio::net::TcpStream;
 /// use tokio_rustls::TlsConnector;
@@ -72,7 +74,7 @@ impl TlsConnector {
     /// the handshake. If the server rejects the early data, it is sent again after the handshake.
     ///
     /// Attackers can replay early data: send only requests that do no harm if they are executed
-    /// twice. See [`rustls::manual::early_data`].
+    /// twice. The chapter `early_data` of the manual of rustls has the reasons.
     #[cfg(feature = "early-data")]
     pub fn early_data(self, flag: bool) -> Self {
         Self {
@@ -89,9 +91,9 @@ impl TlsConnector {
     ///
     /// # Errors
     ///
-    /// The future returns [`io::ErrorKind::InvalidData`] with the [`rustls::Error`] of the handshake,
-    /// [`io::ErrorKind::UnexpectedEof`] if the server closes the transport, and errors of the
-    /// transport. It returns [`io::ErrorKind::Other`] if the configuration cannot produce a
+    /// The future returns [`io::ErrorKind::InvalidData`] with the [`rustls::Error`] of the
+    /// handshake, [`io::ErrorKind::UnexpectedEof`] if the server closes the transport, and errors
+    /// of the transport. It returns [`io::ErrorKind::Other`] if the configuration cannot produce a
     /// ClientHello.
     pub fn connect<IO>(&self, domain: ServerName<'static>, stream: IO) -> Connect<IO>
     where
@@ -190,9 +192,8 @@ crate::either::handshakes!(Connect, FallibleConnect, ClientConnection);
 
 /// A stream to a server.
 ///
-/// See the [crate](crate) for flushing. Dropping it closes the transport without a close_notify:
-/// call [`shutdown`](tokio::io::AsyncWriteExt::shutdown) first, or the server cannot tell the end
-/// of the data from a truncation.
+/// See the [crate] for flushing. Dropping it closes the transport without a close_notify: call
+/// `shutdown` first, or the server cannot tell the end of the data from a truncation.
 pub struct TlsStream<IO> {
     inner: Stream<IO, ClientConnection>,
 }

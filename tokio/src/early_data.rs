@@ -22,8 +22,8 @@ pub(crate) enum Role {
     Writer,
 }
 
-/// The tasks that wait for the handshake. Both may have to read and to write for it, but a transport
-/// keeps one waker for each direction, so each event wakes both.
+/// The tasks that wait for the handshake. Both may have to read and to write for it, but a
+/// transport keeps one waker for each direction, so each event wakes both.
 #[derive(Default)]
 struct Tasks(Mutex<[Option<Waker>; 2]>);
 

@@ -95,13 +95,13 @@ macro_rules! stream {
             /// # Ok(()) }
             /// ```
             ///
-            /// A transport other than a socket can be split with [`tokio::io::split`], which locks
+            /// A transport other than a socket can be split with `tokio::io::split`, which locks
             /// the transport, but not the encryption.
             ///
             /// # Errors
             ///
-            /// Returns [`IntoSplitError`](split::IntoSplitError), which holds the stream, before the
-            /// handshake is complete, and if the connection has failed.
+            /// Returns [`IntoSplitError`](split::IntoSplitError), which holds the stream, before
+            /// the handshake is complete, and if the connection has failed.
             pub fn into_split<R, W>(
                 self,
                 split: impl FnOnce(IO) -> (R, W),
@@ -126,7 +126,10 @@ macro_rules! stream {
             }
         }
 
-        impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncRead for TlsStream<IO> {
+        impl<IO> AsyncRead for TlsStream<IO>
+        where
+            IO: AsyncRead + AsyncWrite + Unpin,
+        {
             fn poll_read(
                 mut self: Pin<&mut Self>,
                 task: &mut Context<'_>,
@@ -137,7 +140,10 @@ macro_rules! stream {
         }
 
         /// Lends received data where it was decrypted, without a copy.
-        impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncBufRead for TlsStream<IO> {
+        impl<IO> AsyncBufRead for TlsStream<IO>
+        where
+            IO: AsyncRead + AsyncWrite + Unpin,
+        {
             fn poll_fill_buf(
                 self: Pin<&mut Self>,
                 task: &mut Context<'_>,
@@ -151,7 +157,10 @@ macro_rules! stream {
         }
 
         /// Data that was written is sent completely only by a flush or a shutdown.
-        impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TlsStream<IO> {
+        impl<IO> AsyncWrite for TlsStream<IO>
+        where
+            IO: AsyncRead + AsyncWrite + Unpin,
+        {
             fn poll_write(
                 mut self: Pin<&mut Self>,
                 task: &mut Context<'_>,
@@ -204,7 +213,10 @@ macro_rules! stream {
 macro_rules! handles {
     ($stream:ident) => {
         #[cfg(unix)]
-        impl<IO: std::os::fd::AsRawFd> std::os::fd::AsRawFd for $stream<IO> {
+        impl<IO> std::os::fd::AsRawFd for $stream<IO>
+        where
+            IO: std::os::fd::AsRawFd,
+        {
             fn as_raw_fd(&self) -> std::os::fd::RawFd {
                 self.get_ref().0.as_raw_fd()
             }
@@ -292,7 +304,10 @@ impl<T> From<server::TlsStream<T>> for TlsStream<T> {
     }
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for TlsStream<T> {
+impl<T> AsyncRead for TlsStream<T>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
     fn poll_read(
         self: Pin<&mut Self>,
         task: &mut Context<'_>,
@@ -302,7 +317,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for TlsStream<T> {
     }
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin> AsyncBufRead for TlsStream<T> {
+impl<T> AsyncBufRead for TlsStream<T>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
     fn poll_fill_buf(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         either!(self.get_mut(), stream => Pin::new(stream).poll_fill_buf(task))
     }
@@ -312,7 +330,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncBufRead for TlsStream<T> {
     }
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for TlsStream<T> {
+impl<T> AsyncWrite for TlsStream<T>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
     fn poll_write(
         self: Pin<&mut Self>,
         task: &mut Context<'_>,

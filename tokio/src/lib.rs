@@ -39,20 +39,20 @@
 //!
 //! A write encrypts into a buffer of the connection, and sends as much of it as the transport
 //! accepts. If the transport is not ready, up to 64 KiB stay in the buffer, and the write still
-//! succeeds. So call [`flush`](tokio::io::AsyncWriteExt::flush) after the last write of a message,
-//! or [`shutdown`](tokio::io::AsyncWriteExt::shutdown), which also flushes. Reading sends nothing,
-//! so a pending read never depends on the writer.
+//! succeeds. So call `flush` after the last write of a message, or `shutdown`, which also sends
+//! everything. Reading sends nothing, so a pending read never depends on the writer.
 //!
 //! # Keys, verifiers and storages that take time
 //!
 //! If the configuration has asynchronous callbacks, such as a signer that calls a service, the
 //! handshake waits for them without blocking the thread. This needs no setting:
 //! [`accept`](TlsAcceptor::accept), [`connect`](TlsConnector::connect) and the streams poll such
-//! operations. See [`rustls::manual::operations`]. A peer that leaves meanwhile ends them.
+//! operations. A peer that leaves meanwhile ends them. The chapter `operations` of the manual of
+//! rustls shows how to write such callbacks.
 //!
 //! # Two tasks for one connection
 //!
-//! [`tokio::io::split`] puts a lock around a stream. `into_split` of a
+//! `tokio::io::split` puts a lock around a stream. `into_split` of a
 //! [client's](client::TlsStream::into_split) or [server's](server::TlsStream::into_split) stream
 //! gives each direction its own half without a lock, so that two tasks can encrypt and decrypt at
 //! the same time.

@@ -43,9 +43,9 @@ impl TlsAcceptor {
     ///
     /// # Errors
     ///
-    /// The future returns [`io::ErrorKind::InvalidData`] with the [`rustls::Error`] of the handshake,
-    /// [`io::ErrorKind::UnexpectedEof`] if the client closes the transport, and errors of the
-    /// transport. It returns [`io::ErrorKind::Other`] if the configuration is unusable.
+    /// The future returns [`io::ErrorKind::InvalidData`] with the [`rustls::Error`] of the
+    /// handshake, [`io::ErrorKind::UnexpectedEof`] if the client closes the transport, and errors
+    /// of the transport. It returns [`io::ErrorKind::Other`] if the configuration is unusable.
     pub fn accept<IO>(&self, stream: IO) -> Accept<IO>
     where
         IO: AsyncRead + AsyncWrite + Unpin,
@@ -101,9 +101,8 @@ crate::either::handshakes!(Accept, FallibleAccept, ServerConnection);
 
 /// A stream to a client.
 ///
-/// See the [crate](crate) for flushing. Dropping it closes the transport without a close_notify:
-/// call [`shutdown`](tokio::io::AsyncWriteExt::shutdown) first, or the client cannot tell the end
-/// of the data from a truncation.
+/// See the [crate] for flushing. Dropping it closes the transport without a close_notify: call
+/// `shutdown` first, or the client cannot tell the end of the data from a truncation.
 pub struct TlsStream<IO> {
     inner: Stream<IO, ServerConnection>,
 }

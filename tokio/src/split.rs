@@ -47,8 +47,7 @@ pub struct ReadHalf<R, Data> {
 ///
 /// Returned by `into_split` of a [client's](crate::client::TlsStream::into_split) or
 /// [server's](crate::server::TlsStream::into_split) stream. As with a whole stream, call
-/// [`flush`](tokio::io::AsyncWriteExt::flush) after the last write of a message, and
-/// [`shutdown`](tokio::io::AsyncWriteExt::shutdown) at the end: dropping the half sends no
+/// `flush` after the last write of a message, and `shutdown` at the end: dropping the half sends no
 /// close_notify.
 pub struct WriteHalf<W> {
     io: W,

@@ -132,9 +132,9 @@ impl CommonState {
 
     /// Lets the handshake wait for asynchronous operations of the application, instead of blocking
     /// in them. The code that does the I/O must then call `poll_operation` while the connection
-    /// [waits](Self::is_waiting). tokio-rustls, quinn and other code for rustls 0.23 do not: under
-    /// them, such a handshake hangs. A connection that is driven without ever being polled logs one
-    /// warning, after several calls or when it ends.
+    /// [waits](Self::is_waiting). The published tokio-rustls, quinn and other code for rustls 0.23
+    /// do not: under them, such a handshake hangs. A connection that is driven without ever being
+    /// polled logs one warning, after several calls or when it ends.
     ///
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections

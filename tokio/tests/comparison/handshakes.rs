@@ -24,7 +24,7 @@ fn seen(result: Result<bool, String>, transport: &Transport) -> String {
         alert.unwrap_or("another error").to_owned()
     });
     // the last call is a flush, unless the handshake has failed
-    let last = result.as_ref().ok().and(net.log.last());
+    let last = result.as_ref().ok().and_then(|_| net.log.last());
     let is_handshaking = net.peer.is_handshaking();
     format!("{result:?}; peer: {alert:?} {is_handshaking}; {last:?}")
 }

@@ -176,8 +176,8 @@ where
     stream.shutdown().await
 }
 
-/// Receives until the end, in random pieces and in random ways. Returns the number of bytes, and the
-/// error at the end, if any.
+/// Receives until the end, in random pieces and in random ways. Returns the number of bytes, and
+/// the error at the end, if any.
 pub(crate) async fn receive<S: Lend>(mut stream: S, mut noise: Noise) -> (usize, io::Result<()>) {
     let mut received = 0;
     loop {

@@ -1,5 +1,5 @@
-//! Both ends send at the same time, in random pieces, flush now and then, replace keys, drop futures
-//! that are pending, and close.
+//! Both ends send at the same time, in random pieces, flush now and then, replace keys, drop
+//! futures that are pending, and close.
 
 use harness::peers::configs::{PROVIDERS, Versions};
 use harness::wire::Noise;
