@@ -277,28 +277,51 @@ pub(crate) fn handshake_over(
     }
 }
 
-/// Runs a script with a fault. Returns the results, and true if the fault occurred.
+/// What came of a script.
+pub(crate) struct Outcome {
+    results: Vec<String>,
+    /// True if the fault occurred.
+    was_planned: bool,
+    /// The calls of the transport.
+    counts: [usize; 4],
+}
+
+/// Runs a script with a fault.
 pub(crate) fn run(
     side: Side,
     configs: &dyn Configs,
     peers: &Peers,
     steps: &[Step],
     plan: Option<(Call, usize, Fault)>,
-) -> (Vec<String>, bool) {
+) -> Outcome {
     let mut scene = Scene::connect(side, configs, peers);
     scene.transport.change(|net| net.plan = plan);
     let results = steps.iter().map(|step| scene.step(*step)).collect();
-    let occurred = scene.transport.net().was_planned;
-    (results, occurred)
+    let net = scene.transport.net();
+    Outcome {
+        results,
+        was_planned: net.was_planned,
+        counts: net.counts,
+    }
 }
 
-/// Runs a script for both crates, and compares the results.
+/// Runs a script for both crates, and compares the results. Without a fault, this crate must not
+/// call the transport more often. Returns true if the fault occurred.
 pub(crate) fn compare(setting: Setting, side: Side, steps: &[Step], plan: Option<Plan>) -> bool {
     let peers = Peers::new(setting);
-    let (expected, of_published) = run(side, &Published::new(setting), &peers, steps, plan);
-    let (results, of_this) = run(side, &This::new(setting), &peers, steps, plan);
-    assert_eq!(results, expected, "{setting:?} {side:?} {plan:?}");
-    of_published || of_this
+    let expected = run(side, &Published::new(setting), &peers, steps, plan);
+    let found = run(side, &This::new(setting), &peers, steps, plan);
+    assert_eq!(
+        found.results, expected.results,
+        "{setting:?} {side:?} {plan:?}"
+    );
+    if plan.is_none() {
+        for call in [Call::Read, Call::Write] {
+            let [found, most] = [found.counts, expected.counts].map(|counts| counts[call as usize]);
+            assert!(found <= most, "{steps:?}: {call:?} {found}, not {most}");
+        }
+    }
+    expected.was_planned || found.was_planned
 }
 
 /// Compares a script without a fault, and with each fault at each call of these kinds.
