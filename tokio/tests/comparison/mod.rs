@@ -2,6 +2,7 @@
 //! acts of its peer, over a transport that fails at a chosen call. The program must see the same
 //! results, and the peer the same bytes.
 
+mod api;
 mod data;
 mod early_data;
 mod ends;

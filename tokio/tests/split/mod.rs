@@ -3,13 +3,15 @@
 use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::Poll;
 
-use harness::peers::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions, server_name};
 use harness::wire::Noise;
 use rustls::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio_rustls::{client, server};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use crate::kit::executor::{Executor, poll_while_woken};
 use crate::kit::pipe::{End, Weather};
@@ -208,4 +210,63 @@ fn a_failed_stream_is_not_split() {
     let flushed = poll_while_woken(|cx| Pin::new(&mut stream).poll_flush(cx));
     assert!(matches!(flushed, Poll::Ready(Err(_))));
     drop(client);
+}
+
+/// Both directions at once over TCP, each half in a task, on several threads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn halves_of_sockets_work_on_several_threads() {
+    const LEN: usize = 5_000_000;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let socket = TcpStream::connect(listener.local_addr().unwrap());
+    let (client, server) = configs(Versions::Tls13, PROVIDERS[0]);
+    let connect = async {
+        let connector = TlsConnector::from(Arc::new(client));
+        connector.connect(server_name(), socket.await?).await
+    };
+    let accept = async {
+        let acceptor = TlsAcceptor::from(Arc::new(server));
+        acceptor.accept(listener.accept().await?.0).await
+    };
+    let (client, server) = tokio::try_join!(connect, accept).unwrap();
+    let (client_reader, client_writer) = client.into_split(TcpStream::into_split).unwrap();
+    let (server_reader, server_writer) = server.into_split(TcpStream::into_split).unwrap();
+    let receiving = [
+        tokio::spawn(sum(client_reader)),
+        tokio::spawn(sum(server_reader)),
+    ];
+    let sending = [client_writer, server_writer].map(|mut writer| {
+        tokio::spawn(async move {
+            for number in 0..LEN / 10_000 {
+                writer.write_all(&[number as u8; 10_000]).await.unwrap();
+                if number % 50 == 0 {
+                    writer.get_mut().1.refresh_traffic_keys().unwrap();
+                }
+            }
+            writer.shutdown().await.unwrap();
+            // the transport is closed by the other half
+            writer
+        })
+    });
+    let expected = (0..LEN / 10_000).map(|number| 10_000 * u64::from(number as u8));
+    let expected = (LEN, expected.sum::<u64>());
+    for task in receiving {
+        assert_eq!(task.await.unwrap(), expected);
+    }
+    for task in sending {
+        task.await.unwrap();
+    }
+}
+
+/// Returns the number of received bytes and their sum.
+async fn sum(mut reader: impl AsyncRead + Unpin) -> (usize, u64) {
+    let (mut count, mut sum) = (0, 0);
+    let mut out = vec![0; 30_000];
+    loop {
+        let len = reader.read(&mut out).await.unwrap();
+        if len == 0 {
+            return (count, sum);
+        }
+        count += len;
+        sum += out[..len].iter().map(|byte| u64::from(*byte)).sum::<u64>();
+    }
 }
