@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use harness::operations::plan_of_process;
 use harness::peers::configs::{PROVIDERS, Versions};
 use harness::peers::endpoints::Endpoint;
 
@@ -89,8 +90,10 @@ fn faults_of_the_transport_have_the_results_of_the_published_crate() {
                             Side::Client => number > 1,
                             _ => number > 1,
                         };
+                        // a handshake that waits for operations writes and flushes more often
+                        let waits = plan_of_process().is_some();
                         let harmless = matches!(fault, Fault::Pending | Fault::Short);
-                        if is_behind && !harmless {
+                        if (is_behind || waits) && !harmless {
                             continue;
                         }
                         compare(Setting::of(versions), side, Some((call, number, fault)));
