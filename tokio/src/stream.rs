@@ -172,15 +172,18 @@ where
 
     fn poll_end_of_early(&mut self, task: &mut Context<'_>, role: Role) -> Poll<io::Result<()>> {
         ready!(self.poll_complete(task))?;
-        let is_rejected = !self.conn.is_early_data_accepted();
-        while let Some(early) = self.state.early.as_mut().filter(|_| is_rejected) {
-            if early.unsent().is_empty() {
-                break;
-            }
-            let len = encrypt_with(self.conn.writer(), &[IoSlice::new(early.unsent())])?;
-            early.sent(len);
-            if len == 0 {
+        if !self.conn.is_early_data_accepted() {
+            while self.send_again()? != 0 {}
+            while self
+                .state
+                .early
+                .as_ref()
+                .is_some_and(|early| !early.unsent().is_empty())
+            {
                 ready!(self.poll_send_all(task))?;
+                if self.send_again()? == 0 {
+                    return Poll::Ready(Err(ErrorKind::WriteZero.into()));
+                }
             }
         }
         // a writer sends all of this together with what it goes on to send
@@ -189,6 +192,17 @@ where
         }
         self.state.early = None;
         Poll::Ready(Ok(()))
+    }
+
+    /// Encrypts rejected early data. Returns the number of accepted bytes, which is 0 if none is
+    /// left, or if the connection's buffer is full.
+    fn send_again(&mut self) -> io::Result<usize> {
+        let Some(early) = &mut self.state.early else {
+            return Ok(0);
+        };
+        let len = encrypt_with(self.conn.writer(), &[IoSlice::new(early.unsent())])?;
+        early.sent(len);
+        Ok(len)
     }
 
     /// Writes early data, if possible. Returns `Ready(0)` once the rest must be sent normally.

@@ -2,7 +2,7 @@
 //! and a server that rejects the data gets it again.
 
 use std::cell::RefCell;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -90,6 +90,43 @@ fn two_tasks_of_an_early_client_lose_nothing() {
         accepted += usize::from(early != 0);
     }
     assert!(accepted > 20, "{accepted}");
+}
+
+#[test]
+fn rejected_early_data_is_sent_again_through_a_small_buffer() {
+    for (limit, expected) in [(0, Err(ErrorKind::WriteZero)), (100, Ok(()))] {
+        let mut noise = Noise::new(1);
+        let (client, mut server) = resumable(&mut noise);
+        server.session_storage = configs(Versions::Tls13, PROVIDERS[0]).1.session_storage;
+        let (one, other) = pipe(&mut noise, Weather::CALM);
+        let mut executor = Executor::default();
+        executor.spawn("client", async {
+            let connector = TlsConnector::from(Arc::new(client)).early_data(true);
+            let mut stream = connector.connect(server_name(), one).await.unwrap();
+            stream.write_all(&[7; 5000]).await.unwrap();
+            stream.get_mut().1.set_buffer_limit(Some(limit));
+            let flushed = stream.flush().await.map_err(|error| error.kind());
+            assert_eq!(flushed, expected);
+            if expected.is_ok() {
+                stream.shutdown().await.unwrap();
+                // the server goes on until it has sent its tickets
+                let _ = stream.read_to_end(&mut Vec::new()).await;
+            }
+        });
+        executor.spawn("server", async {
+            let accept = TlsAcceptor::from(Arc::new(server)).accept(other);
+            let mut data = Vec::new();
+            match accept.await {
+                Ok(mut stream) => {
+                    let _ = stream.read_to_end(&mut data).await;
+                    assert!(data.is_empty() || data == [7; 5000]);
+                    assert_eq!(data.is_empty(), limit == 0);
+                }
+                Err(error) => assert_eq!(limit, 0, "{error}"),
+            }
+        });
+        executor.run(&mut noise);
+    }
 }
 
 /// A program that writes, does not flush, and reads: with 0.26, it would wait forever.
