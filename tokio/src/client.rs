@@ -1,7 +1,7 @@
 //! Connecting to servers.
 
 use std::fmt;
-use std::io::{self, BufRead, IoSlice, Write};
+use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use rustls::client::ClientConnectionData;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::handshake::Handshake;
 use crate::split;
@@ -195,7 +195,7 @@ crate::either::handshakes!(Connect, FallibleConnect, ClientConnection);
 /// See the [crate] for flushing. Dropping it closes the transport without a close_notify: call
 /// `shutdown` first, or the server cannot tell the end of the data from a truncation.
 pub struct TlsStream<IO> {
-    inner: Stream<IO, ClientConnection>,
+    pub(crate) inner: Stream<IO, ClientConnection>,
 }
 
 /// The half of a client's stream that reads. See [`TlsStream::into_split`].

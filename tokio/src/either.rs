@@ -1,12 +1,12 @@
 //! A stream of either side, and the code that clients and servers have in common: their types have
 //! the same methods but no common trait.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use rustls::CommonState;
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{client, server};
 
@@ -126,75 +126,16 @@ macro_rules! stream {
             }
         }
 
-        impl<IO> AsyncRead for TlsStream<IO>
-        where
-            IO: AsyncRead + AsyncWrite + Unpin,
-        {
-            fn poll_read(
-                mut self: Pin<&mut Self>,
-                task: &mut Context<'_>,
-                buf: &mut ReadBuf<'_>,
-            ) -> Poll<io::Result<()>> {
-                self.inner.poll_read(task, buf)
-            }
+        /// Calls a method of the inner stream.
+        macro_rules! inner_of_side {
+            ($self:expr, $inner:ident => $call:expr) => {{
+                let $inner = &mut $self.inner;
+                $call
+            }};
         }
 
-        /// Lends received data where it was decrypted, without a copy.
-        impl<IO> AsyncBufRead for TlsStream<IO>
-        where
-            IO: AsyncRead + AsyncWrite + Unpin,
-        {
-            fn poll_fill_buf(
-                self: Pin<&mut Self>,
-                task: &mut Context<'_>,
-            ) -> Poll<io::Result<&[u8]>> {
-                self.get_mut().inner.poll_fill_buf(task)
-            }
-
-            fn consume(mut self: Pin<&mut Self>, amt: usize) {
-                self.inner.conn.reader().consume(amt);
-            }
-        }
-
-        /// Data that was written is sent completely only by a flush or a shutdown.
-        impl<IO> AsyncWrite for TlsStream<IO>
-        where
-            IO: AsyncRead + AsyncWrite + Unpin,
-        {
-            fn poll_write(
-                mut self: Pin<&mut Self>,
-                task: &mut Context<'_>,
-                buf: &[u8],
-            ) -> Poll<io::Result<usize>> {
-                self.inner.poll_write(task, buf)
-            }
-
-            fn poll_write_vectored(
-                mut self: Pin<&mut Self>,
-                task: &mut Context<'_>,
-                bufs: &[IoSlice<'_>],
-            ) -> Poll<io::Result<usize>> {
-                self.inner.poll_write_vectored(task, bufs)
-            }
-
-            fn is_write_vectored(&self) -> bool {
-                true
-            }
-
-            fn poll_flush(
-                mut self: Pin<&mut Self>,
-                task: &mut Context<'_>,
-            ) -> Poll<io::Result<()>> {
-                self.inner.poll_flush(task)
-            }
-
-            fn poll_shutdown(
-                mut self: Pin<&mut Self>,
-                task: &mut Context<'_>,
-            ) -> Poll<io::Result<()>> {
-                self.inner.poll_shutdown(task)
-            }
-        }
+        reads!([IO] TlsStream<IO>, [IO: AsyncRead + AsyncWrite + Unpin], inner_of_side);
+        writes!([IO] TlsStream<IO>, [IO: AsyncRead + AsyncWrite + Unpin], inner_of_side);
 
         $crate::either::handles!(TlsStream);
 
@@ -304,63 +245,16 @@ impl<T> From<server::TlsStream<T>> for TlsStream<T> {
     }
 }
 
-impl<T> AsyncRead for TlsStream<T>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-{
-    fn poll_read(
-        self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_read(task, buf))
-    }
+/// Calls a method of the inner stream of either side.
+macro_rules! inner_of_either {
+    ($self:expr, $inner:ident => $call:expr) => {
+        either!($self, stream => {
+            let $inner = &mut stream.inner;
+            $call
+        })
+    };
 }
 
-impl<T> AsyncBufRead for TlsStream<T>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-{
-    fn poll_fill_buf(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_fill_buf(task))
-    }
-
-    fn consume(self: Pin<&mut Self>, amt: usize) {
-        either!(self.get_mut(), stream => Pin::new(stream).consume(amt));
-    }
-}
-
-impl<T> AsyncWrite for TlsStream<T>
-where
-    T: AsyncRead + AsyncWrite + Unpin,
-{
-    fn poll_write(
-        self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_write(task, buf))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_write_vectored(task, bufs))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_flush(task))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self.get_mut(), stream => Pin::new(stream).poll_shutdown(task))
-    }
-}
-
+reads!([T] TlsStream<T>, [T: AsyncRead + AsyncWrite + Unpin], inner_of_either);
+writes!([T] TlsStream<T>, [T: AsyncRead + AsyncWrite + Unpin], inner_of_either);
 handles!(TlsStream);

@@ -59,6 +59,8 @@
 
 pub use rustls;
 
+#[macro_use]
+mod polls;
 pub mod client;
 mod early_data;
 mod either;

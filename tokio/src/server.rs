@@ -1,14 +1,13 @@
 //! Accepting clients.
 
-use std::fmt;
-use std::io::{self, BufRead, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::{fmt, io};
 
 use rustls::server::ServerConnectionData;
 use rustls::{ServerConfig, ServerConnection};
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::handshake::Handshake;
 pub use crate::lazy::{LazyConfigAcceptor, StartHandshake};
@@ -104,7 +103,7 @@ crate::either::handshakes!(Accept, FallibleAccept, ServerConnection);
 /// See the [crate] for flushing. Dropping it closes the transport without a close_notify: call
 /// `shutdown` first, or the client cannot tell the end of the data from a truncation.
 pub struct TlsStream<IO> {
-    inner: Stream<IO, ServerConnection>,
+    pub(crate) inner: Stream<IO, ServerConnection>,
 }
 
 /// The half of a server's stream that reads. See [`TlsStream::into_split`].

@@ -16,7 +16,7 @@
 //! - If sending fails, a pending read is woken and returns the error.
 
 use std::future::poll_fn;
-use std::io::{self, BufRead, ErrorKind, IoSlice, Write};
+use std::io::{self, ErrorKind, IoSlice, Write};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -24,7 +24,7 @@ use std::{fmt, mem};
 
 use rustls::split::{Receiver, Sender};
 use rustls::{Error, Reader};
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::receiving::Receives;
 use crate::sending::{Sends, Sent, encrypt_with, write_all};
@@ -149,26 +149,15 @@ impl<R: AsyncRead + Unpin, Data> Receives for ReadHalf<R, Data> {
     }
 }
 
-impl<R: AsyncRead + Unpin, Data> AsyncRead for ReadHalf<R, Data> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Receives::poll_read(&mut *self, task, buf)
-    }
+/// Calls a method of [`Receives`] or [`Sends`].
+macro_rules! itself {
+    ($self:expr, $inner:ident => $call:expr) => {{
+        let $inner = $self;
+        $call
+    }};
 }
 
-/// Lends received data where it was decrypted, without a copy.
-impl<R: AsyncRead + Unpin, Data> AsyncBufRead for ReadHalf<R, Data> {
-    fn poll_fill_buf(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        Receives::poll_fill_buf(self.get_mut(), task)
-    }
-
-    fn consume(mut self: Pin<&mut Self>, amt: usize) {
-        self.receiver.reader().consume(amt);
-    }
-}
+reads!([R, Data] ReadHalf<R, Data>, [R: AsyncRead + Unpin], itself);
 
 impl<R: fmt::Debug, Data> fmt::Debug for ReadHalf<R, Data> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -268,36 +257,7 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
     }
 }
 
-/// Data that was written is sent completely only by a flush or a shutdown.
-impl<W: AsyncWrite + Unpin> AsyncWrite for WriteHalf<W> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Sends::poll_write(&mut *self, task, buf)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Sends::poll_write_vectored(&mut *self, task, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Sends::poll_flush(&mut *self, task)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Sends::poll_shutdown(&mut *self, task)
-    }
-}
+writes!([W] WriteHalf<W>, [W: AsyncWrite + Unpin], itself);
 
 impl<W: fmt::Debug> fmt::Debug for WriteHalf<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
