@@ -8,8 +8,8 @@ macro_rules! providers {
         mod $module {
             use $tls::crypto::{CryptoProvider, SupportedKxGroup};
             use $tls::{
-                ALL_VERSIONS, DEFAULT_VERSIONS, SignatureAlgorithm, SupportedCipherSuite,
-                SupportedProtocolVersion,
+                ALL_VERSIONS, DEFAULT_VERSIONS, NamedGroup, SignatureAlgorithm,
+                SupportedCipherSuite, SupportedProtocolVersion,
             };
 
             use super::*;
@@ -25,13 +25,21 @@ macro_rules! providers {
                     let names = suites.iter().map(|suite| suite.suite()).filter(is_shared);
                     format!("suites {:?}", names.collect::<Vec<_>>())
                 };
+                // in a FIPS build, this crate's list lacks the group that is not approved
+                let defaults = |groups: &[&'static dyn SupportedKxGroup]| {
+                    let mut groups = groups.to_vec();
+                    groups.retain(|group| {
+                        !cfg!(feature = "fips") || group.name() != NamedGroup::X25519
+                    });
+                    names(&groups)
+                };
                 macro_rules! of {
                     ($name:ident) => {
                         [
                             suites($tls::crypto::$name::ALL_CIPHER_SUITES),
                             suites($tls::crypto::$name::DEFAULT_CIPHER_SUITES),
                             names($tls::crypto::$name::ALL_KX_GROUPS),
-                            names($tls::crypto::$name::DEFAULT_KX_GROUPS),
+                            defaults($tls::crypto::$name::DEFAULT_KX_GROUPS),
                             suites(&$tls::crypto::$name::default_provider().cipher_suites),
                             names(&$tls::crypto::$name::default_provider().kx_groups),
                         ]
