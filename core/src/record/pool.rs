@@ -586,6 +586,11 @@ pub(super) mod limit {
         LEFT.set(left);
     }
 
+    /// Returns the number of bytes that the thread may still allocate.
+    pub(crate) fn left() -> usize {
+        LEFT.get()
+    }
+
     pub(super) fn count(len: usize) -> Result<(), OutOfMemory> {
         match LEFT.get() {
             usize::MAX => {}
