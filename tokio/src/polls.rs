@@ -1,5 +1,5 @@
-//! The traits of tokio for types whose inner values have methods of the same names. A macro, because
-//! streams, either side of a stream, and halves have no type in common.
+//! The traits of tokio for types whose inner values have methods of the same names. A macro,
+//! because streams, either side of a stream, and halves have no type in common.
 
 /// Implements `AsyncRead` and `AsyncBufRead`. `$with!(this, inner => call)` makes a call with the
 /// inner value.
