@@ -19,7 +19,7 @@ pub(crate) struct BoundedMap<K, V, S = Buffering> {
     /// The keys of `entries`, by their insertion number.
     by_age: BTreeMap<u64, K>,
     next_number: u64,
-    /// The insertion number at which the next sweep continues.
+    /// The insertion number from which the next sweep continues.
     #[cfg(feature = "std")]
     next_swept: u64,
     capacity: usize,
@@ -110,7 +110,7 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
 }
 
 /// The default keyed hasher of maps, with buffered input. Server names are hashed letter by letter,
-/// and a call of the inner hasher costs about as much for one byte as for many.
+/// and a call to the inner hasher costs about as much for one byte as for many.
 #[derive(Default)]
 pub(crate) struct Buffering(RandomState);
 
@@ -146,9 +146,9 @@ impl<H: Hasher + Clone> Hasher for BufferingHasher<H> {
         }
     }
 
-    /// Hashes a letter of a name. Letters arrive one by one, as four bytes each. ASCII letters are
-    /// hashed as one byte. Other numbers are hashed as five bytes that start with 0xff, which is
-    /// not an ASCII letter.
+    /// Hashes one letter of a name. Letters arrive one by one, as four bytes each. ASCII letters
+    /// are hashed as one byte. Other numbers are hashed as five bytes that start with 0xff, which
+    /// is not an ASCII letter.
     #[inline]
     fn write_u32(&mut self, number: u32) {
         match u8::try_from(number) {

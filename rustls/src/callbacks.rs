@@ -89,8 +89,8 @@ pub(crate) fn poll_now<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) 
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// A future of the application that is first polled by the connection's owner, whose runtime it may
-/// need, and not by the code that creates it.
+/// A future from the application. The code that creates it does not poll it, because it may need
+/// the runtime of the connection's owner.
 struct Deferred<T> {
     future: BoxFuture<T>,
     is_polled: bool,

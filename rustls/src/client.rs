@@ -1,4 +1,4 @@
-//! The client's side of the public API: configuration, certificate resolvers, session storage.
+//! The client side of the public API: configuration, certificate resolvers and session storage.
 
 mod connection;
 
@@ -29,7 +29,8 @@ pub use crate::conn::write_early_data::WriteEarlyData;
 pub use crate::handshake::client::connection_data::ClientConnectionData;
 pub use crate::msgs::client_extensions::TicketRequest;
 
-/// Traits and types to accept servers that the Web PKI would reject. They can undo all security.
+/// Traits and types for accepting servers that the Web PKI would reject. They can undo all
+/// security.
 pub mod danger {
     pub use crate::config::client::{DangerousClientConfig, DangerousClientConfigBuilder};
     pub use crate::config::verify::{

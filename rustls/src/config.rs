@@ -1,4 +1,4 @@
-//! The decisions of an application: the configurations of both sides and everything they hold.
+//! The application's choices: the configurations of both sides and everything in them.
 //!
 //! [`builder`] leads to a configuration; [`client`] and [`server`] have the two kinds. A handshake
 //! reads its configuration through [`settings`]. The other modules are the parts of a

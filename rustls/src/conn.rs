@@ -10,17 +10,17 @@
 //! - `common_state`: `records` (the record layer and its buffers), `negotiated` (what was
 //!   negotiated) and `established` (secrets for rekeying and exporters).
 //! - `sending`: encrypts application data.
-//! - `in_place_error`: the errors of encryption in place.
+//! - `in_place_error`: the errors of in-place encryption.
 //! - `to_vec`: output into a `Vec` that grows as needed.
 //! - `early_data`: a client's early data. `received_early_data`: its buffer in a buffered server.
 //! - `quic`: replaces `records` if QUIC carries the handshake.
 //! - `split`: the two halves of a connection, each with its part of these. `shared_session`: the
-//!   session that either half may forget.
+//!   session that either half may invalidate.
 //! - `kernel`: a connection whose records are processed outside this library.
 //! - `unwinding`: ends a connection if the application's code panics.
-//! - `waiting`: the records that wait while the handshake does.
+//! - `waiting`: the records that wait while the handshake is waiting.
 //! - `write_access`: ends the handshake if a write fails.
-//! - `parking`: parks the thread while the handshake waits for an operation.
+//! - `parking`: parks the thread while the handshake is waiting for an operation.
 //!
 //! No two of these modules import each other: the public types of an API import the modules that do
 //! the work, and those import the records and buffers.

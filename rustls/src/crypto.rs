@@ -1,14 +1,14 @@
 //! The interface of crypto providers, the built-in providers, and the selection between them.
 //!
-//! A [`CryptoProvider`] supplies all the cryptography of a connection. Two are built in, each
-//! behind the crate feature of the same name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and
+//! A [`CryptoProvider`] supplies all the cryptography of a connection. Two providers are built in,
+//! each behind the crate feature of the same name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and
 //! [`ring`](mod@ring). With both, [`fastest`] combines them. Others are separate crates. Pass the
 //! provider to [`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider),
 //! or install a process-wide default with [`CryptoProvider::install_default`].
 //!
 //! The traits of this module document what a provider must implement. Bulk encryption differs from
-//! rustls 0.23: see [`cipher`]. [`blocks`] implements most of a provider, over small traits for a
-//! crypto library.
+//! rustls 0.23: see [`cipher`]. [`blocks`] implements most of a provider on top of small traits
+//! that wrap a crypto library.
 
 pub use rustls_core::blocks;
 pub use rustls_core::crypto::{
@@ -32,7 +32,7 @@ pub use crate::providers::ring;
 /// Returns the provider based on the FIPS 140-3 validated module of aws-lc: feature `fips`.
 ///
 /// It is [`aws_lc_rs::default_provider`], which offers only approved algorithms with that feature.
-/// Install it as the default for configurations that name no provider:
+/// Install it as the default for configurations that do not name a provider:
 ///
 /// ```
 /// rustls::crypto::default_fips_provider()

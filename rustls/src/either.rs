@@ -99,8 +99,8 @@ impl Connection {
         either!(self, conn => conn.refresh_traffic_keys())
     }
 
-    /// See [`send_close_notify`](crate::ConnectionCommon::send_close_notify). The method of
-    /// [`CommonState`] would keep the session of a connection that fails.
+    /// See [`send_close_notify`](crate::ConnectionCommon::send_close_notify). The [`CommonState`]
+    /// method of the same name would keep the session if the connection fails.
     pub fn send_close_notify(&mut self) {
         either!(self, conn => conn.send_close_notify());
     }

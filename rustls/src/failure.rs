@@ -5,8 +5,8 @@ use crate::error::Error;
 
 /// An error, and the alert that goes with it.
 ///
-/// Any error converts into one, with the alert that [`Error::alert`] names. A handler may choose a
-/// more precise alert. Handlers only return failures; the connection sends the alert.
+/// Any error converts into a failure, with the alert that [`Error::alert`] names. A handler may
+/// choose a more precise alert. Handlers only return failures; the connection sends the alert.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
@@ -23,8 +23,8 @@ impl Failure {
         }
     }
 
-    /// Creates a failure without a TLS alert. QUIC reports it as a PROTOCOL_VIOLATION (RFC 9000
-    /// §20.1) itself.
+    /// Creates a failure without a TLS alert. The QUIC implementation reports it as a
+    /// PROTOCOL_VIOLATION (RFC 9000 §20.1).
     pub(crate) fn without_alert(error: impl Into<Error>) -> Self {
         Self {
             error: error.into(),
@@ -35,7 +35,7 @@ impl Failure {
     /// Creates the failure for a certificate or signature that the verifier rejected.
     ///
     /// The verifier may belong to the application. Errors about the peer keep their alert. Any
-    /// other error arose in another context, whose alert would mislead the peer, so it becomes
+    /// other error arose in a different context, whose alert would mislead the peer, so it becomes
     /// handshake_failure.
     pub(crate) fn rejected_by_verifier(error: Error) -> Self {
         match error {

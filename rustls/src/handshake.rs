@@ -1,7 +1,7 @@
 //! The handshakes of both versions.
 //!
-//! [`machine`] has the state of each side. It builds or reads a ClientHello with [`client`] or
-//! [`server`], chooses the version, and continues in the states of that version:
+//! [`machine`] has the state of each side. Each side builds or reads a ClientHello with [`client`]
+//! or [`server`], chooses the version, and continues in the states of that version:
 //!
 //! ```text
 //!   machine::{client, server}     one enum per side; the choice of the version
@@ -13,9 +13,9 @@
 //! ```
 //!
 //! Code shared by both versions: `peer_auth` (the order in which a peer's chain and signature are
-//! verified), `calls` (calls of the application's code that may be asynchronous), `finished`
-//! (the check of the peer's Finished), `ffdhe`, `raw_public_key`,
-//! `server::{certificate, protocol, resumable}` and `client::client_auth`.
+//! verified), `calls` (calls into the application's code that may be asynchronous), `finished` (the
+//! check of the peer's Finished), `ffdhe`, `raw_public_key`, `server::{certificate, protocol,
+//! resumable}` and `client::client_auth`.
 //!
 //! A handshake accesses its connection through [`Context`] and its configuration through
 //! `settings`. It fails with a [`Failure`].
@@ -63,7 +63,7 @@ mod atomics {
     pub(super) use once_cell::race::OnceBox;
 }
 
-/// The channel between the halves of a split connection.
+/// The channel between the two halves of a split connection.
 pub(crate) type Link = link::Link<Failure>;
 
 /// Creates the failure for a handshake message out of order. RFC 9846 §4: it is an
@@ -76,8 +76,8 @@ pub(crate) fn unexpected(message: &HandshakeMessage<'_>, expected: &[HandshakeTy
     .into()
 }
 
-/// Creates the failure for a misplaced change_cipher_spec, or for another record where one must
-/// come. RFC 5246 §7.1: it is an unexpected_message.
+/// Creates the failure for a misplaced change_cipher_spec, or for a different record where one is
+/// expected. RFC 5246 §7.1: it is an unexpected_message.
 #[cfg(feature = "tls12")]
 pub(crate) fn unexpected_content(got_type: ContentType, expected: &[ContentType]) -> Failure {
     Error::InappropriateMessage {

@@ -1,13 +1,13 @@
 //! TLS 1.2 and 1.3: a drop-in replacement for rustls 0.23 whose records need no allocation.
 //!
-//! The public API is that of rustls 0.23.46; the implementation is new. Its core is a record layer
-//! that writes each record into a buffer of the caller or of the connection, and opens it where it
-//! arrived.
+//! The public API is that of rustls 0.23.46. The implementation is new. Its core is a record layer
+//! that writes each record directly into a buffer owned by the caller or the connection, and opens
+//! each record where it arrived.
 //!
 //! # A client
 //!
 //! A connection turns the application's bytes into bytes for the network, and back. The application
-//! does the I/O. A configuration states whom to trust:
+//! does the I/O. A configuration says whom to trust:
 //!
 #![cfg_attr(all(feature = "aws_lc_rs", feature = "std"), doc = "```")]
 #![cfg_attr(not(all(feature = "aws_lc_rs", feature = "std")), doc = "```ignore")]
@@ -99,7 +99,7 @@ pub mod manual;
 pub mod quic;
 pub mod server;
 
-/// The types of certificates, keys, names and times, shared with other crates.
+/// Types for certificates, keys, names and times, which other crates use too.
 pub use pki_types;
 pub use rustls_core::enums::{
     AlertDescription, CertificateCompressionAlgorithm, CipherSuite, ContentType, HandshakeType,
@@ -151,13 +151,13 @@ pub mod version {
     pub use crate::config::versions::TLS13;
 }
 
-/// Connections whose records are processed outside of this library, for example by the kernel.
+/// Connections whose records are processed outside this library, for example by the kernel.
 ///
 /// The TLS handshake runs through an unbuffered connection until nothing is left to send or read.
 /// Then `dangerous_into_kernel_connection` ([for a
 /// client](crate::client::UnbufferedClientConnection::dangerous_into_kernel_connection), [for a
 /// server](crate::server::UnbufferedServerConnection::dangerous_into_kernel_connection)) takes the
-/// connection apart. The caller gets the traffic keys, and a
+/// connection apart: the caller gets the traffic keys, and a
 /// [`KernelConnection`](crate::kernel::KernelConnection) that handles the other records:
 ///
 /// | record | what to do |
@@ -167,7 +167,7 @@ pub mod version {
 /// | any other handshake message | end the connection with an unexpected_message alert |
 /// | close_notify, other alerts | RFC 9846 §6 |
 ///
-/// The application must count the records of each key. A key may protect at most
+/// The application must count the records protected with each key. A key may protect at most
 /// [`confidentiality_limit`](crate::CipherSuiteCommon::confidentiality_limit) records. Before that
 /// limit, TLS 1.3 needs a KeyUpdate, and a TLS 1.2 connection must end.
 ///
@@ -192,12 +192,13 @@ pub mod time_provider {
     pub use rustls_core::time_provider::TimeProvider;
 }
 
-/// Operations of the application that take time, as futures.
+/// Application operations that take time, as futures.
 ///
-/// Calling a private key in a hardware module, a verifier that asks another service, or a session
+/// Calling a private key in a hardware module, a verifier that asks a remote service, or a session
 /// storage over the network takes milliseconds. By default, a connection calls synchronous methods,
 /// which block its thread. A connection with [`set_async`](crate::CommonState::set_async) calls
-/// methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without a thread.
+/// methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without blocking a
+/// thread.
 ///
 /// [`Offload`](crate::operation::Offload) turns any private key into one that signs asynchronously,
 /// on a pool of threads. The examples `remote_key` (a key in another process), `pkcs11_key` (a key
@@ -217,7 +218,7 @@ pub mod ticketer {
     pub use rustls_core::ticketer::TicketSwitcher;
 }
 
-/// Connections that leave all buffers to the caller.
+/// Connections whose buffers belong to the caller.
 pub mod unbuffered {
     pub use rustls_core::crypto::cipher::InsufficientSizeError;
     pub use rustls_core::record::receiver::WaitingRecord;
@@ -230,7 +231,7 @@ pub mod unbuffered {
     };
 }
 
-/// The two halves of an established connection, for two threads without a lock between them.
+/// The two halves of an established connection, for use on two threads without a lock.
 ///
 /// [`ClientConnection::into_split`](crate::ClientConnection::into_split) creates them. Its
 /// documentation has an example and describes the work that each half does for the other.

@@ -3,8 +3,8 @@
 //! `trace`: the type of each message sent or received, and dropped records. `debug`: negotiated
 //! parameters, resumptions, the reasons for not using a session or early data, close_notify, and
 //! one line for each failed connection. `warn`: ignored alerts, messages out of order, worn keys,
-//! an unusable key log file, operations that nobody polls. Secrets, message contents and text whose
-//! length a peer chooses are never logged.
+//! an unusable key log file, operations that are never polled. Secrets, message contents and text
+//! whose length a peer chooses are never logged.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, trace, warn};
@@ -27,8 +27,8 @@ mod without {
 #[cfg(not(feature = "log"))]
 pub(crate) use without::{debug, trace, warn};
 
-/// True for characters that could disguise a log line: controls, line ends, and those that change
-/// the direction of text.
+/// True for characters that could disguise a log line: controls, line ends, and characters that
+/// change the direction of text.
 pub(crate) fn is_deceptive(char: char) -> bool {
     char.is_control()
         || matches!(

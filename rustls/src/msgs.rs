@@ -1,7 +1,8 @@
 //! The handshake messages of TLS 1.3 (RFC 9846 §4) and 1.2 ([`tls12`]), as structs with a codec.
 //!
 //! Reading only checks syntax: lengths, bounds, duplicates. The handshakes decide what a message
-//! means and whether it may come now. All values borrow from the message they were read from.
+//! means and whether it is allowed at that point. All values borrow from the message they were read
+//! from.
 //!
 //! ```text
 //!   record::joiner ──► HandshakeMessage ──► the tables of handshake, tls13 and tls12, which decode
@@ -9,9 +10,9 @@
 //!   record::sender ◄── one Vec for a flight ◄── EncodeMessage::encode_message
 //! ```
 //!
-//! There is one file for each family of messages. Messages with extensions have a table of them,
-//! [`extension_block`]. The extensions that several messages share are in [`extensions`], with the
-//! table of which extension is allowed in which message.
+//! There is one file for each family of messages. A message with extensions has a table of its
+//! extensions ([`extension_block`]). Extensions that occur in several messages are in
+//! [`extensions`], together with the table of which extension is allowed in which message.
 
 pub(crate) mod certificate;
 pub(crate) mod certificate_request;
@@ -118,7 +119,7 @@ pub(crate) trait EncodeMessage {
         self.encode_part(bytes)
     }
 
-    /// Like [`Self::encode_message`], for a message that is embedded in another one.
+    /// Like [`Self::encode_message`], for a message that is embedded in another message.
     ///
     /// # Errors
     ///

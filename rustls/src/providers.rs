@@ -1,4 +1,4 @@
-//! The providers that crate features select, and the default provider of the process.
+//! The providers that crate features select, and the process-wide default provider.
 
 use alloc::sync::Arc;
 
@@ -30,7 +30,7 @@ pub mod ring {
     pub use rustls_provider_ring::*;
 }
 
-/// With `fips`, `fastest` is the provider of aws-lc-rs, unmixed.
+/// With `fips`, `fastest` is just the aws-lc-rs provider.
 #[cfg(all(feature = "fips", feature = "ring"))]
 pub use aws_lc_rs as fastest;
 
@@ -38,12 +38,12 @@ pub use aws_lc_rs as fastest;
 #[cfg(all(feature = "aws_lc_rs", feature = "ring", not(feature = "fips")))]
 pub mod fastest;
 
-/// Returns the process-wide default provider. Installs the one selected by crate features if there
-/// is none.
+/// Returns the process-wide default provider. If there is none, installs the one that crate
+/// features select.
 ///
 /// # Panics
 ///
-/// Panics if none is installed and the features select none.
+/// Panics if no provider is installed and the features do not select one.
 pub(crate) fn default_provider() -> &'static Arc<CryptoProvider> {
     find_default_provider().expect(NO_DEFAULT_PROVIDER)
 }
@@ -58,7 +58,7 @@ fn find_default_provider() -> Option<&'static Arc<CryptoProvider>> {
     if CryptoProvider::get_default().is_none() {
         if let Some(provider) = provider_from_crate_features() {
             let libraries = provider.secure_random;
-            // another thread may have installed one first, which is fine
+            // a different thread may have installed one first, which is fine
             if provider.install_default().is_ok()
                 && cfg!(all(feature = "aws_lc_rs", feature = "ring"))
             {
@@ -69,7 +69,7 @@ fn find_default_provider() -> Option<&'static Arc<CryptoProvider>> {
     CryptoProvider::get_default()
 }
 
-/// The panic message of rustls 0.23: tests of applications expect it.
+/// The panic message of rustls 0.23, because applications' tests expect it.
 const NO_DEFAULT_PROVIDER: &str = "
 Could not automatically determine the process-level CryptoProvider from Rustls crate features.
 Call CryptoProvider::install_default() before this point to select a provider manually, \
@@ -92,7 +92,7 @@ fn provider_from_crate_features() -> Option<CryptoProvider> {
     selected.filter(|_| cfg!(not(feature = "custom-provider")))
 }
 
-/// Returns any provider, for tests that work with each.
+/// Returns any one provider, for tests that work with all of them.
 #[cfg(all(test, any(feature = "aws_lc_rs", feature = "ring")))]
 pub(crate) fn any_provider() -> CryptoProvider {
     #[cfg(feature = "aws_lc_rs")]

@@ -1,4 +1,4 @@
-//! The handshake of QUIC connections (RFC 9000), and their packet keys (RFC 9001, RFC 9369).
+//! The handshake for QUIC connections (RFC 9000), and their packet keys (RFC 9001, RFC 9369).
 //!
 //! A QUIC implementation moves handshake bytes between CRYPTO frames and a [`ClientConnection`] or
 //! a [`ServerConnection`], and gets keys in return:
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The implementation is responsible for packets, frames, retransmission, key updates and closing
-//! connections. [`Keys::initial`] returns the keys of Initial packets, and
-//! [`Secrets::next_packet_keys`] those after a key update.
+//! connections. [`Keys::initial`] returns the keys for Initial packets, and
+//! [`Secrets::next_packet_keys`] the keys after a key update.
 //!
 //! ```
 //! use rustls::quic::{Connection, KeyChange, Keys, Secrets};

@@ -1,4 +1,4 @@
-//! The server's side of the public API: configuration, certificate resolvers, session storage.
+//! The server side of the public API: configuration, certificate resolvers and session storage.
 
 #[cfg(feature = "std")]
 mod acceptor;
@@ -31,7 +31,7 @@ pub use crate::config::webpki::{
 pub use crate::conn::read_early_data::ReadEarlyData;
 pub use crate::handshake::server::connection_data::ServerConnectionData;
 
-/// Traits and types to accept clients by custom rules. They can undo all security.
+/// Traits and types for accepting clients by custom rules. They can undo all security.
 pub mod danger {
     pub use crate::config::verify::{ClientCertVerified, ClientCertVerifier, VerifierRules};
 }

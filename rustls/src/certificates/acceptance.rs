@@ -12,9 +12,9 @@ use rustls_core::codec::{Codec, Reader};
 use crate::enums::Side;
 use crate::error::InvalidMessage;
 
-/// A digest of all inputs of a verifier's verdict except its arguments. **Do not use it in a
-/// verifier that consults anything that may change**, such as the trust store of the platform, a
-/// file, or a field behind a lock.
+/// A digest of everything that a verifier's verdict depends on, except the method's arguments. **Do
+/// not use it in a verifier that consults anything that may change**, such as the platform's trust
+/// store, a file, or a field behind a lock.
 ///
 /// Verifiers with equal rules must accept the same chains at the same time. The built-in verifiers
 /// compute their rules from their roots, revocation lists, policy and algorithms. A custom verifier
@@ -53,15 +53,15 @@ impl fmt::Debug for VerifierRules {
     }
 }
 
-/// The verifier of an acceptance: its rules, and the side of the peers that it verifies. A type
-/// that verifies both sides may state one digest.
+/// The verifier that accepted a chain: its rules, and the side (client or server) that it verifies.
+/// The side is included because a type that verifies both may return the same digest for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Basis {
     pub(crate) peer: Side,
     pub(crate) rules: VerifierRules,
 }
 
-/// The acceptance of a chain, with the time of its verification and the time until which it holds.
+/// The acceptance of a chain: when the chain was verified, and until when the acceptance holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptance {
     basis: Basis,
@@ -81,11 +81,12 @@ impl Basis {
 }
 
 impl Acceptance {
-    /// The length of an encoded acceptance of a client in bytes.
+    /// The length of an encoded client acceptance in bytes.
     pub(crate) const LEN: usize = VerifierRules::LEN + 8 + 8;
 
     /// The maximum age in seconds of an acceptance in a session. Machines that share sessions may
-    /// run different versions of the code that verifies, and a fix in that code changes no rules.
+    /// run different versions of the code that verifies, and a fix in that code does not change the
+    /// rules.
     const MAX_AGE_IN_SESSION: u64 = 24 * 60 * 60;
 
     /// Creates the acceptance by the verifier of `basis`, which has verified the chain in full at
@@ -100,8 +101,8 @@ impl Acceptance {
 
     /// True if the verifier of `basis` would accept the chain at the time `now`.
     ///
-    /// It does not hold before the time of the verification, because a certificate may not have
-    /// been valid yet.
+    /// The acceptance does not hold before the time of the verification, because a certificate may
+    /// not have been valid yet.
     fn holds(&self, basis: Basis, now: UnixTime) -> bool {
         self.basis == basis && (self.verified_at..self.until).contains(&now.as_secs())
     }
@@ -111,8 +112,8 @@ impl Acceptance {
         self.holds(basis, now) && self.age(now) < Self::MAX_AGE_IN_SESSION
     }
 
-    /// True if a full handshake may rely on it. An acceptance of a client is passed on to its
-    /// session, which must be able to use it for another half day.
+    /// True if a full handshake may rely on this acceptance. An acceptance of a client is passed on
+    /// to its session, which must be able to use it for another half day.
     #[cfg(feature = "std")]
     pub(super) fn holds_in_full_handshake(&self, basis: Basis, now: UnixTime) -> bool {
         let is_young = match basis.peer {
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!((acceptance.age(at(99)), acceptance.age(at(150))), (1, 50));
     }
 
-    /// A full handshake renews an acceptance of a client while its sessions can still use it.
+    /// A full handshake renews a client's acceptance while its sessions can still use it.
     #[test]
     fn the_age_is_limited_in_sessions_and_for_clients() {
         const DAY: u64 = 24 * 60 * 60;

@@ -1,13 +1,13 @@
 //! The properties of a certificate, each parsed once, on demand.
 //!
-//! - [`Certificate`], here: the properties, their place and their cache.
+//! - [`Certificate`], here: the properties, their positions and their cache.
 //! - [`frame`]: the boundaries of fields and extensions; [`element`]: those of any element.
 //! - [`name`], [`alt_name`], [`public_key`], [`serial_number`], [`usage`], [`validity`], [`oid`]:
 //!   the types of the properties.
 //! - [`error`]: the error of a property that cannot be parsed.
 //!
 //! The crates x509-cert and der parse the DER; their types are not in the public API. Nothing here
-//! decides if a certificate can be trusted: that is the task of a verifier.
+//! decides whether a certificate can be trusted: that is the task of a verifier.
 
 mod alt_name;
 mod element;
@@ -452,7 +452,7 @@ impl Eq for Certificate {}
 pub struct Extension<'a> {
     /// True if software must reject the certificate when it does not know this extension.
     pub is_critical: bool,
-    /// The value: usually DER.
+    /// The value, usually in DER.
     pub value: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! The hash of a chain, for maps of chains.
+//! Hashes of chains, for maps keyed by chain.
 
 use core::hash::{BuildHasher, Hasher};
 
@@ -10,8 +10,8 @@ pub(super) const HASHED: usize = 8;
 
 /// Hashes the kind of `chain`, all lengths, and the end of the first certificate.
 ///
-/// `state` is keyed, so that peers cannot choose the hashes of their certificates. Other chains may
-/// have the same hash: compare them.
+/// `state` is keyed, so that peers cannot choose the hashes of their certificates. Different chains
+/// may have the same hash, so compare them.
 pub(super) fn hash_chain(state: &impl BuildHasher, chain: &PeerChain) -> u64 {
     let form = chain.der().fold(0_u64, |form, certificate| {
         // rotate by 16 bits, so that typical lengths do not overlap

@@ -1,5 +1,4 @@
-//! A chain as one string of bytes: its certificates one after the other, each as
-//! opaque<1..2^24-1>.
+//! A chain as one string of bytes: the certificates in order, each as opaque<1..2^24-1>.
 //!
 //! A [`PeerChain`](super::PeerChain) has an allocation for each certificate. A peer may send
 //! thousands of certificates of one byte, which would then take many times their length. So a chain

@@ -1,4 +1,4 @@
-//! The SHA-256 of a peer's credentials, computed once, and the hashes of a crypto provider.
+//! The SHA-256 of a peer's credentials, computed once, and the choice of a crypto provider's hash.
 
 use rustls_core::crypto::hash::{Hash, HashAlgorithm};
 use rustls_core::provider::CryptoProvider;
@@ -78,7 +78,7 @@ pub(crate) fn is_correct(hash: &dyn Hash) -> bool {
     context.finish().as_ref() == digest
 }
 
-/// The message of two blocks for the functions with blocks of 128 bytes.
+/// The two-block message for hash functions with 128-byte blocks.
 const LONG_MESSAGE: [&[u8]; 2] = [
     b"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn",
     b"hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
@@ -157,7 +157,8 @@ pub(super) mod tests {
         fn update(&mut self, _: &[u8]) {}
     }
 
-    /// Certificates and lists are shared in the whole process, and so are their fingerprints.
+    /// Fingerprints are shared in the whole process, like the certificates and lists that they
+    /// belong to.
     #[test]
     fn a_fingerprint_is_never_that_of_a_stub() {
         let provider = any_provider();

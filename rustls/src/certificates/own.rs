@@ -1,8 +1,9 @@
-//! One [`Certificate`] per certificate of this side, shared in the whole process.
+//! One [`Certificate`] per certificate of this side, shared across the whole process.
 //!
 //! A [`CertifiedKey`] has only public fields, so it has no room for parsed properties. They are
 //! stored in a separate map, whose key is a hash of the certificate. The map holds weak references.
-//! The strong ones belong to the resolvers that have the key ([`ParsedEndEntity`]) and to callers.
+//! Strong references are held by the resolvers that have the key ([`ParsedEndEntity`]) and by
+//! callers.
 //!
 //! [`CertifiedKey`]: crate::sign::CertifiedKey
 
@@ -55,7 +56,7 @@ pub(crate) struct ParsedEndEntity {
 }
 
 impl ParsedEndEntity {
-    /// Keeps the first certificate of the `chain` of a key.
+    /// Keeps the first certificate of a key's `chain`.
     pub(crate) fn of(chain: &[CertificateDer<'static>]) -> Self {
         let _ = chain;
         Self {
@@ -72,8 +73,8 @@ fn process_wide() -> &'static OwnCertificates {
     &CERTIFICATES
 }
 
-/// Certificates by the hash of their ends. If hashes collide, only the first live certificate is
-/// shared.
+/// Certificates, keyed by a hash of their last bytes. If hashes collide, only the first live
+/// certificate is shared.
 #[cfg(feature = "std")]
 struct OwnCertificates {
     state: RandomState,
@@ -107,7 +108,7 @@ impl OwnCertificates {
         };
         if let Some(present) = known.get(&hash).and_then(Weak::upgrade) {
             drop(known);
-            // another thread was faster, or another certificate has the same hash
+            // another thread was faster, or a different certificate has the same hash
             return if present == new { present } else { new };
         }
         // a dropped certificate would leave its entry among the oldest

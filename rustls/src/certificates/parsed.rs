@@ -1,4 +1,4 @@
-//! A certificate that webpki parsed, for its verification.
+//! A certificate parsed by webpki, to be verified.
 
 use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use webpki::EndEntityCert;

@@ -15,8 +15,8 @@ use crate::certificates::PeerFacts;
 
 /// A peer's certificates, end entity first, or its raw public key alone.
 ///
-/// A connection reports them. Its sessions keep them for the connections that resume them. Clones
-/// share the memory.
+/// A connection reports the chain to the application, and its sessions keep it for the connections
+/// that resume them. Clones share the memory.
 #[derive(Clone)]
 pub(crate) struct PeerChain(Arc<Inner>);
 
@@ -25,7 +25,7 @@ pub(crate) struct PeerChain(Arc<Inner>);
 pub(crate) enum ChainKind {
     /// Certificates (RFC 5280).
     X509,
-    /// One `SubjectPublicKeyInfo` (RFC 7250).
+    /// A single `SubjectPublicKeyInfo` (RFC 7250).
     RawPublicKey,
 }
 
@@ -39,7 +39,8 @@ struct Inner {
 }
 
 impl ChainKind {
-    /// Returns the kind for a verifier that requires raw public keys (`is_raw`) or certificates.
+    /// Returns the kind of chain that a verifier requires: a raw public key if `is_raw`, otherwise
+    /// certificates.
     pub(crate) fn new(is_raw: bool) -> Self {
         if is_raw {
             Self::RawPublicKey
@@ -121,7 +122,7 @@ impl WeakChain {
     }
 }
 
-/// Dereferences to the certificates, or to the raw public key in the same form.
+/// Dereferences to the certificates, or to the raw public key wrapped in the same type.
 impl Deref for PeerChain {
     type Target = [CertificateDer<'static>];
 

@@ -10,7 +10,7 @@
 //!
 //! The map holds weak references: the connections and sessions keep a chain alive. It is bounded,
 //! and it is used only after a peer is authenticated. Anybody can present a public certificate, and
-//! the time of a lookup would show if its owner is connected.
+//! the duration of a lookup would reveal whether its owner is connected.
 
 use core::fmt;
 
@@ -72,16 +72,16 @@ impl PeerChains {
     }
 
     /// Creates a map that shares nothing. Each full handshake, and each resumption on a server,
-    /// makes a copy.
+    /// makes its own copy.
     pub fn disabled() -> Self {
         Self { enabled: None }
     }
 
     /// Returns the statistics.
     ///
-    /// `entries` counts the known chains, including freed ones that are not swept yet. `bytes` is
-    /// the total length of the live certificates, which connections and sessions hold. A hit is a
-    /// chain that was not copied.
+    /// `entries` counts the known chains, including freed ones that have not been removed yet.
+    /// `bytes` is the total length of the live certificates, which connections and sessions hold. A
+    /// hit is a chain that was not copied.
     pub fn stats(&self) -> CacheStats {
         let enabled = self.enabled.as_ref();
         enabled.map_or_else(CacheStats::default, Interner::stats)
@@ -115,7 +115,7 @@ impl fmt::Debug for PeerChains {
 
 #[cfg(feature = "std")]
 mod interner;
-/// A stub for builds without `std`: no map is created there, because it needs a lock.
+/// A stub for builds without `std`: no map is created, because it would need a lock.
 #[cfg(not(feature = "std"))]
 mod interner {
     use super::*;

@@ -20,8 +20,8 @@ use crate::error::Error;
 ///
 /// [`peer_identity`](crate::CommonState::peer_identity) returns it. It may outlive the connection,
 /// and a clone shares everything. Parsed properties are stored with the certificates. Connections
-/// that share those ([`PeerChains`](super::PeerChains)) share the properties, so a returning client
-/// is not parsed again.
+/// that share the certificates ([`PeerChains`](super::PeerChains)) share the properties, so a
+/// returning client is not parsed again.
 ///
 /// ```
 /// use rustls::certificates::PeerIdentity;
@@ -51,7 +51,7 @@ pub enum PeerIdentityKind {
 }
 
 impl PeerIdentity {
-    /// Creates the identity of a peer with `chain`, on a connection that uses `provider`.
+    /// Creates the identity of a peer that presented `chain`, on a connection that uses `provider`.
     pub(crate) fn new(chain: PeerChain, provider: &CryptoProvider) -> Self {
         Self {
             chain,
@@ -105,8 +105,8 @@ impl PeerIdentity {
         }
     }
 
-    /// Returns the public key of the end-entity certificate, or the raw public key. It is parsed
-    /// once.
+    /// Returns the public key of the end-entity certificate, or the raw public key. The certificate
+    /// is parsed once.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Counts certificate parsing, for tests that nothing is parsed needlessly.
+//! Counts certificate parsing, so that tests can check that nothing is parsed needlessly.
 
 use core::cell::Cell;
 

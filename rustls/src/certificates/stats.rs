@@ -1,9 +1,9 @@
 //! Statistics of the caches.
 
-/// The contents and the hit counts of a cache.
+/// The size and the hit counts of a cache.
 ///
-/// The caches here and in `rustls-trust` use this type. A number that does not apply to a cache
-/// stays 0. Counters start at 0 and only grow.
+/// The caches here and in `rustls-trust` use this type. A number that does not apply to a given
+/// cache stays 0. Counters start at 0 and only grow.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CacheStats {
@@ -13,7 +13,7 @@ pub struct CacheStats {
     pub bytes: Option<usize>,
     /// The number of lookups served from the cache.
     pub hits: u64,
-    /// The number of lookups that loaded or parsed something.
+    /// The number of lookups that had to load or parse something.
     pub misses: u64,
     /// The number of entries evicted to make room for others.
     pub evictions: u64,

@@ -1,4 +1,4 @@
-//! Chains that a verifier has accepted, so that later handshakes need not verify them again.
+//! Chains that a verifier accepted, so that later handshakes need not verify them again.
 //!
 //! ```text
 //!                                      ┌──────── VerifiedChains ─────────┐
@@ -10,7 +10,7 @@
 //!                                      └─────────────────────────────────┘
 //! ```
 //!
-//! Only acceptances are kept, never rejections. Their limits are in [`Acceptance`].
+//! Only acceptances are kept, never rejections. [`Acceptance`] describes how long they hold.
 
 use core::fmt;
 
@@ -24,18 +24,18 @@ use crate::certificates::peer_chain::PeerChain;
 /// The default capacity of a map, in chains.
 const DEFAULT_CAPACITY: usize = 1024;
 
-/// Remembers certificate chains that a verifier has accepted.
+/// Remembers certificate chains that a verifier accepted.
 ///
 /// A later handshake with the same chain then skips the verification of the signatures and
-/// revocation lists on the way to the root. It still checks the peer's signature and the server's
-/// name. An acceptance is relied on only
+/// revocation lists up to the root. It still checks the peer's signature and the server's name. An
+/// acceptance is relied on only
 ///
 /// - by a verifier with the same [rules](super::VerifierRules): roots, revocation lists, policy,
 ///   algorithms;
 /// - for exactly the same bytes of the whole chain;
-/// - until the first date passes on which the verdict could change: the expiry of a certificate,
-///   or the next update of a revocation list if the verifier enforces that. If the clock is before
-///   the time of the verification, the chain is verified again;
+/// - until the first date passes on which the verdict could change: the expiry of a certificate, or
+///   the next update of a revocation list if the verifier enforces revocation list expiry. If the
+///   clock was set back to before that verification, the chain is verified again;
 /// - for half a day if the peer is a client. Its sessions carry the acceptance, and must be able to
 ///   use it for another half day.
 ///
@@ -90,11 +90,11 @@ impl VerifiedChains {
         Self { enabled: None }
     }
 
-    /// Removes all chains, so that the next handshake with each verifies it in full.
+    /// Removes all chains. The next handshake with each chain verifies it in full.
     ///
-    /// Sessions keep their acceptances, and resumptions rely on them for up to a day. To end those
-    /// too, change the rules, for example with a new revocation list, or replace the key of the
-    /// tickets.
+    /// Sessions keep their acceptances, and resumptions rely on them for up to a day. To invalidate
+    /// sessions too, change the rules, for example with a new revocation list, or replace the
+    /// ticket key.
     pub fn clear(&self) {
         if let Some(acceptances) = &self.enabled {
             acceptances.clear();
@@ -121,7 +121,8 @@ impl VerifiedChains {
         self.is_enabled() && has_room_for(der)
     }
 
-    /// Returns the acceptance of `chain` that holds for the verifier of `basis` at the time `now`.
+    /// Returns the acceptance of `chain`, if it holds for the verifier of `basis` at the time
+    /// `now`.
     ///
     /// The peer must already have signed the handshake with the key of `chain`.
     pub(crate) fn find(
@@ -159,9 +160,9 @@ impl fmt::Debug for VerifiedChains {
 
 /// True if a chain of these certificates is small enough for a map.
 fn has_room_for<'a>(der: impl Iterator<Item = &'a [u8]>) -> bool {
-    /// The maximum memory of a chain in the map, in bytes.
+    /// The maximum memory use of a chain in the map, in bytes.
     const MAX_CHAIN_LEN: usize = 16 * 1024;
-    /// The approximate memory of a certificate without its bytes.
+    /// The approximate memory overhead of a certificate, in addition to its bytes.
     const CERTIFICATE_OVERHEAD: usize = 64;
 
     let lens = der.map(|der| CERTIFICATE_OVERHEAD + der.len());
@@ -170,7 +171,7 @@ fn has_room_for<'a>(der: impl Iterator<Item = &'a [u8]>) -> bool {
 
 #[cfg(feature = "std")]
 mod acceptances;
-/// A stub for builds without `std`: no map is created there, because it needs a lock.
+/// A stub for builds without `std`: no map is created, because it would need a lock.
 #[cfg(not(feature = "std"))]
 mod acceptances {
     use super::*;

@@ -110,7 +110,7 @@ impl ClientConnection {
         })
     }
 
-    /// Returns a writer of early data (0-RTT, RFC 9846 §2.3), which is sent after the ClientHello.
+    /// Returns a writer for early data (0-RTT, RFC 9846 §2.3), which is sent after the ClientHello.
     ///
     /// Returns `None` unless [`ClientConfig::enable_early_data`] is set and the client offers a
     /// session whose ticket allows early data. Also returns `None` once the server has rejected
@@ -121,7 +121,7 @@ impl ClientConnection {
         WriteEarlyData::new(self.inner.driver.write_access())
     }
 
-    /// True once the server has accepted early data.
+    /// True if the server has accepted early data.
     ///
     /// If this is false when the handshake is complete, early data was lost and may be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
@@ -178,7 +178,8 @@ impl ClientConnection {
     /// # Ok(()) }
     /// ```
     ///
-    /// The halves pass work to each other without a lock. The other half does it at its next call:
+    /// The halves pass work to each other without a lock. The other half does that work at its next
+    /// call:
     ///
     /// | event | effect on the other half |
     /// |---|---|
@@ -282,7 +283,7 @@ impl UnbufferedClientConnection {
         })
     }
 
-    /// True once the server has accepted early data.
+    /// True if the server has accepted early data.
     ///
     /// If this is false when the handshake is complete, early data was lost and may be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
@@ -329,8 +330,8 @@ impl UnbufferedClientConnection {
         self.inner.dangerous_extract_secrets()
     }
 
-    /// Returns the keys of both directions for another record layer, and a connection that updates
-    /// the keys and stores session tickets.
+    /// Returns the keys for both directions, to be used by an external record layer, and a
+    /// connection that updates the keys and stores session tickets.
     ///
     /// This is dangerous; see [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     ///

@@ -70,7 +70,7 @@ use crate::time_provider::TimeProvider;
 pub struct ConfigBuilder<Side: ConfigSide, State> {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) time_provider: Arc<dyn TimeProvider>,
-    /// The choices that the application has made so far.
+    /// The choices made so far.
     pub(crate) state: State,
     builds: PhantomData<Side>,
 }
@@ -81,7 +81,7 @@ impl<Side: ConfigSide, State> ConfigBuilder<Side, State> {
         &self.provider
     }
 
-    /// Moves on to the next step.
+    /// Moves to the next step.
     pub(crate) fn with_state<Next>(self, state: Next) -> ConfigBuilder<Side, Next> {
         ConfigBuilder {
             state,
@@ -248,7 +248,7 @@ fn works_with(suite: &SupportedCipherSuite, group: NamedGroup) -> bool {
 #[derive(Clone, Debug)]
 pub struct WantsVerifier {
     pub(crate) versions: EnabledVersions,
-    /// Set on clients only.
+    /// Only set for clients.
     pub(crate) ech_mode: Option<EchMode>,
 }
 

@@ -48,7 +48,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the error for a ClientHello without TLS 1.3, if this side has no other version.
+    /// Returns the error for a ClientHello without TLS 1.3, for a server that does not enable any
+    /// other version.
     pub(crate) fn missing_tls13(self) -> PeerIncompatible {
         match self {
             Self::Records => PeerIncompatible::SupportedVersionsExtensionRequired,
@@ -71,8 +72,8 @@ impl Carrier {
     }
 
     /// True if EndOfEarlyData separates early data from the handshake, so that the keys for the
-    /// client's handshake messages wait for it. In QUIC, the packet type separates them, and the
-    /// message is forbidden (RFC 9001 §8.3).
+    /// client's handshake messages are installed only after it. In QUIC, the packet type separates
+    /// them, and the message is forbidden (RFC 9001 §8.3).
     pub(crate) fn has_end_of_early_data(self) -> bool {
         self == Self::Records
     }
@@ -113,7 +114,8 @@ impl Carrier {
         }
     }
 
-    /// Checks that the peer has sent transport parameters, or none over records.
+    /// Checks that the peer has sent transport parameters, or, over records, that it has not sent
+    /// any.
     ///
     /// # Errors
     ///
@@ -127,8 +129,8 @@ impl Carrier {
             Some(typ) if received.get(typ).is_some() => Ok(()),
             // RFC 9001 §8.2: a missing_extension
             Some(_) => Err(PeerMisbehaved::MissingQuicTransportParameters.into()),
-            // only this code point is reserved for QUIC. That of its drafts is unassigned, so it is
-            // ignored like any unknown extension
+            // only this code point is reserved for QUIC. The one used by QUIC drafts is unassigned,
+            // so it is ignored like any unknown extension
             None if received
                 .get(ExtensionType::QuicTransportParameters)
                 .is_none() =>
@@ -173,14 +175,14 @@ impl Carrier {
         }
     }
 
-    /// True if early data is allowed with a session that was created over `other`.
+    /// True if a session that was created over `other` allows early data.
     pub(crate) fn allows_early_data_of(self, other: Self) -> bool {
         // RFC 9000 §7.4.1, RFC 9001 §4.6.1: QUIC limits early data by remembered transport
         // parameters, and marks tickets in its own way; sessions created over records have neither
         self == other
     }
 
-    /// Checks the number of early data bytes that a server allows with a ticket.
+    /// Checks the number of early data bytes that a server's ticket allows.
     ///
     /// # Errors
     ///

@@ -31,18 +31,18 @@ use crate::providers::{default_provider, try_default_provider};
 use crate::time_provider::DefaultTimeProvider;
 use crate::time_provider::TimeProvider;
 
-/// The configuration of client connections.
+/// The configuration for client connections.
 ///
 /// Build it once, put it in an [`Arc`] and pass it to every connection: building a configuration
-/// costs more than creating a connection. Connections also share what they learn through it, such
-/// as the key exchange group that a server prefers.
+/// costs more than creating a connection. Through it, connections also share what they have
+/// learned, such as the key exchange group that a server prefers.
 ///
 /// Build it with [`builder`](Self::builder) or one of its variants; its public fields may be
 /// changed afterwards.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
-    /// Sends the server's name (`server_name`, RFC 6066 §3). True by default; most servers need it.
-    /// IP addresses are never sent.
+    /// Sends the server's name (`server_name`, RFC 6066 §3). True by default, because most servers
+    /// need it. IP addresses are never sent.
     pub enable_sni: bool,
 
     /// The application protocols to offer, most preferred first (ALPN, RFC 7301). If empty (the
@@ -78,7 +78,7 @@ pub struct ClientConfig {
     /// turns sharing off.
     pub peer_chains: Arc<PeerChains>,
 
-    /// Remembers accepted chains, so that later handshakes with the same server need not verify its
+    /// Remembers accepted chains, so that later handshakes with the same server do not verify its
     /// chain again.
     ///
     /// Each configuration has [its own](VerifiedChains::default) by default;
@@ -109,8 +109,8 @@ pub struct ClientConfig {
     /// 32 and 16389.
     pub max_fragment_size: Option<usize>,
 
-    /// The clock for checking certificates and the age of sessions. The default is that of the
-    /// operating system; [`builder_with_details`](Self::builder_with_details) takes another.
+    /// The clock for checking certificates and the age of sessions. The default is the operating
+    /// system's clock; [`builder_with_details`](Self::builder_with_details) takes a different one.
     pub time_provider: Arc<dyn TimeProvider>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
@@ -131,8 +131,8 @@ pub struct ClientConfig {
     pub(crate) versions: EnabledVersions,
     pub(crate) ech_mode: Option<EchMode>,
     /// The verifier of the configuration. Handshakes use the one in
-    /// [`ClientSettings`](crate::config::settings::ClientSettings) instead, which may have replaced
-    /// it.
+    /// [`ClientSettings`](crate::config::settings::ClientSettings) instead, which may be a newer
+    /// one.
     pub(crate) configured_verifier: Arc<dyn ServerCertVerifier>,
 }
 
@@ -153,8 +153,9 @@ impl ClientConfig {
         Self::builder_with_protocol_versions(crate::config::versions::DEFAULT_VERSIONS)
     }
 
-    /// Like [`builder`](Self::builder), but returns an error where that panics: use it if the
-    /// features of this crate, and with them the default provider, are not yours to choose.
+    /// Like [`builder`](Self::builder), but returns an error instead of panicking. Use it if your
+    /// code does not control the features of this crate, and so does not control the default
+    /// provider.
     ///
     /// # Errors
     ///
@@ -326,13 +327,13 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
         Ok(self.with_client_cert_resolver(Arc::new(resolver)))
     }
 
-    /// Uses no client certificate. Servers that require one end the connection.
+    /// Uses no client certificate. Servers that require one close the connection.
     pub fn with_no_client_auth(self) -> ClientConfig {
         self.with_client_cert_resolver(Arc::new(NoClientCert))
     }
 
     /// Authenticates with the certificate that `client_auth_cert_resolver` chooses. Use this to
-    /// choose by the hints of the server, or to replace certificates while the client runs.
+    /// choose by the server's hints, or to replace certificates while the client runs.
     pub fn with_client_cert_resolver(
         self,
         client_auth_cert_resolver: Arc<dyn ResolvesClientCert>,
@@ -364,7 +365,8 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
     }
 }
 
-/// Settings that can undo the security of a [`ClientConfig`]; from [`ClientConfig::dangerous`].
+/// Settings that can undo the security of a [`ClientConfig`]. Returned by
+/// [`ClientConfig::dangerous`].
 #[derive(Debug)]
 pub struct DangerousClientConfig<'a> {
     /// The configuration to change.
@@ -375,14 +377,14 @@ impl DangerousClientConfig<'_> {
     /// Verifies servers with this `verifier` in later handshakes. If it accepts wrong certificates,
     /// anybody in the network can read and change their data.
     ///
-    /// Sessions of the previous verifier are not resumed.
+    /// Sessions that the previous verifier accepted are not resumed.
     pub fn set_certificate_verifier(&mut self, verifier: Arc<dyn ServerCertVerifier>) {
         self.cfg.configured_verifier = verifier;
     }
 }
 
-/// Settings that can undo the security of a [`ClientConfig`] under construction; from the builder's
-/// `dangerous`.
+/// Settings that can undo the security of a [`ClientConfig`] under construction. Returned by the
+/// builder's `dangerous` method.
 #[derive(Debug)]
 pub struct DangerousClientConfigBuilder {
     /// The builder to continue with.

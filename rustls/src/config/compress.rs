@@ -62,10 +62,10 @@ pub fn default_cert_compressors() -> &'static [&'static dyn CertCompressor] {
 
 /// Decompresses certificates with one algorithm.
 pub trait CertDecompressor: Debug + Send + Sync {
-    /// Decompresses `input` into `output`, whose length is exactly the one that the peer declared.
+    /// Decompresses `input` into `output`, whose length is exactly what the peer declared.
     ///
-    /// Both come from an unauthenticated peer. Do not allocate memory out of proportion to
-    /// `output`, which has at most 64 KiB.
+    /// The input and the declared length come from an unauthenticated peer. Do not allocate memory
+    /// out of proportion to `output`, which has at most 64 KiB.
     ///
     /// # Errors
     ///
@@ -79,11 +79,12 @@ pub trait CertDecompressor: Debug + Send + Sync {
 
 /// Compresses certificates with one algorithm.
 pub trait CertCompressor: Debug + Send + Sync {
-    /// Compresses `input`, a Certificate message without its header, with the effort of `level`.
+    /// Compresses `input`, a Certificate message without its header, with the effort that `level`
+    /// asks for.
     ///
     /// # Errors
     ///
-    /// Returns [`CompressionFailed`] for any reason. The chain is then sent uncompressed.
+    /// May return [`CompressionFailed`] for any reason. The chain is then sent uncompressed.
     fn compress(
         &self,
         input: Vec<u8>,

@@ -10,7 +10,7 @@ use rustls_core::ech_config::{EchConfigContents, EchConfigPayload};
 
 use crate::error::{EncryptedClientHelloError, Error, InvalidMessage};
 
-/// The use of Encrypted ClientHello by a client (RFC 9849), for
+/// How a client uses Encrypted ClientHello (RFC 9849), for
 /// [`with_ech`](crate::ConfigBuilder::with_ech).
 #[derive(Clone, Debug)]
 pub enum EchMode {
@@ -20,7 +20,7 @@ pub enum EchMode {
 
     /// Sends ClientHellos that only look encrypted (RFC 9849 §6.2).
     ///
-    /// This is for servers whose ECH keys are not known. It keeps real ECH from standing out.
+    /// Use this for servers whose ECH keys are not known. It keeps real ECH from standing out.
     Grease(EchGreaseConfig),
 }
 
@@ -52,10 +52,10 @@ impl From<EchGreaseConfig> for EchMode {
 /// An ECH configuration: the public keys of a server that accepts Encrypted ClientHello, and their
 /// parameters.
 ///
-/// It is one entry of the list that the server has published, and works for all servers that
-/// publish the same list. The list usually comes from the `ech` parameter of a DNS record of type
-/// HTTPS or SVCB (RFC 9848). Send that DNS query encrypted as well, or an observer learns the
-/// server's name from it.
+/// It is one entry in the list that the server publishes, and works for all servers that publish
+/// the same list. The list usually comes from the `ech` parameter of a DNS record of type HTTPS or
+/// SVCB (RFC 9848). Encrypt that DNS query as well, or an observer learns the server's name from
+/// it.
 ///
 /// A server that no longer has these keys rejects the ClientHello, and may send newer
 /// configurations. The connection then fails with
@@ -93,7 +93,7 @@ impl From<EchGreaseConfig> for EchMode {
 #[derive(Clone)]
 pub struct EchConfig {
     contents: EchConfigContents,
-    /// The `info` parameter of the HPKE context.
+    /// The `info` parameter for the HPKE context.
     info: Vec<u8>,
     pub(crate) suite: &'static dyn Hpke,
 }
@@ -122,7 +122,8 @@ impl EchConfig {
     /// ECH.
     ///
     /// Use the result for one retry with that server. If it rejects this configuration as well, its
-    /// configurations are inconsistent and further retries are pointless (RFC 9849 §6.1.6).
+    /// published configurations are inconsistent and further retries are pointless (RFC 9849
+    /// §6.1.6).
     ///
     /// # Errors
     ///
@@ -177,7 +178,7 @@ impl EchConfig {
         })
     }
 
-    /// Returns the name that the outer hello requests.
+    /// Returns the server name in the outer ClientHello.
     pub(crate) fn public_name(&self) -> &DnsName<'static> {
         &self.contents.public_name
     }
@@ -243,11 +244,11 @@ pub enum EchStatus {
     Grease,
     /// ECH was offered, and the server has not answered yet.
     Offered,
-    /// The server has decrypted the ClientHello and accepted ECH.
+    /// The server decrypted the ClientHello and accepted ECH.
     Accepted,
-    /// The server has rejected ECH.
+    /// The server rejected ECH.
     ///
-    /// The handshake continues with the server of the public name, to learn which configurations to
-    /// use instead. At its end the connection fails.
+    /// The handshake continues with the public name, to learn which configurations to use instead.
+    /// When the handshake ends, the connection fails.
     Rejected,
 }

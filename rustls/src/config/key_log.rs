@@ -1,4 +1,4 @@
-//! The hook that exports the secrets of a connection, for debugging.
+//! The hook that exports a connection's secrets, for debugging.
 
 use core::fmt::Debug;
 
@@ -20,7 +20,7 @@ pub trait KeyLog: Debug + Send + Sync {
     /// - `SERVER_TRAFFIC_SECRET_0`
     /// - `EXPORTER_SECRET`
     ///
-    /// Secrets after a KeyUpdate derive from these and are not logged. TLS 1.2 logs the master
+    /// Secrets after a KeyUpdate are derived from these and are not logged. TLS 1.2 logs the master
     /// secret as `CLIENT_RANDOM`.
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]);
 

@@ -1,7 +1,7 @@
 //! Private keys that sign on other threads.
 //!
-//! [`Offload`] wraps a key. Its signer makes each signature in a job of a pool, and returns a
-//! future of the result:
+//! [`Offload`] wraps a key. Its signer makes each signature in a job on a pool, and returns a
+//! future for the result:
 //!
 //! ```text
 //!   handshake ── sign_async ──► Signature ── poll: pending
@@ -29,7 +29,7 @@ use super::sign::{Signer, SigningKey};
 use crate::enums::{SignatureAlgorithm, SignatureScheme};
 use crate::error::Error;
 
-/// A job for a thread of a pool.
+/// A job for a pool thread.
 pub type Job = Box<dyn FnOnce() + Send>;
 
 /// A pool of threads.
@@ -37,7 +37,8 @@ pub type Job = Box<dyn FnOnce() + Send>;
 /// Closures that take a [`Job`] implement it.
 ///
 /// If the pool shares its processors with an event loop, give its threads a lower priority than the
-/// loop's. Otherwise the operating system may let the loop wait for a whole signature.
+/// event loop's threads. Otherwise the operating system may let the loop wait for a whole
+/// signature.
 pub trait Spawn: Send + Sync {
     /// Runs `job` on a thread of the pool, and returns without waiting for it.
     ///
@@ -57,14 +58,14 @@ impl<F: Fn(Job) + Send + Sync> Spawn for F {
 /// spend it on one of them. With this key, such a thread continues with other connections until the
 /// signature is ready.
 ///
-/// Only connections with [`set_async`](crate::CommonState::set_async) use the pool. The others sign
-/// synchronously, on the calling thread. Do not run blocking streams with that setting on the
-/// threads of the pool: if all of them wait, no thread is left to sign.
+/// Only connections with [`set_async`](crate::CommonState::set_async) use the pool. Other
+/// connections sign synchronously, on the calling thread. Do not run blocking streams with that
+/// setting on the threads of the pool: if all of them wait, no thread is left to sign.
 ///
 /// # Errors of signatures
 ///
-/// A handshake fails with [`Error::General`] if the key panics or the pool drops the job. It fails
-/// with the error of the key if that returns one. If a connection is dropped while its job is
+/// A handshake fails with [`Error::General`] if the key panics or the pool drops the job. If the
+/// key returns an error, the handshake fails with it. If a connection is dropped while its job is
 /// queued, the job does nothing.
 ///
 /// # Examples
@@ -197,23 +198,24 @@ fn sign(signer: &dyn Signer, message: &[u8]) -> Result<Vec<u8>, Error> {
         .unwrap_or_else(|_| Err(Error::General("the signing key panicked".into())))
 }
 
-/// Creates a future, and the promise to give it a result.
+/// Creates a future, and the promise through which it gets its result.
 fn channel() -> (Signature, Promise) {
     let slot = Arc::new(Slot(Mutex::new(Content::Awaited(None))));
     (Signature(slot.clone()), Promise(slot))
 }
 
-/// The future of a signature. Once it is dropped, the job no longer signs.
+/// The future for a signature. Once it is dropped, the job no longer signs.
 struct Signature(Arc<Slot>);
 
-/// The producer of a signature. If it is dropped without a result, the future returns an error.
+/// The producing end of a [`Signature`]. If it is dropped without a result, the future returns an
+/// error.
 struct Promise(Arc<Slot>);
 
 /// The memory that the future and its producer share.
 struct Slot(Mutex<Content>);
 
 enum Content {
-    /// The task waits for the result. The waker is set once the task has polled.
+    /// The task is waiting for the result. The waker is set once the task has polled.
     Awaited(Option<Waker>),
     Ready(Result<Vec<u8>, Error>),
     /// The result was taken, or the future was dropped.
@@ -236,7 +238,7 @@ impl Promise {
         self.fill(result);
     }
 
-    /// Stores the result and wakes the task, if it still waits.
+    /// Stores the result and wakes the task, if it is still waiting.
     fn fill(&self, result: Result<Vec<u8>, Error>) {
         let mut content = self.0.lock();
         if let Content::Awaited(waker) = &mut *content {

@@ -31,7 +31,7 @@ use crate::providers::{default_provider, try_default_provider};
 use crate::time_provider::DefaultTimeProvider;
 use crate::time_provider::TimeProvider;
 
-/// The configuration of server connections.
+/// The configuration for server connections.
 ///
 /// Build it once, put it in an [`Arc`] and pass it to every connection: building a configuration
 /// costs more than creating a connection.
@@ -54,7 +54,7 @@ pub struct ServerConfig {
     /// default.
     pub ignore_client_order: bool,
 
-    /// Sends application data right after the server's Finished, half a round trip early. False by
+    /// Allows application data right after the server's Finished, half a round trip early. False by
     /// default.
     ///
     /// At that point the client is not authenticated, and its ClientHello may be a replay. Has no
@@ -89,8 +89,9 @@ pub struct ServerConfig {
 
     /// Creates tickets that hold a whole session. The default creates none.
     ///
-    /// Configurations may share a ticketer. A server resumes a session of a server with a different
-    /// certificate only if its own certificate is valid for the name that the client requests.
+    /// Configurations may share a ticketer. If a session was created under a different certificate,
+    /// a server resumes it only if its own certificate is valid for the name that the client
+    /// requests.
     pub ticketer: Arc<dyn ProducesTickets>,
 
     /// Stores the sessions that are not stored in tickets. By default, 256 of them in memory.
@@ -105,8 +106,8 @@ pub struct ServerConfig {
     /// 32 and 16389.
     pub max_fragment_size: Option<usize>,
 
-    /// The clock for checking certificates and the age of sessions. The default is that of the
-    /// operating system; [`builder_with_details`](Self::builder_with_details) takes another.
+    /// The clock for checking certificates and the age of sessions. The default is the operating
+    /// system's clock; [`builder_with_details`](Self::builder_with_details) takes a different one.
     pub time_provider: Arc<dyn TimeProvider>,
 
     /// The algorithms that may compress the server's certificates (RFC 8879), most preferred first.
@@ -124,13 +125,13 @@ pub struct ServerConfig {
     /// [`default_cert_decompressors`] by default. TLS 1.2 never compresses certificates.
     pub cert_decompressors: Vec<&'static dyn CertDecompressor>,
 
-    /// Lets connections and sessions of the same client share one copy of its certificates.
+    /// Lets connections and sessions with the same client share one copy of its certificates.
     ///
     /// Each configuration has [its own](PeerChains::default) by default; [`PeerChains::disabled`]
     /// turns sharing off.
     pub peer_chains: Arc<PeerChains>,
 
-    /// Remembers accepted chains, so that later handshakes with the same client need not verify its
+    /// Remembers accepted chains, so that later handshakes with the same client do not verify its
     /// chain again.
     ///
     /// Each configuration has [its own](VerifiedChains::default) by default;
@@ -155,8 +156,8 @@ pub struct ServerConfig {
     pub(crate) provider: Arc<CryptoProvider>,
     pub(crate) versions: EnabledVersions,
     /// The verifier of the configuration. Handshakes use the one in
-    /// [`ServerSettings`](crate::config::settings::ServerSettings) instead, which may have replaced
-    /// it.
+    /// [`ServerSettings`](crate::config::settings::ServerSettings) instead, which may be a newer
+    /// one.
     pub(crate) configured_verifier: Arc<dyn ClientCertVerifier>,
     pub(crate) session_digests: Arc<SessionDigests>,
 }
@@ -178,8 +179,9 @@ impl ServerConfig {
         Self::builder_with_protocol_versions(crate::config::versions::DEFAULT_VERSIONS)
     }
 
-    /// Like [`builder`](Self::builder), but returns an error where that panics: use it if the
-    /// features of this crate, and with them the default provider, are not yours to choose.
+    /// Like [`builder`](Self::builder), but returns an error instead of panicking. Use it if your
+    /// code does not control the features of this crate, and so does not control the default
+    /// provider.
     ///
     /// # Errors
     ///
@@ -228,7 +230,7 @@ impl ServerConfig {
     ///
     /// They do if the whole crypto provider is approved and the extended master secret is required,
     /// even if TLS 1.2 is not enabled. [`ticketer`](Self::ticketer) is not taken into account: the
-    /// nonces of the providers' `Ticketer` are generated outside the approved module.
+    /// providers' `Ticketer` generates its nonces outside the approved module.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
         let is_approved = self.require_ems;
@@ -245,7 +247,8 @@ impl ServerConfig {
 
     /// Checks that the names of the verifier's authorities fit into a CertificateRequest.
     ///
-    /// Each connection checks this when it begins. Call it before replacing a verifier in use.
+    /// Each connection checks this when it begins. Call it before replacing a verifier that is in
+    /// use.
     ///
     /// # Errors
     ///
@@ -286,7 +289,7 @@ impl ConfigBuilder<ServerConfig, WantsVerifier> {
         })
     }
 
-    /// Does not request client certificates.
+    /// Does not ask clients for certificates.
     pub fn with_no_client_auth(self) -> ConfigBuilder<ServerConfig, WantsServerCert> {
         self.with_client_cert_verifier(Arc::new(NoClientAuth))
     }

@@ -1,6 +1,6 @@
 //! Storage and lookup of sessions.
 //!
-//! - [`client`]: a client's memory of servers, and its storage.
+//! - [`client`]: what a client remembers about servers, and where it is stored.
 //! - [`client_auth`]: the binding of a server's sessions to its client authentication.
 //! - [`digests`]: hashes of the long values that these bindings compare.
 //! - [`server`]: the storage of a server's sessions.
@@ -31,7 +31,7 @@ pub(crate) struct Lifetime {
 }
 
 impl Lifetime {
-    /// Creates a lifetime without tolerance, for sessions of one machine.
+    /// Creates a lifetime without tolerance, for sessions that one machine creates and resumes.
     pub(crate) fn exactly(secs: u32) -> Self {
         Self {
             promised: secs,
@@ -46,8 +46,8 @@ impl Lifetime {
 }
 
 /// Returns the seconds during which a session may still be resumed, even if its tickets are
-/// renewed. They count from the authentication with certificates (RFC 9846 §4.7.1). Both parameters
-/// are in seconds since 1970.
+/// renewed. The limit counts from the authentication with certificates (RFC 9846 §4.7.1). Both
+/// parameters are in seconds since 1970.
 pub(crate) fn lifetime_left(authenticated_at: u64, now: u64) -> u32 {
     let age = u32::try_from(now.abs_diff(authenticated_at)).unwrap_or(u32::MAX);
     MAX_TICKET_LIFETIME.saturating_sub(age)

@@ -4,7 +4,7 @@
 //! Some verifiers and resolvers replace themselves while in use
 //! ([`current_verifier`](ServerCertVerifier::current_verifier)). A handshake gets the current one
 //! once, at its start, and uses it until its end. So the requests to the peer, the checks and the
-//! binding of sessions are consistent. All handshake code gets its verifier from here.
+//! session bindings are consistent. All handshake code gets its verifier from here.
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
@@ -52,7 +52,7 @@ impl ServerSettings {
         })
     }
 
-    /// Returns the verifier of client certificates.
+    /// Returns the verifier for client certificates.
     pub(crate) fn verifier(&self) -> &dyn ClientCertVerifier {
         &**self.shared_verifier()
     }
@@ -63,7 +63,7 @@ impl ServerSettings {
             .unwrap_or(&self.config.configured_verifier)
     }
 
-    /// Returns an identifier of the verifier's requirements for clients.
+    /// Returns a digest of the verifier's requirements for clients.
     pub(crate) fn client_auth(&self) -> ClientAuthId {
         ClientAuthId::of(
             self.shared_verifier(),
@@ -105,7 +105,7 @@ pub(crate) struct ClientSettings {
     pub(crate) carrier: Carrier,
     /// The configured versions that the carrier supports.
     pub(crate) versions: EnabledVersions,
-    /// Boxed, because few configurations replace them.
+    /// Boxed, because few configurations replace their verifier or resolver.
     replaced: Option<Box<Replaced>>,
 }
 
@@ -143,7 +143,7 @@ impl ClientSettings {
         }
     }
 
-    /// Returns the resolver of this side's certificate. Sessions are bound to it as well.
+    /// Returns the resolver for this side's certificate. Sessions are bound to it as well.
     pub(crate) fn client_auth(&self) -> &Arc<dyn ResolvesClientCert> {
         match &self.replaced {
             Some(replaced) => &replaced.client_auth,
@@ -182,7 +182,8 @@ impl Deref for ClientSettings {
 
 /// A client's settings after the handshake, for sessions that the server has yet to send.
 ///
-/// References are weak: a connection may live long, and a replaced verifier may hold large lists.
+/// References are weak, because a connection may live for a long time, and a replaced verifier may
+/// hold large lists.
 pub(crate) struct PastClientSettings {
     config: Arc<ClientConfig>,
     replaced: Option<Box<PastReplaced>>,

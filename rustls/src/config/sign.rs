@@ -15,19 +15,19 @@ use crate::error::{Error, InconsistentKeys};
 /// A certificate chain and the private key of its first certificate.
 #[derive(Clone, Debug)]
 pub struct CertifiedKey {
-    /// The certificates, end entity first, each followed by its issuer.
+    /// The certificates, end entity first, each followed by the certificate of its issuer.
     pub cert: Vec<CertificateDer<'static>>,
 
     /// The private key. It may be outside this process: see [`SigningKey`].
     pub key: Arc<dyn SigningKey>,
 
     /// An OCSP response for the end-entity certificate. A server staples it for clients that ask
-    /// for it. It is sent unchanged, and omitted if empty.
+    /// for one. It is sent unchanged, and omitted if empty.
     pub ocsp: Option<Vec<u8>>,
 }
 
 impl CertifiedKey {
-    /// Creates a pair without an OCSP response. Nothing is checked.
+    /// Creates the pair without an OCSP response. Nothing is checked.
     pub fn new(cert: Vec<CertificateDer<'static>>, key: Arc<dyn SigningKey>) -> Self {
         Self {
             cert,
@@ -85,8 +85,8 @@ impl CertifiedKey {
     /// properties. It lives while a resolver of this library holds such a key, or while the caller
     /// keeps the returned `Arc`. Without the crate feature `std`, each call returns a new object.
     ///
-    /// Handshakes never parse this side's certificate. This method serves related tasks: the expiry
-    /// of a certificate, its names, its OCSP response.
+    /// Handshakes never parse this side's certificate. This method is for related tasks, such as
+    /// monitoring a certificate's expiry, its names or its OCSP response.
     ///
     /// A raw public key (RFC 7250) has no properties.
     ///

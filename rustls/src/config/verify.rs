@@ -47,8 +47,8 @@ impl ClientCertVerified {
         Self(Proof::new(Some(rules), until))
     }
 
-    /// Replaces the rules, for a verifier that wraps another one and adds its own rules. The end of
-    /// the proof does not change: the same time, or this handshake.
+    /// Replaces the rules, for a verifier that wraps another verifier and adds its own rules. The
+    /// proof still ends at the same time, or still holds only for this handshake.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -70,8 +70,8 @@ impl ServerCertVerified {
     }
 
     /// Asserts that the chain is valid now, and that all verifiers with these `rules` accept it at
-    /// any time from now until `until`, exclusive, for the names that it is valid for. Only a
-    /// [`ServerCertVerifier`] should call this.
+    /// any time from now until `until`, exclusive, for the names that the certificate is valid for.
+    /// Only a [`ServerCertVerifier`] should call this.
     ///
     /// Later handshakes then need not verify the chain again, as
     /// [`rules`](ServerCertVerifier::rules) describes, and sessions with the server end at `until`.
@@ -81,8 +81,8 @@ impl ServerCertVerified {
         Self(Proof::new(Some(rules), until))
     }
 
-    /// Replaces the rules, for a verifier that wraps another one and adds rules of its own. The
-    /// proof still ends at the same time, or still holds only for this handshake.
+    /// Replaces the rules, for a verifier that wraps another verifier and adds rules of its own.
+    /// The proof still ends at the same time, or still holds only for this handshake.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -94,10 +94,10 @@ impl Debug for ServerCertVerified {
     }
 }
 
-/// The part of a verdict that outlives its handshake.
+/// The part of a verdict that outlives the handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
-    /// The rules that the chain was accepted by, if the verifier states any.
+    /// The rules under which the chain was accepted, if the verifier states any.
     rules: Option<StatedRules>,
     /// The first time when the verdict may change, if the verifier knows it.
     pub(crate) until: Option<UnixTime>,
@@ -137,7 +137,7 @@ impl Proof {
         }
     }
 
-    /// Returns the rules that the chain was accepted by, if the verifier states any.
+    /// Returns the rules under which the chain was accepted, if the verifier states any.
     pub(crate) fn rules(&self) -> Option<VerifierRules> {
         match self.rules.as_ref()? {
             StatedRules::Digest(rules) => Some(*rules),
@@ -154,7 +154,7 @@ impl Proof {
         }
     }
 
-    /// Returns the time until which the proof is valid; `None` if it has no rules.
+    /// Returns the time until which the proof is valid; `None` if the proof has no rules.
     #[cfg(test)]
     pub(crate) fn until(&self) -> Option<UnixTime> {
         self.rules().and(self.until)
@@ -178,10 +178,12 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// ends, even if the rules are replaced in the meantime. It does not call `current_verifier` on
     /// the returned verifier.
     ///
-    /// A resumed session verifies no certificate, so only handshakes with the same object resume
-    /// it. Return clones of one `Arc` until a rule changes, and a new object after that.
+    /// A resumption verifies no certificate, so a session is resumed only by handshakes with the
+    /// same verifier object. Return clones of one `Arc` until a rule changes, and a new object
+    /// after that.
     ///
-    /// A verifier that wraps another one and adds rules must also wrap the verifier returned here.
+    /// A verifier that wraps another verifier and adds rules must also wrap the verifier returned
+    /// here.
     fn current_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
         None
     }
@@ -191,12 +193,12 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// With `None`, the default, every chain is verified in every handshake.
     ///
     /// **Return `None`** if the verdict depends on anything that may change while this object
-    /// exists: the trust store of the platform, a file, a request to another service. Let
+    /// exists: the platform's trust store, a file, or a request to another service. Let
     /// [`current_verifier`](Self::current_verifier) return a new object with different rules
     /// instead.
     ///
     /// If rules are returned, the handshake verifies the peer's signature first. It then relies on
-    /// an earlier acceptance of the same chain, if that was returned as
+    /// an earlier acceptance of the same chain, if that acceptance was returned as
     /// [`ServerCertVerified::assertion_until`] with equal rules, its time has not passed, and
     /// [`recheck_server_cert`](Self::recheck_server_cert) returns true.
     /// [`ClientConfig::verified_chains`](crate::ClientConfig::verified_chains) holds acceptances.
@@ -208,8 +210,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///   stapled OCSP response that the verdict depends on.
     /// - The signature methods do not need an earlier call of `verify_server_cert`.
     ///
-    /// A verifier that wraps another one may keep the default of `rules` or of
-    /// `recheck_server_cert`, or of both: each chain is then verified in full. If it forwards both,
+    /// A verifier that wraps another verifier may keep the default of `rules`, of
+    /// `recheck_server_cert`, or of both. Each chain is then verified in full. If it forwards both,
     /// its own verdict must not depend on anything else. If it adds its own rules, it returns a
     /// digest of the inner rules and its own, and passes it to [`ServerCertVerified::with_rules`].
     fn rules(&self) -> Option<VerifierRules> {
@@ -246,12 +248,12 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///
     /// Sessions with the server are resumed without another call, until the time of
     /// [`ServerCertVerified::assertion_until`]. If the proof has no such time, or has a past time
-    /// under the rules of another verifier, they end when `end_entity` expires. If a verifier
+    /// under a different verifier's rules, sessions end when `end_entity` expires. If a verifier
     /// accepts an expired `end_entity`, its expiry does not limit sessions.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which may not
-    /// be the order of a chain. `ocsp_response` is empty if the server stapled none. All three are
-    /// unparsed bytes from the peer.
+    /// be the order of a chain. `ocsp_response` is empty if the server stapled none. The
+    /// certificates and the response are unparsed bytes from the peer.
     ///
     /// # Errors
     ///
@@ -268,10 +270,10 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ) -> Result<ServerCertVerified, Error>;
 
     /// Returns true if the verifier accepts this chain for the server `server_name`, provided that
-    /// it has accepted it before under the same [`rules`](Self::rules), possibly for another name.
-    /// Checks everything else that depends on the arguments of this handshake, which are those of
-    /// [`verify_server_cert`](Self::verify_server_cert). The handshake also calls this for unknown
-    /// chains, whose bytes may be malformed.
+    /// it has accepted it before under the same [`rules`](Self::rules), possibly for a different
+    /// name. Checks everything else that depends on the arguments of this handshake, which are
+    /// those of [`verify_server_cert`](Self::verify_server_cert). The handshake also calls this
+    /// method for unknown chains, whose bytes may be malformed.
     ///
     /// If this returns false, the default, the handshake calls `verify_server_cert` and uses its
     /// verdict. This method cannot return an error, so that a rejection takes as long as for an
@@ -288,8 +290,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         false
     }
 
-    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
-    /// rules of TLS 1.3 (RFC 9846 §4.5.2).
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`,
+    /// according to TLS 1.3 (RFC 9846 §4.5.2).
     ///
     /// `message` is the content to be signed with its context string, not yet hashed.
     /// Implementations can call [`verify_tls13_signature`](crate::crypto::verify_tls13_signature).
@@ -305,8 +307,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
-    /// rules of TLS 1.2, where an ECDSA scheme does not fix the curve.
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`,
+    /// according to TLS 1.2, where an ECDSA scheme does not fix the curve.
     ///
     /// Implementations can call [`verify_tls12_signature`](crate::crypto::verify_tls12_signature).
     ///
@@ -321,13 +323,13 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Verifies a chain asynchronously, like [`verify_server_cert`](Self::verify_server_cert), for
-    /// verifiers that call the platform or another service. `None`, the default, falls back to
-    /// `verify_server_cert`.
+    /// The asynchronous counterpart of [`verify_server_cert`](Self::verify_server_cert), for
+    /// verifiers that call the platform or another service. Return `None` (the default) to fall
+    /// back to `verify_server_cert`.
     ///
-    /// Called only for connections whose owner polls operations. The future must check everything
-    /// that `verify_server_cert` checks. A wrapper that adds checks to that method must add them
-    /// here, too. If the future calls another service, [`rules`](Self::rules) must be `None`:
+    /// Called only on connections that the application polls. The future must check everything that
+    /// `verify_server_cert` checks. A wrapper that adds checks to that method must add them here,
+    /// too. If the future calls another service, [`rules`](Self::rules) must be `None`, because
     /// handshakes with known chains would skip that call.
     ///
     /// # Errors
@@ -345,16 +347,15 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// Verifies a signature asynchronously, like
-    /// [`verify_tls13_signature`](Self::verify_tls13_signature). `None`, the default, falls back to
-    /// that method.
+    /// The asynchronous counterpart of [`verify_tls13_signature`](Self::verify_tls13_signature).
+    /// Return `None` (the default) to fall back to `verify_tls13_signature`.
     ///
-    /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
-    /// other method must add them here, too.
+    /// Called only on connections that the application polls. A wrapper that adds checks to the
+    /// synchronous method must add them here, too.
     ///
     /// # Errors
     ///
-    /// The future returns the errors of that method.
+    /// The future returns the errors of `verify_tls13_signature`.
     fn verify_tls13_signature_async(
         &self,
         message: &[u8],
@@ -365,16 +366,15 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// Verifies a signature asynchronously, like
-    /// [`verify_tls12_signature`](Self::verify_tls12_signature). `None`, the default, falls back to
-    /// that method.
+    /// The asynchronous counterpart of [`verify_tls12_signature`](Self::verify_tls12_signature).
+    /// Return `None` (the default) to fall back to `verify_tls12_signature`.
     ///
-    /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
-    /// other method must add them here, too.
+    /// Called only on connections that the application polls. A wrapper that adds checks to the
+    /// synchronous method must add them here, too.
     ///
     /// # Errors
     ///
-    /// The future returns the errors of that method.
+    /// The future returns the errors of `verify_tls12_signature`.
     fn verify_tls12_signature_async(
         &self,
         message: &[u8],
@@ -395,13 +395,14 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// Returns the verifier for a handshake that starts now. Verifiers whose rules can be replaced
     /// at run time override this. The default, `None`, selects this verifier itself.
     ///
-    /// A handshake calls this once, before any other method. It uses the returned verifier to its
-    /// end, even if the rules are replaced meanwhile. It does not call `current_verifier` on the
-    /// returned verifier. A resumption counts as a handshake: it verifies the client's certificate
-    /// again, unless the session proves that a verifier with the same [`rules`](Self::rules)
-    /// accepted it.
+    /// A handshake calls this once, before any other method. It uses the returned verifier until it
+    /// ends, even if the rules are replaced in the meantime. It does not call `current_verifier` on
+    /// the returned verifier. A resumption counts as a handshake: it verifies the client's
+    /// certificate again, unless the session proves that a verifier with the same
+    /// [`rules`](Self::rules) accepted it.
     ///
-    /// A verifier that wraps another one and adds rules must also wrap the verifier returned here.
+    /// A verifier that wraps another verifier and adds rules must also wrap the verifier returned
+    /// here.
     fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         None
     }
@@ -422,17 +423,17 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// With `None`, the default, every chain is verified in every handshake.
     ///
     /// **Return `None`** if the verdict depends on anything that may change while this object
-    /// exists: the trust store of the platform, a file, a request to another service. Let
+    /// exists: the platform's trust store, a file, or a request to another service. Let
     /// [`current_verifier`](Self::current_verifier) return a new object with different rules
     /// instead.
     ///
     /// If rules are returned, the handshake verifies the peer's signature first. It then relies on
-    /// an earlier acceptance of the same chain, if that was returned as
+    /// an earlier acceptance of the same chain, if that acceptance was returned as
     /// [`ClientCertVerified::assertion_until`] with equal rules, its time has not passed, and
     /// [`recheck_client_cert`](Self::recheck_client_cert) returns true.
     /// [`ServerConfig::verified_chains`](crate::ServerConfig::verified_chains) holds acceptances
     /// for half a day, and sessions hold them for a day. `verify_client_cert` is then not called in
-    /// each handshake: keep authorization and audit elsewhere.
+    /// each handshake, so do authorization and auditing elsewhere.
     ///
     /// An implementation that returns rules must ensure that:
     ///
@@ -440,8 +441,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// - Times passed to `assertion_until` take into account everything that expires.
     /// - The signature methods do not need an earlier call of `verify_client_cert`.
     ///
-    /// A verifier that wraps another one may keep the default of `rules` or of
-    /// `recheck_client_cert`, or of both: each chain is then verified in full. If it forwards both,
+    /// A verifier that wraps another verifier may keep the default of `rules`, of
+    /// `recheck_client_cert`, or of both. Each chain is then verified in full. If it forwards both,
     /// its own verdict must not depend on anything else. If it adds rules of its own, it returns a
     /// digest of the inner rules and its own, and passes it to [`ClientCertVerified::with_rules`].
     fn rules(&self) -> Option<VerifierRules> {
@@ -475,7 +476,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// Verifies that `end_entity` is acceptable at the time `now`.
     ///
     /// `intermediates` are the other certificates that the client sent, in its order, which may not
-    /// be the order of a chain. All are unparsed bytes from the peer.
+    /// be the order of a chain. All certificates are unparsed bytes from the peer.
     ///
     /// # Errors
     ///
@@ -491,8 +492,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
 
     /// Returns true if the verifier accepts this chain, provided that it has accepted it before
     /// under the same [`rules`](Self::rules). The arguments are those of
-    /// [`verify_client_cert`](Self::verify_client_cert). The handshake also calls this for unknown
-    /// chains, whose bytes may be malformed.
+    /// [`verify_client_cert`](Self::verify_client_cert). The handshake also calls this method for
+    /// unknown chains, whose bytes may be malformed.
     ///
     /// If this returns false, the default, the handshake calls `verify_client_cert` and uses its
     /// verdict.
@@ -506,8 +507,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         false
     }
 
-    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
-    /// rules of TLS 1.3 (RFC 9846 §4.5.2).
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`,
+    /// according to TLS 1.3 (RFC 9846 §4.5.2).
     ///
     /// `message` is the content to be signed with its context string, not yet hashed.
     /// Implementations can call [`verify_tls13_signature`](crate::crypto::verify_tls13_signature).
@@ -523,8 +524,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Verifies `signature` over `message` with the public key of the certificate `signer`, by the
-    /// rules of TLS 1.2, where an ECDSA scheme does not fix the curve.
+    /// Verifies `signature` over `message` with the public key of the certificate `signer`,
+    /// according to TLS 1.2, where an ECDSA scheme does not fix the curve.
     ///
     /// Implementations can call [`verify_tls12_signature`](crate::crypto::verify_tls12_signature).
     ///
@@ -539,13 +540,13 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error>;
 
-    /// Verifies a chain asynchronously, like [`verify_client_cert`](Self::verify_client_cert), for
-    /// verifiers that call another service. `None`, the default, falls back to
+    /// The asynchronous counterpart of [`verify_client_cert`](Self::verify_client_cert), for
+    /// verifiers that call another service. Return `None` (the default) to fall back to
     /// `verify_client_cert`.
     ///
-    /// Called only for connections whose owner polls operations. The future must check everything
-    /// that `verify_client_cert` checks. A wrapper that adds checks to that method must add them
-    /// here, too. If the future calls another service, [`rules`](Self::rules) must be `None`:
+    /// Called only on connections that the application polls. The future must check everything that
+    /// `verify_client_cert` checks. A wrapper that adds checks to that method must add them here,
+    /// too. If the future calls another service, [`rules`](Self::rules) must be `None`, because
     /// handshakes with known chains would skip that call.
     ///
     /// # Errors
@@ -561,16 +562,15 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// Verifies a signature asynchronously, like
-    /// [`verify_tls13_signature`](Self::verify_tls13_signature). `None`, the default, falls back to
-    /// that method.
+    /// The asynchronous counterpart of [`verify_tls13_signature`](Self::verify_tls13_signature).
+    /// Return `None` (the default) to fall back to `verify_tls13_signature`.
     ///
-    /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
-    /// other method must add them here, too.
+    /// Called only on connections that the application polls. A wrapper that adds checks to the
+    /// synchronous method must add them here, too.
     ///
     /// # Errors
     ///
-    /// The future returns the errors of that method.
+    /// The future returns the errors of `verify_tls13_signature`.
     fn verify_tls13_signature_async(
         &self,
         message: &[u8],
@@ -581,16 +581,15 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         None
     }
 
-    /// Verifies a signature asynchronously, like
-    /// [`verify_tls12_signature`](Self::verify_tls12_signature). `None`, the default, falls back to
-    /// that method.
+    /// The asynchronous counterpart of [`verify_tls12_signature`](Self::verify_tls12_signature).
+    /// Return `None` (the default) to fall back to `verify_tls12_signature`.
     ///
-    /// Called only for connections whose owner polls operations. A wrapper that adds checks to the
-    /// other method must add them here, too.
+    /// Called only on connections that the application polls. A wrapper that adds checks to the
+    /// synchronous method must add them here, too.
     ///
     /// # Errors
     ///
-    /// The future returns the errors of that method.
+    /// The future returns the errors of `verify_tls12_signature`.
     fn verify_tls12_signature_async(
         &self,
         message: &[u8],

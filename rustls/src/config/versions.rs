@@ -10,7 +10,7 @@ pub use rustls_core::versions::{SupportedProtocolVersion, TLS13};
 
 use crate::enums::ProtocolVersion;
 
-/// All protocol versions of this library, most preferred first.
+/// All protocol versions that this library supports, most preferred first.
 pub static ALL_VERSIONS: &[&SupportedProtocolVersion] = &[
     &TLS13,
     #[cfg(feature = "tls12")]

@@ -1,8 +1,8 @@
 //! Certificate verification by rustls-webpki.
 //!
 //! [`RootCertStore`] holds the trust anchors. [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`]
-//! build a path from a certificate to one of them. `chain` is shared by both; `signature` verifies
-//! handshake signatures.
+//! build a path from a certificate to one of them. Both use `chain`; `signature` verifies handshake
+//! signatures.
 //!
 //! There is no X.509 parser here: webpki parses certificates.
 

@@ -29,10 +29,11 @@ impl<'i> AppDataRecord<'i> {
 
     /// Returns the range of the payload within the bytes that were received. `incoming_tls` is
     /// their [`as_ptr_range`](slice::as_ptr_range), from before the call that opened the record.
-    /// Returns `None` if the payload is not among them, but a copy that the connection made.
+    /// Returns `None` if the payload is not within those bytes but in a copy that the connection
+    /// made.
     ///
-    /// With the range, the caller can drop this borrow and change the payload where it lies, for
-    /// example to encrypt it for another connection.
+    /// With the range, the caller can drop this borrow and change the payload in place, for example
+    /// to encrypt it for a different connection.
     ///
     /// ```
     /// # use std::ops::Range;

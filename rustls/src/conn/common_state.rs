@@ -2,8 +2,8 @@
 //! negotiated properties, the secrets that outlive the handshake, and the error that ended the
 //! connection.
 //!
-//! It depends neither on the handshake nor on its caller ([`super::driver`]). [`super::sending`]
-//! encrypts application data.
+//! The state depends neither on the handshake nor on its caller ([`super::driver`]).
+//! [`super::sending`] encrypts application data.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -38,7 +38,7 @@ pub struct CommonState {
     pub(crate) quic: Option<Box<Quic>>,
     pub(crate) negotiated: Negotiated,
     pub(crate) established: Option<Established>,
-    /// The limit on queued output, and on plaintext that waits for the handshake, in bytes.
+    /// The limit on queued output, and on plaintext that is waiting for the handshake, in bytes.
     #[cfg(feature = "std")]
     pub(crate) buffer_limit: Option<usize>,
     /// True if the configuration is in FIPS-approved mode.
@@ -46,9 +46,9 @@ pub struct CommonState {
     pub(crate) is_fips: bool,
     /// True if the configuration allows secrets to be extracted.
     pub(crate) is_extractable: bool,
-    /// The methods of the application that the handshake may call.
+    /// The application callbacks that the handshake may call.
     pub(super) callbacks: Callbacks,
-    /// The pending call of the application that the handshake waits for.
+    /// The asynchronous application callback that the handshake is waiting for, if any.
     pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
@@ -75,7 +75,7 @@ impl CommonState {
         }
     }
 
-    /// Creates the state of a QUIC connection.
+    /// Creates the state for a QUIC connection.
     pub(crate) fn over_quic(side: Side, quic: Quic) -> Self {
         Self {
             quic: Some(Box::new(quic)),
@@ -130,11 +130,11 @@ impl CommonState {
         }
     }
 
-    /// Lets the handshake wait for asynchronous operations of the application, instead of blocking
-    /// in them. The code that does the I/O must then call `poll_operation` while the connection
-    /// [waits](Self::is_waiting). The published tokio-rustls, quinn and other code for rustls 0.23
-    /// do not: under them, such a handshake hangs. A connection that is driven without ever being
-    /// polled logs one warning, after several calls or when it ends.
+    /// Lets the handshake wait for the application's asynchronous operations, instead of blocking
+    /// in them. The code that does the I/O must then call `poll_operation` while the connection [is
+    /// waiting](Self::is_waiting). The published tokio-rustls, quinn and other code for rustls 0.23
+    /// do not do this, so such a handshake hangs with them. A connection that is driven without
+    /// ever being polled logs one warning, after several calls or when it ends.
     ///
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
@@ -147,8 +147,8 @@ impl CommonState {
         };
     }
 
-    /// True if the handshake waits for an operation of the application: poll it with
-    /// `poll_operation` of the connection.
+    /// True if the handshake is waiting for an application operation: call the connection's
+    /// `poll_operation`.
     ///
     /// Always false unless [`set_async`](Self::set_async) was called.
     pub fn is_waiting(&self) -> bool {
@@ -163,9 +163,9 @@ impl CommonState {
     /// True if `read_tls` should be called as soon as possible.
     ///
     /// False if plaintext is unread, after a close_notify, and while a handshake flight that the
-    /// peer needs first is queued. While the handshake [waits](Self::is_waiting), it is true only
-    /// until the next record is complete, so that the end of the stream is seen and buffers stay
-    /// short.
+    /// peer needs first is queued. While the handshake [is waiting](Self::is_waiting), this is true
+    /// only until the next record is complete, so that the end of the stream is seen and buffers
+    /// stay short.
     pub fn wants_read(&self) -> bool {
         let records = &self.records;
         records.received.unread() == 0
@@ -187,10 +187,10 @@ impl CommonState {
     /// Queues a close_notify: nothing more is sent on this connection (RFC 9846 §6.1). A handshake
     /// still completes, or a peer that ignores the close_notify would wait forever.
     ///
-    /// Application data that has already been written is sent first. During the handshake, both
-    /// wait until it is complete. Does nothing if a close_notify or a fatal alert has already been
-    /// queued. QUIC closes connections itself: the close_notify becomes the
-    /// [alert](crate::quic::ConnectionCommon::alert) that is returned.
+    /// Application data that has already been written is sent first. During the handshake, both the
+    /// data and the close_notify wait until it is complete. Does nothing if a close_notify or a
+    /// fatal alert has already been queued. QUIC closes connections by itself: the close_notify
+    /// becomes the [alert](crate::quic::ConnectionCommon::alert) that is returned.
     pub fn send_close_notify(&mut self) {
         if let Some(quic) = &mut self.quic {
             // a failed connection already has an alert
@@ -204,7 +204,7 @@ impl CommonState {
             return;
         }
         let waits = match records.sending {
-            // RFC 9846 §6.1: nothing follows a close_notify, and the flight that waits for an
+            // RFC 9846 §6.1: nothing follows a close_notify, and a flight that is waiting for an
             // operation has not been sent yet
             Sending::Handshake => !records.unsent_plaintext.is_empty() || self.wait.is_some(),
             // RFC 9846 §4.6: EndOfEarlyData follows early data, and nothing can be sent before it
@@ -230,7 +230,7 @@ impl CommonState {
     }
 
     /// Appends the handshake messages of the current encryption level to `buf`. Returns the keys
-    /// of the next level once they are available.
+    /// for the next level once they are available.
     pub(crate) fn write_crypto(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
         self.records.unpolled.called();
         let quic = self.quic.as_deref_mut()?;
@@ -280,7 +280,7 @@ impl CommonState {
         error
     }
 
-    /// Ends the connection like [`Self::fail`], but logs nothing.
+    /// Ends the connection like [`Self::fail`], but does not log the error.
     #[cold]
     pub(super) fn end(&mut self, failure: Failure) -> Error {
         self.failed = Some(Box::new(failure.error.clone()));
@@ -300,8 +300,8 @@ impl CommonState {
     }
 
     /// Ends the connection after a panic and drops all secrets. Sends no alert over records; only
-    /// QUIC and the other half of a split connection are notified. Calls none of the application's
-    /// code, except the destructors of a provider's keys.
+    /// QUIC and the other half of a split connection are notified. Does not call application code,
+    /// except the destructors of a provider's keys.
     #[cold]
     pub(super) fn fail_after_panic(&mut self) {
         let panicked = Failure::from(Error::General(
@@ -326,7 +326,7 @@ impl CommonState {
         }
     }
 
-    /// Replaces the keys of both directions.
+    /// Replaces the keys for both directions.
     pub(crate) fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.check_failed()?;
         let is_handshaking = self.records.is_handshaking();
@@ -335,18 +335,18 @@ impl CommonState {
             Some(secrets) => secrets
                 .refresh(&mut self.records)
                 .map_err(|error| self.fail(error.into())),
-            // TLS 1.2 cannot replace keys; callers of 0.23 expect this error
+            // TLS 1.2 cannot replace keys; callers of rustls 0.23 expect this error
             None => Err(Error::HandshakeNotComplete),
         }
     }
 
-    /// Returns the keys of both directions and their sequence numbers, for a record layer outside
+    /// Returns the keys for both directions and their sequence numbers, for a record layer outside
     /// this library.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if the configuration does not allow it, output is queued or
-    /// received data is unread. Returns [`Error::HandshakeNotComplete`] before the handshake is
+    /// Returns [`Error::General`] if the configuration does not allow extraction, output is queued
+    /// or received data is unread. Returns [`Error::HandshakeNotComplete`] before the handshake is
     /// complete, and the error that ended the connection if it has failed.
     pub(crate) fn extract_secrets(&self) -> Result<ExtractedSecrets, Error> {
         if !self.is_extractable {
@@ -403,7 +403,7 @@ impl Abandon for CommonState {
 }
 
 /// Returns the error for extracting secrets while data is unread. Extraction consumes the
-/// connection, so that data would be lost silently.
+/// connection, so unread data would be silently lost.
 pub(super) fn received_would_be_lost() -> Error {
     Error::General("secrets cannot be extracted while received data is unread".into())
 }

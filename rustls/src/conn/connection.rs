@@ -33,7 +33,8 @@ use crate::suites::ExtractedSecrets;
 ///                └──────────────────────────────────────────┘
 /// ```
 ///
-/// There are five kinds of methods. After a method of one kind, call those of the kinds below it:
+/// There are five kinds of methods. After a method of one kind, call those of the kinds listed
+/// below it:
 ///
 /// 1. **Bytes from the socket**: call [`read_tls`](Self::read_tls) while
 ///    [`wants_read`](CommonState::wants_read) is true and the socket is readable.
@@ -41,12 +42,13 @@ use crate::suites::ExtractedSecrets;
 ///    that has read bytes. If its [`IoState::is_waiting`] is true, call
 ///    [`poll_operation`](Self::poll_operation) until that is ready. Only connections with
 ///    [`set_async`](CommonState::set_async) wait.
-/// 3. **Plaintext of the application**: read from [`reader`](Self::reader) what
+/// 3. **Application plaintext**: read from [`reader`](Self::reader) what
 ///    [`IoState::plaintext_bytes_to_read`] reports, before the next `read_tls`: unread plaintext
 ///    makes `wants_read` false. Write to [`writer`](Self::writer) at any time. Writing,
 ///    [`send_close_notify`](Self::send_close_notify) and
 ///    [`refresh_traffic_keys`](Self::refresh_traffic_keys) queue bytes for the next kind.
-///    [`encrypt_in_place`](Self::encrypt_in_place) returns a record instead, to be sent after them.
+///    [`encrypt_in_place`](Self::encrypt_in_place) returns a record instead, to be sent after the
+///    queued bytes.
 /// 4. **Bytes for the socket**: call [`write_tls`](Self::write_tls) while
 ///    [`wants_write`](CommonState::wants_write) is true and the socket is writable. Do so even
 ///    after an error of `process_new_packets`, which leaves an alert to send.
@@ -54,8 +56,8 @@ use crate::suites::ExtractedSecrets;
 ///    and the other accessors of [`CommonState`], [`set_buffer_limit`](Self::set_buffer_limit),
 ///    [`export_keying_material`](Self::export_keying_material).
 ///
-/// [`complete_io`](Self::complete_io) does the work of the first, second and fourth kind for
-/// blocking sockets. [`Stream`](crate::Stream) does the third kind, too.
+/// [`complete_io`](Self::complete_io) calls the methods of the first, second and fourth kind for
+/// blocking sockets. [`Stream`](crate::Stream) also calls those of the third kind.
 pub struct ConnectionCommon<Data> {
     pub(crate) driver: Driver<Data>,
 }
@@ -65,7 +67,7 @@ impl<Data> ConnectionCommon<Data> {
         Self { driver }
     }
 
-    /// Returns a reader of the plaintext that [`Self::process_new_packets`] has decrypted.
+    /// Returns a reader for the plaintext that [`Self::process_new_packets`] decrypted.
     pub fn reader(&mut self) -> Reader<'_> {
         Reader::new(&mut self.driver.common)
     }
@@ -78,7 +80,7 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Reads TLS bytes into the connection's receive buffer, with one call to `rd.read`.
     ///
-    /// Returns their number, which is 0 at the end of the stream. Call
+    /// Returns the number of bytes read, which is 0 at the end of the stream. Call
     /// [`Self::process_new_packets`] next.
     ///
     /// # Errors
@@ -103,7 +105,7 @@ impl<Data> ConnectionCommon<Data> {
         write_outgoing(&mut self.driver.common.records.outgoing, wr)
     }
 
-    /// Processes the bytes that [`Self::read_tls`] has read: continues the handshake, and decrypts
+    /// Processes the bytes that [`Self::read_tls`] read: continues the handshake, and decrypts
     /// application data for [`Self::reader`].
     ///
     /// # Errors
@@ -123,8 +125,8 @@ impl<Data> ConnectionCommon<Data> {
     /// byte more than its plaintext. So `buf` should be longer than 16 KiB, best a little more than
     /// 64 KiB: while the peer streams, [`Self::read_tls`] then reads several records at a time.
     ///
-    /// Bytes of `buf` after those read may be overwritten, but never with data that is not
-    /// authentic. If no bytes are read, [`Reader`] tells the reason.
+    /// Bytes of `buf` after those read may be overwritten, but never with unauthenticated data. If
+    /// no bytes are read, [`Reader`] returns the reason.
     ///
     /// ```
     /// # use std::io::{self, Read};
@@ -162,15 +164,16 @@ impl<Data> ConnectionCommon<Data> {
         }
     }
 
-    /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Returns `Ready` if the handshake waits for none. Otherwise, the task of `cx` is
-    /// woken when it is worth polling again.
+    /// Polls the operation that the handshake is waiting for, and continues the handshake with its
+    /// result. Returns `Ready` if the handshake is not waiting for an operation. Otherwise, the
+    /// task of `cx` is woken when it is worth polling again.
     ///
     /// Call it if [`IoState::is_waiting`] is true, which only happens with
-    /// [`set_async`](CommonState::set_async). Meanwhile the connection can write, and should read
-    /// while [`wants_read`](CommonState::wants_read) is true. Received records wait, except alerts.
-    /// When the operation is over, this processes them like [`Self::process_new_packets`]; call
-    /// that method for the new [`IoState`]. Dropping the connection drops the operation.
+    /// [`set_async`](CommonState::set_async). While it is pending, the connection can write, and
+    /// should read as long as [`wants_read`](CommonState::wants_read) is true. Received records
+    /// wait, except alerts. When the operation is over, this method processes them like
+    /// [`Self::process_new_packets`]; call `process_new_packets` to get the new [`IoState`].
+    /// Dropping the connection drops the operation.
     ///
     /// # Errors
     ///
@@ -193,7 +196,7 @@ impl<Data> ConnectionCommon<Data> {
     /// During the handshake, it continues until the handshake is complete. Afterwards, it writes
     /// all queued bytes, or reads once if nothing was queued.
     ///
-    /// If the handshake waits for an operation of the application, this parks the thread until the
+    /// If the handshake is waiting for an application operation, this parks the thread until the
     /// operation is over. Timeouts of `io` do not apply during that time.
     ///
     /// Returns the numbers of bytes read and written. Two zeros mean that there was nothing to do,
@@ -215,8 +218,8 @@ impl<Data> ConnectionCommon<Data> {
         self.complete_io_into(io, &mut 0, &mut [])
     }
 
-    /// Like [`Self::complete_io`], and reads plaintext into `buf`, unless this completes the
-    /// handshake. Sets `plaintext_len` to the number of its bytes.
+    /// Like [`Self::complete_io`], and reads plaintext into `buf`, unless this call completes the
+    /// handshake. Sets `plaintext_len` to the number of plaintext bytes.
     pub(super) fn complete_io_into<T>(
         &mut self,
         io: &mut T,
@@ -317,7 +320,7 @@ impl<Data> ConnectionCommon<Data> {
         processed.map_err(|error| self.send_alert_of(error, io))
     }
 
-    /// Parks the thread until the operation that the handshake waits for is over.
+    /// Parks the thread until the operation that the handshake is waiting for is over.
     fn await_operation<T: io::Write>(&mut self, io: &mut T) -> Result<(), io::Error> {
         let result = park_until_ready(|cx| self.poll_operation(cx));
         result.map_err(|error| self.send_alert_of(error, io))
@@ -332,7 +335,7 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Limits the number of bytes that [`Writer`] may queue: plaintext during the handshake, TLS
     /// bytes afterwards. `None` removes the limit. The default is 64 KiB. [`Writer::room_left`]
-    /// returns the remaining part.
+    /// returns what is left of it.
     ///
     /// Without a limit, [`Writer`] accepts as much as memory allows.
     pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
@@ -357,8 +360,8 @@ impl<Data> ConnectionCommon<Data> {
             .export_keying_material(output, label, context)
     }
 
-    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC
-    /// 9846 §4.7.3).
+    /// Replaces the keys for both directions by sending a KeyUpdate that requests one in return
+    /// (RFC 9846 §4.7.3).
     ///
     /// A key that reaches its usage limit is replaced automatically, without this call.
     ///
@@ -379,8 +382,8 @@ impl<Data> ConnectionCommon<Data> {
             .send(CommonState::send_close_notify);
     }
 
-    /// Returns the keys of both directions for another record layer, for example the Linux kernel's
-    /// (kernel TLS).
+    /// Returns the keys for both directions, to be used by an external record layer, for example
+    /// the Linux kernel's (kernel TLS).
     ///
     /// This is dangerous: anyone who has the keys can read and forge all data.
     ///
@@ -403,8 +406,8 @@ impl<Data> ConnectionCommon<Data> {
     /// True if the connection holds part of a record or of a handshake message that
     /// [`Self::read_tls`] has read.
     ///
-    /// The rest of it has to be read through this connection too. So check this before the socket
-    /// is read in another way, for example with buffers of the application.
+    /// The rest must also be read through this connection, so check this before reading the socket
+    /// any other way, for example into your own buffers.
     pub fn has_partial_input(&self) -> bool {
         let records = &self.driver.common.records;
         !records.received.all_opened() || !records.joiner.is_empty()
@@ -468,7 +471,7 @@ impl<Data> ConnectionCommon<Data> {
 /// The reason why [`ConnectionCommon::write_all_tls`] stopped.
 enum WriteEnd {
     AllWritten,
-    /// The writer would block.
+    /// Writing would block.
     Blocked(io::Error),
     /// The writer returned `Ok(0)`.
     NothingTaken,
@@ -519,7 +522,7 @@ impl IoState {
         self.peer_has_closed
     }
 
-    /// True if the handshake waits for an operation of the application: call
+    /// True if the handshake is waiting for an application operation: call
     /// [`ConnectionCommon::poll_operation`].
     pub fn is_waiting(&self) -> bool {
         self.is_waiting

@@ -1,5 +1,5 @@
-//! The driver of a connection: takes records from the record layer, and passes their content to the
-//! application, to the handshake, or to the handlers in `alerts`.
+//! The driver of a connection: takes records from the record layer, and passes their contents to
+//! the application, to the handshake, or to the handlers in `alerts`.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -29,8 +29,8 @@ use crate::record::receiver::RecordOpenedInto;
 
 mod alerts;
 
-/// The maximum number of bytes from QUIC that are buffered while a handshake waits: twice the
-/// maximum length of a message, so that others can follow it.
+/// The maximum number of bytes from QUIC that are buffered while a handshake is waiting: twice the
+/// maximum length of a message, so that more can follow a message of that length.
 const MAX_WAITING_CRYPTO: usize = 2 * (HANDSHAKE_HEADER_LEN + 0xffff);
 
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
@@ -54,15 +54,15 @@ const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 /// [`Self::write_access`].
 ///
 /// The first failure ends the connection: it drops the handshake and all secrets, and every later
-/// call returns the same error. While the handshake waits for an operation of the application, only
+/// call returns the same error. While the handshake is waiting for an application operation, only
 /// alerts are handled.
 pub(crate) struct Driver<Data> {
-    /// The records or QUIC messages, the secrets, the properties, and the error of the connection.
+    /// The connection's records or QUIC messages, secrets, properties and error.
     pub(crate) common: CommonState,
     /// The data that only clients or only servers have.
     pub(crate) data: Data,
     handshake: Handshake<Data>,
-    /// Counts the useless messages of the peer.
+    /// Counts the peer's useless messages.
     tolerance: Tolerance,
     /// The number of change_cipher_spec records that were dropped.
     change_cipher_specs: u8,
@@ -151,7 +151,7 @@ impl<Data> Driver<Data> {
     }
 
     /// Takes the length of the record whose content caused the last error; 0 if there is none, for
-    /// example if the record could not be opened.
+    /// example because the record could not be opened.
     pub(crate) fn take_refused_len(&mut self) -> usize {
         core::mem::take(&mut self.refused_len).into()
     }
@@ -218,7 +218,7 @@ impl<Data> Driver<Data> {
         driver.process_all(received)
     }
 
-    /// Like [`Self::process_received`], and then reads plaintext into `out`. Opens records straight
+    /// Like [`Self::process_received`], and then reads plaintext into `out`. Opens records directly
     /// into `out` while they fit. Returns the number of bytes read.
     ///
     /// After an error, all plaintext is still unread.
@@ -377,8 +377,8 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// Installs `machine`, which handles the message of [`Self::first_message`] and all later ones.
-    /// Does not open further records.
+    /// Installs `machine`, which handles the message found by [`Self::first_message`] and all later
+    /// ones. Does not open further records.
     #[cfg(feature = "std")]
     pub(crate) fn start_handshake(&mut self, machine: Box<dyn Machine<Data>>) -> Result<(), Error> {
         self.handshake.machine = machine;
@@ -497,16 +497,16 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// True if the record at the front of `buf` must wait for an operation of the handshake; see
+    /// True if the record at the front of `buf` must wait for a handshake operation; see
     /// [`CommonState::must_wait`].
     pub(super) fn must_wait(&self, buf: &[u8]) -> bool {
         let drops_change_cipher_spec = self.change_cipher_specs < MAX_CHANGE_CIPHER_SPECS;
         self.common.must_wait(buf, drops_change_cipher_spec)
     }
 
-    /// Polls the operation that the handshake waits for. Continues the handshake with its result,
-    /// and with the messages that have been buffered. Returns `Ready` if the handshake waits for
-    /// none.
+    /// Polls the operation that the handshake is waiting for. Continues the handshake with its
+    /// result, and with the buffered messages. Returns `Ready` if the handshake is not waiting for
+    /// an operation.
     pub(crate) fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         self.check_failed()?;
         while self.common.is_waiting() {
@@ -542,7 +542,7 @@ impl<Data> Driver<Data> {
         self.common.negotiated.version == Some(ProtocolVersion::TLSv1_3)
     }
 
-    /// Handles a NewSessionTicket that the owner of a [`super::kernel`] connection has received. An
+    /// Handles a NewSessionTicket that the owner of a [`super::kernel`] connection received. An
     /// error ends the connection.
     pub(super) fn handle_ticket_from_kernel(
         &mut self,
@@ -609,8 +609,8 @@ impl Drop for OpenedInto<'_> {
     }
 }
 
-/// Content of the connection itself. Dropping this clears it, even on a panic, so that no ticket
-/// stays in memory of the application.
+/// Content for the connection itself. Dropping this clears it, even on a panic, so that no ticket
+/// stays in the application's memory.
 #[cfg(feature = "std")]
 struct Cleared<'a>(&'a mut [u8]);
 

@@ -1,5 +1,5 @@
 //! Sends a client's early data (RFC 9846 §4.3.10): never more than the server allows, and separate
-//! from application data that waits for the end of the handshake.
+//! from application data that is waiting for the end of the handshake.
 
 use core::fmt;
 #[cfg(feature = "std")]
@@ -26,7 +26,7 @@ impl CommonState {
     }
 
     /// Seals as much of `payload` as the ticket and the buffer limit allow. Returns the number of
-    /// bytes.
+    /// bytes sealed.
     #[cfg(feature = "std")]
     pub(crate) fn write_early_data(&mut self, payload: &[u8]) -> io::Result<usize> {
         self.check_failed().map_err(invalid_data)?;

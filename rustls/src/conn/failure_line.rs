@@ -1,4 +1,4 @@
-//! The log line for a failed connection.
+//! The log message for a failed connection.
 
 use alloc::string::String;
 use core::fmt::{self, Write};
@@ -7,7 +7,7 @@ use crate::enums::AlertDescription;
 use crate::error::Error;
 use crate::logging::{debug, is_deceptive, warn};
 
-/// The maximum length of the error's text in bytes. Some errors list names of the peer's
+/// The maximum length of the error's text in bytes. Some errors list the names in the peer's
 /// certificate.
 const MAX_LEN: usize = 512;
 
@@ -42,7 +42,8 @@ impl fmt::Display for Bounded<'_> {
     }
 }
 
-/// The beginning of a text, without control characters and others that could fake a log line.
+/// The beginning of a text, without control characters and other characters that could fake a log
+/// line.
 struct Prefix(String);
 
 impl Write for Prefix {

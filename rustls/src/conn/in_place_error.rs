@@ -1,10 +1,10 @@
-//! The errors of encryption in place.
+//! The errors of in-place encryption.
 
 use core::fmt;
 
 use crate::record::sender::SealInPlaceError;
 
-/// An error of encrypting application data in place. The buffer and the connection are unchanged,
+/// An error from encrypting application data in place. The buffer and the connection are unchanged,
 /// unless the error is [`Self::CipherFailed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

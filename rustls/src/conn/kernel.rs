@@ -17,10 +17,10 @@ use crate::suites::{ConnectionTrafficSecrets, ExtractedSecrets, SupportedCipherS
 
 /// A connection whose records are protected outside this library.
 ///
-/// It has neither record keys nor buffers. It keeps the secrets that the next keys are derived
-/// from. On a client, it also stores session tickets.
+/// It has neither record keys nor buffers. It keeps the secrets from which the next keys are
+/// derived. On a client, it also stores session tickets.
 pub struct KernelConnection<Data> {
-    /// The driver, without record keys.
+    /// The driver, which has no record keys.
     driver: Driver<Data>,
     suite: SupportedCipherSuite,
 }
@@ -70,7 +70,8 @@ impl<Data> KernelConnection<Data> {
 
     /// Replaces the receiving key. Returns the new key and its first sequence number.
     ///
-    /// Call it if the peer has sent a KeyUpdate: everything after that uses the new key.
+    /// Call this when the peer has sent a KeyUpdate: everything after the KeyUpdate uses the new
+    /// key.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ fn wait_until_ready<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>, park: 
     }
 }
 
-/// A thread that waits for a future.
+/// A thread that is waiting for a future.
 struct Task {
     thread: Thread,
     is_woken: AtomicBool,

@@ -1,6 +1,7 @@
 //! The transport of a handshake over QUIC (RFC 9001), which replaces the record layer.
 //!
-//! It sorts handshake bytes by the packets that carry them, and returns keys instead of using them.
+//! Sorts handshake bytes by the kind of packet that carries them, and returns keys instead of using
+//! them.
 //!
 //! ```text
 //!   read_hs ──► joiner ──► handshake ──► Transport ──► messages of a space ─┐
@@ -38,13 +39,13 @@ pub(crate) struct Quic {
     pub(super) joiner: HandshakeJoiner,
 
     early: Option<EarlyKeys>,
-    /// The keys of Handshake packets, until they are returned.
+    /// The keys for Handshake packets, until they are returned.
     handshake_keys: HandshakeKeys,
     /// Messages to be written, in one buffer for each kind of packet.
     waiting: [Vec<u8>; 3],
-    /// The packets for the messages that the handshake sends next.
+    /// The kind of packet for the messages that the handshake sends next.
     sending: Space,
-    /// The packets for the bytes that are written next, at most those of `sending`.
+    /// The kind of packet for the bytes that are written next. Never later than `sending`.
     writing: Space,
     is_handshaking: bool,
     pub(crate) alert: Option<AlertDescription>,
@@ -64,7 +65,7 @@ struct EarlyKeys {
     secret: OkmBlock,
 }
 
-/// The keys of Handshake packets that the handshake has derived so far.
+/// The keys for Handshake packets that the handshake has derived so far.
 #[derive(Default)]
 struct HandshakeKeys {
     local: Option<DirectionalKeys>,
@@ -72,7 +73,7 @@ struct HandshakeKeys {
 }
 
 impl HandshakeKeys {
-    /// Takes the keys of both directions, once both are available.
+    /// Takes the keys for both directions, once both are available.
     fn take(&mut self) -> Option<Keys> {
         match (self.local.take(), self.remote.take()) {
             (Some(local), Some(remote)) => Some(Keys { local, remote }),
@@ -108,7 +109,7 @@ impl Quic {
         self.is_handshaking
     }
 
-    /// Returns the keys of 0-RTT packets, if there are any.
+    /// Returns the keys for 0-RTT packets, if available.
     pub(crate) fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
         let EarlyKeys { suite, secret } = self.early.as_ref()?;
         Some(DirectionalKeys::new(
@@ -130,7 +131,7 @@ impl Quic {
     }
 
     /// Appends the handshake messages of the current encryption level to `buf`. Returns the keys
-    /// of the next level once they are available; later calls append messages of that level.
+    /// for the next level once they are available; later calls append messages of that level.
     pub(super) fn write(
         &mut self,
         buf: &mut Vec<u8>,
@@ -167,8 +168,8 @@ impl Quic {
         self.writing == Space::OneRtt && !self.is_handshaking
     }
 
-    /// Returns the keys of `secret`. Always `Some`, because only suites with a QUIC part are
-    /// negotiated.
+    /// Returns the keys derived from `secret`. Always `Some`, because only suites with a QUIC part
+    /// are negotiated.
     fn keys(&self, secret: &TrafficSecret<'_>) -> Option<DirectionalKeys> {
         let Suite { suite, quic } = secret.suite.quic_suite()?;
         Some(DirectionalKeys::new(suite, quic, secret.okm, self.version))
@@ -228,7 +229,7 @@ impl Transport for Quic {
 
     fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure> {
         let typ = self.carrier().parameters_extension();
-        // always replaces remembered parameters
+        // received parameters always replace remembered ones
         self.peer_parameters = typ.and_then(|typ| received.get(typ)).map(<[u8]>::to_vec);
         self.carrier().check_peer_parameters(received)
     }

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::conn::common_state::CommonState;
 
-/// Reads the early data (0-RTT data, RFC 9846 §2.3) that a client has sent.
+/// Reads the early data (0-RTT data, RFC 9846 §2.3) that a client sent.
 ///
 /// Returns `Ok(0)` while no data is buffered; more may arrive until the handshake is complete.
 ///
@@ -16,7 +16,7 @@ pub struct ReadEarlyData<'a> {
     common: &'a mut CommonState,
 }
 
-/// A shared reference allows no change, so a panic cannot leave a partial one.
+/// A shared reference does not allow changes, so a panic cannot leave one half done.
 impl RefUnwindSafe for ReadEarlyData<'_> {}
 
 impl<'a> ReadEarlyData<'a> {

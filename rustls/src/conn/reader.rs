@@ -6,23 +6,23 @@ use std::io;
 use super::common_state::CommonState;
 use super::records::Receiving;
 
-/// Reads the plaintext that a connection has received.
+/// Reads the plaintext that a connection received.
 ///
-/// [`io::BufRead::fill_buf`] and [`Self::into_first_chunk`] return it without a copy, in the buffer
-/// that it was decrypted in.
+/// [`io::BufRead::fill_buf`] and [`Self::into_first_chunk`] return it without copying, in the
+/// buffer in which it was decrypted.
 ///
 /// If no plaintext is available, reading returns
 ///
-/// - the end of the file (no bytes, no error) after the peer's close_notify;
-/// - [`io::ErrorKind::UnexpectedEof`] if the stream ended without one, which may be a truncation
-///   attack;
+/// - end of file (`Ok` without bytes) after the peer's close_notify;
+/// - [`io::ErrorKind::UnexpectedEof`] if the stream ended without a close_notify, which may be a
+///   truncation attack;
 /// - [`io::ErrorKind::WouldBlock`] otherwise.
 #[derive(Debug)]
 pub struct Reader<'a> {
     common: &'a mut CommonState,
 }
 
-/// A shared reference allows no change, so a panic cannot leave a partial one.
+/// A shared reference does not allow changes, so a panic cannot leave one half done.
 impl RefUnwindSafe for Reader<'_> {}
 
 impl<'a> Reader<'a> {
@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of reading; see [`Reader`].
+    /// Returns the same errors as reading; see [`Reader`].
     pub fn into_first_chunk(self) -> io::Result<&'a [u8]> {
         self.check_any()?;
         Ok(self.common.records.received.chunk())

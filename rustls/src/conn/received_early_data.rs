@@ -1,8 +1,8 @@
 //! The buffer between a client's early data and the application of a buffered server connection.
 //!
 //! It is separate from the receive buffer, because the handshake continues after early data. The
-//! application may read early data late or never, and still reads later data as usual. The two are
-//! never mixed.
+//! application may read early data late or never, and still reads later data as usual. Early data
+//! and later data are never mixed.
 
 use alloc::vec::Vec;
 
@@ -30,7 +30,8 @@ impl ReceivedEarlyData {
         copy::append(&mut self.bytes, bytes);
     }
 
-    /// Copies bytes to the front of `out` until either runs out. Returns their number.
+    /// Copies bytes to the front of `out` until either runs out. Returns the number of bytes
+    /// copied.
     pub(super) fn read(&mut self, out: &mut [u8]) -> usize {
         let unread = &self.bytes[self.read..];
         let len = Ord::min(unread.len(), out.len());

@@ -89,10 +89,11 @@ pub(crate) enum Sending {
     Traffic,
     /// Buffered application data, and then a close_notify.
     TrafficThenClose,
-    /// Nothing more: a close_notify or a fatal alert has been sent. After a close_notify,
-    /// the rest of the handshake is still sent, because the peer may ignore it and wait for that.
+    /// Nothing more: a close_notify or a fatal alert has been sent. After a close_notify, the rest
+    /// of the handshake is still sent, because the peer may ignore the close_notify and wait for
+    /// the handshake to end.
     Closed,
-    /// Nothing: the other half of a split connection sends.
+    /// Nothing, because the other half of a split connection does the sending.
     Elsewhere,
 }
 
@@ -106,7 +107,7 @@ pub(crate) enum Receiving {
     EarlyData { left: u32 },
     /// Application data.
     Traffic,
-    /// Nothing: the peer has sent a close_notify.
+    /// Nothing, because the peer sent a close_notify.
     Closed,
 }
 
@@ -131,7 +132,8 @@ impl Records {
         }
     }
 
-    /// Protects all further records with `encrypter`. If its lengths are impossible, sealing fails.
+    /// Protects all further records with `encrypter`. If the encrypter reports impossible lengths,
+    /// sealing fails.
     fn set_encrypter(
         &mut self,
         encrypter: Box<dyn MessageEncrypter>,
@@ -148,7 +150,7 @@ impl Records {
         }
     }
 
-    /// Seals a message of the connection itself, and appends it to [`Self::outgoing`].
+    /// Seals a message from the connection itself, and appends it to [`Self::outgoing`].
     pub(crate) fn seal(
         &mut self,
         typ: ContentType,
@@ -245,7 +247,8 @@ impl Records {
         self.send_warning_alert(AlertDescription::CloseNotify)
     }
 
-    /// Ends both directions: sends `alert` unless sending is over, and drops keys and plaintext.
+    /// Ends both directions: sends `alert` unless this side has stopped sending, and drops keys and
+    /// plaintext.
     pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         let can_send = !matches!(self.sending, Sending::Closed | Sending::Elsewhere);
@@ -294,8 +297,8 @@ impl Records {
             .push(bytes, may_follow);
     }
 
-    /// Copies early data to the front of `out` until either runs out. Returns the number of bytes.
-    /// Frees the buffer once it is empty.
+    /// Copies early data to the front of `out` until either runs out. Returns their number. Frees
+    /// the buffer once it is empty.
     pub(crate) fn read_early_data(&mut self, out: &mut [u8]) -> usize {
         let Some(waiting) = &mut self.early_data else {
             return 0;
@@ -307,7 +310,7 @@ impl Records {
         len
     }
 
-    /// Drops unread early data, and rejects more.
+    /// Drops unread early data, and rejects any more.
     pub(crate) fn drop_early_data(&mut self) {
         self.early_data = None;
         if let Receiving::EarlyData { left } = &mut self.receiving {
@@ -452,7 +455,7 @@ impl Transport for Records {
     fn send_warning(&mut self, description: AlertDescription) -> Result<(), Error> {
         if self.sending == Sending::Elsewhere {
             if let Some(link) = &self.other_half {
-                // the only warning that received messages cause
+                // the only warning sent in reply to received messages
                 debug_assert_eq!(description, AlertDescription::NoRenegotiation);
                 link.owe_refusal();
                 return Ok(());

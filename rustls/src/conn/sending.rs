@@ -1,7 +1,7 @@
 //! Encrypts application data: into the connection's own buffer, into the caller's, or in place.
 //!
-//! All three call the sender directly. The rare cases (no keys yet, a worn-out key, queued output)
-//! are separate, cold functions.
+//! All three ways call the sender directly. The rare cases (no keys yet, a worn-out key, queued
+//! output) are separate, cold functions.
 
 use core::fmt;
 use core::ops::Range;
@@ -80,8 +80,8 @@ impl CommonState {
         Some(Ord::min(room, protectable)).filter(|room| *room != usize::MAX)
     }
 
-    /// Handles the other cases of [`Self::write_plaintext`]: there are no keys, new keys are
-    /// needed, or the payload does not need exactly one record.
+    /// Handles the slow cases of [`Self::write_plaintext`]: there are no keys, new keys are needed,
+    /// or the payload does not need exactly one record.
     #[cfg(feature = "std")]
     #[cold]
     fn write_plaintext_slowly(
@@ -166,8 +166,8 @@ impl CommonState {
         }
     }
 
-    /// Returns the number of bytes that can be sent before a key that cannot be replaced reaches
-    /// its limit.
+    /// Returns the number of bytes that can be sent before the key reaches its limit, if it cannot
+    /// be replaced.
     fn payload_over_keys(&self) -> usize {
         match &self.established {
             Some(established) if !established.can_refresh() => self.records.sender.payload_left(),
@@ -184,7 +184,7 @@ impl CommonState {
     }
 
     /// Sends application data that was buffered until there were keys, and then a close_notify if
-    /// one was requested by then.
+    /// one has been requested.
     pub(super) fn send_buffered(&mut self) -> Result<(), Error> {
         let closes = match self.records.sending {
             Sending::Traffic => false,
@@ -233,7 +233,7 @@ impl CommonState {
             .map_err(|error| self.seal_failed(error))
     }
 
-    /// Handles the rare cases of [`Self::encrypt`]: nothing can be sent, output is queued, or new
+    /// Handles the rare cases of [`Self::encrypt`]: sending is impossible, output is queued, or new
     /// keys are needed.
     #[cold]
     fn encrypt_slowly(&mut self, payload: &[u8], out: &mut [u8]) -> Result<usize, EncryptError> {
@@ -351,8 +351,8 @@ impl CommonState {
     }
 
     /// Ends the connection if the record could not be sealed even with more room. If the cipher
-    /// failed, a sequence number is used up, and the partial record cannot be sent. All other
-    /// errors change nothing.
+    /// failed, a sequence number is used up, and the partial record cannot be sent. Other errors
+    /// change nothing.
     #[cold]
     fn in_place_failed(&mut self, error: SealInPlaceError) -> InPlaceError {
         if let SealInPlaceError::Exhausted | SealInPlaceError::Failed = error {
@@ -390,7 +390,7 @@ impl CommonState {
 /// The reason why application data was not encrypted.
 #[derive(Debug)]
 pub enum EncryptError {
-    /// The output is too short; nothing has changed.
+    /// The output buffer is too short. Nothing has changed.
     InsufficientSize(InsufficientSizeError),
 
     /// Nothing more can be encrypted on this connection.

@@ -1,4 +1,4 @@
-//! The TLS 1.2 session of a split connection, which either half may forget.
+//! The TLS 1.2 session of a split connection. Either half may invalidate it.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use super::write_access::EndHandshake;
 use crate::handshake::SessionInUse;
 
-/// A session that the first half to fail removes from its store.
+/// A session. The first half to fail removes it from the session store.
 #[derive(Clone)]
 pub(super) struct SharedSession(Arc<Shared>);
 
@@ -26,8 +26,8 @@ impl SharedSession {
 }
 
 impl SessionInUse for SharedSession {
-    /// Does nothing if the other half has already done it, because the store may have a newer
-    /// session by now.
+    /// Does nothing if the other half has already forgotten the session, because the store may have
+    /// a newer one by now.
     fn forget(&self) {
         if !self.0.is_forgotten.swap(true, Ordering::Relaxed) {
             self.0.session.forget();

@@ -1,4 +1,4 @@
-//! An established connection as two halves, each for its own thread.
+//! An established connection, split into two halves that can run on different threads.
 //!
 //! ```text
 //!                   CommonState
@@ -36,7 +36,8 @@ use crate::error::Error;
 use crate::handshake::Link;
 use crate::handshake::negotiated::{Negotiated, negotiated_accessors};
 
-/// True if the sending half has something to send because of what the receiving half received.
+/// True if the sending half has something to send because of something that the receiving half
+/// received.
 fn wants_sender(link: &Link) -> bool {
     link.wants_sender(|failure| failure.alert.is_some())
 }
@@ -129,7 +130,7 @@ impl fmt::Debug for Facts {
     }
 }
 
-/// The error of splitting a connection, with the unchanged connection.
+/// The error from splitting a connection. It holds the unchanged connection.
 pub struct IntoSplitError<C>(Box<Refused<C>>);
 
 struct Refused<C> {

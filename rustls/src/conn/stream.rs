@@ -16,7 +16,7 @@ pub struct Stream<'a, C: 'a + ?Sized, T: 'a + Read + Write + ?Sized> {
     /// The connection.
     pub conn: &'a mut C,
 
-    /// The socket, or another transport of its bytes.
+    /// The socket, or a different transport.
     pub sock: &'a mut T,
 }
 
@@ -43,7 +43,7 @@ where
     }
 
     /// Reads from the socket until there is plaintext, or the end of the stream. Returns the number
-    /// of bytes of plaintext in `buf`; the rest is left to the reader.
+    /// of plaintext bytes in `buf`. Any other plaintext is left for the reader.
     fn prepare_read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         // return received plaintext without I/O: a socket that blocks or is broken must not hide it
         if self.has_plaintext() {
@@ -68,7 +68,7 @@ where
         self.conn.records.received.unread() != 0
     }
 
-    /// Calls `write`, which passes plaintext to the connection, and sends as much as possible.
+    /// Calls `write`, which passes plaintext to the connection. Then sends as much as possible.
     /// `is_some` is true if there is any plaintext.
     fn write_with(
         &mut self,
@@ -91,7 +91,7 @@ where
     }
 
     /// Makes room for plaintext: continues the handshake, or writes queued bytes. Returns false if
-    /// the socket moves no bytes.
+    /// no bytes could be moved.
     fn make_room(&mut self) -> io::Result<bool> {
         if self.conn.records.is_handshaking() {
             Ok(self.conn.complete_io(self.sock)? != (0, 0))
@@ -108,7 +108,7 @@ where
     T: 'a + Read + Write,
     S: SideData,
 {
-    /// Opens records straight into `buf` if they fit; see
+    /// Opens records directly into `buf` if they fit; see
     /// [`process_new_packets_into`](ConnectionCommon::process_new_packets_into).
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self.prepare_read(buf)? {
@@ -177,7 +177,7 @@ pub struct StreamOwned<C: Sized, T: Read + Write + Sized> {
     /// The connection.
     pub conn: C,
 
-    /// The socket, or another transport of its bytes.
+    /// The socket, or a different transport.
     pub sock: T,
 }
 
@@ -192,12 +192,12 @@ where
         Self { conn, sock }
     }
 
-    /// Returns the socket.
+    /// Returns a reference to the socket.
     pub fn get_ref(&self) -> &T {
         &self.sock
     }
 
-    /// Returns the socket for modification.
+    /// Returns a mutable reference to the socket.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.sock
     }

@@ -32,7 +32,8 @@ pub(crate) fn write_to_vec<E: TooShort>(
     }
 }
 
-/// Extends `out` to `required` bytes after `used`, and writes. Returns `error` if memory runs out.
+/// Extends `out` to `required` bytes after `used`, and calls `write` again. Returns `error` if
+/// memory runs out.
 #[cold]
 fn grow_and_write<E>(
     out: &mut Vec<u8>,
@@ -45,7 +46,7 @@ fn grow_and_write<E>(
     let Some(len) = used.checked_add(required) else {
         return Err(error);
     };
-    // `resize` alone would panic if the length exceeds all memory
+    // `resize` alone would panic if the length exceeded the available memory
     if out.try_reserve(len.saturating_sub(before)).is_err() {
         return Err(error);
     }

@@ -1,7 +1,7 @@
 //! The unbuffered connection: the caller owns all buffers.
 //!
 //! [`UnbufferedConnectionCommon::process_tls_records`] opens records in the caller's buffer. It
-//! returns a [`ConnectionState`]: the next action for the application. Application data is
+//! returns a [`ConnectionState`], which tells the application what to do next. Application data is
 //! encrypted from one of the caller's slices into another. The connection itself buffers only
 //! handshake messages and alerts to send.
 
@@ -42,11 +42,11 @@ pub use write_traffic::WriteTraffic;
 pub struct UnbufferedConnectionCommon<Data> {
     driver: Driver<Data>,
     progress: Progress,
-    /// The application data of the last returned state.
+    /// The application data in the most recently returned state.
     pending: PendingPayload,
 }
 
-/// The states that were returned and still matter.
+/// What earlier states asked of the application, or told it.
 #[derive(Debug, Default)]
 struct Progress {
     /// True if encoded bytes were returned and not yet reported as sent.
@@ -127,9 +127,9 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         self.driver.common.set_async(is_async);
     }
 
-    /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Returns `Ready` if the handshake waits for none. Otherwise, the task of `cx` is
-    /// woken when it is worth polling again.
+    /// Polls the operation that the handshake is waiting for, and continues the handshake with its
+    /// result. Returns `Ready` if the handshake is not waiting for an operation. Otherwise, the
+    /// task of `cx` is woken when it is worth polling again.
     ///
     /// Call it after [`ConnectionState::WaitingForOperation`]. Dropping the connection drops the
     /// operation.
@@ -237,7 +237,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
-    /// Checks that the application data of the last state was taken, or is still available.
+    /// Checks that the application data in the previous state was taken, or is still available.
     #[cold]
     fn check_unread(&mut self) -> Result<(), Error> {
         self.pending.drop_copy_if_taken();
@@ -252,7 +252,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         })
     }
 
-    /// Returns the state that holds `payload`, or the copy of it.
+    /// Returns the state that holds `payload` or the copy of it.
     #[inline]
     fn read_state<'c, 'i>(&'c mut self, payload: &'i [u8]) -> ConnectionState<'c, 'i, Data> {
         if self.receives_early_data() {
@@ -362,8 +362,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         split(self.driver)
     }
 
-    /// Returns the keys of both directions for another record layer, for example the Linux kernel's
-    /// (kernel TLS).
+    /// Returns the keys for both directions, to be used by an external record layer, for example
+    /// the Linux kernel's (kernel TLS).
     ///
     /// This is dangerous: anyone who has the keys can read and forge all data.
     ///
@@ -421,9 +421,9 @@ enum Next {
 #[must_use]
 #[derive(Debug)]
 pub struct UnbufferedStatus<'c, 'i, Data> {
-    /// The number of bytes of `incoming_tls` that have been processed, including the record of
-    /// [`ConnectionState::ReadTraffic`]. Drop them from its front after handling `state` and before
-    /// the next call.
+    /// The number of bytes of `incoming_tls` that have been processed, including the record in
+    /// [`ConnectionState::ReadTraffic`]. Remove them from the front of `incoming_tls` after
+    /// handling `state` and before the next call.
     ///
     /// If the content of a record caused an error, that record is included. A record that could not
     /// be opened is not.
@@ -433,14 +433,14 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
     /// further calls return the alert to send, and then the error again. Discard all bytes passed
     /// to them.
     ///
-    /// After the peer's close_notify, a sending error is returned by the call that sends, not here:
+    /// After the peer's close_notify, the call that sends returns sending errors, not this field:
     /// [`PeerClosed`](ConnectionState::PeerClosed) and [`Closed`](ConnectionState::Closed) still
     /// follow.
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
 }
 
 impl<'c, Data> UnbufferedStatus<'c, '_, Data> {
-    /// Nothing was processed, and application data can be sent.
+    /// Reports that nothing was processed, and that application data can be sent.
     #[inline]
     fn ready_to_write(conn: &'c mut UnbufferedConnectionCommon<Data>) -> Self {
         Self {
@@ -459,31 +459,31 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// Application data was received; take it with [`ReadTraffic::next_record`].
     ReadTraffic(ReadTraffic<'c, 'i, Data>),
 
-    /// The peer has closed its side: no more application data will arrive. This side may still
+    /// The peer has closed its side, so no more application data will arrive. This side may still
     /// send. [`WriteTraffic`] follows once nothing else is pending. To send now, call
     /// [`UnbufferedConnectionCommon::write_traffic`].
     PeerClosed,
 
-    /// Both sides have closed, or the peer has closed and this side cannot send after a failure.
+    /// Both sides have closed, or the peer has closed and this side can no longer send because of a
+    /// failure.
     Closed,
 
     /// A record is queued; get it with [`EncodeTlsData::encode`].
     EncodeTlsData(EncodeTlsData<'c, Data>),
 
-    /// Send all bytes that [`EncodeTlsData::encode`] has written, then call
-    /// [`TransmitTlsData::done`].
+    /// Send all bytes that [`EncodeTlsData::encode`] wrote, then call [`TransmitTlsData::done`].
     TransmitTlsData(TransmitTlsData<'c, Data>),
 
     /// The handshake needs more bytes from the peer.
     BlockedHandshake,
 
-    /// The handshake waits for an operation of the application. Call
+    /// The handshake is waiting for an application operation. Call
     /// [`UnbufferedConnectionCommon::poll_operation`] until it is ready; then process the incoming
     /// bytes again. You may pass in bytes that arrive in the meantime, so that an alert is noticed.
     /// A server that may already send gets its writer from
     /// [`UnbufferedConnectionCommon::write_traffic`].
     ///
-    /// Only returned by connections with [`UnbufferedConnectionCommon::set_async`].
+    /// Only returned by connections on which [`UnbufferedConnectionCommon::set_async`] was called.
     WaitingForOperation,
 
     /// The handshake is complete: send application data, or receive more bytes.
@@ -526,13 +526,13 @@ pub struct EncodeTlsData<'c, Data> {
 
 impl<Data> EncodeTlsData<'_, Data> {
     /// Writes the record to the front of `outgoing_tls` and returns its length in bytes. If more
-    /// records are queued, the next state returns the next of them.
+    /// records are queued, the next state holds the next one.
     ///
     /// # Errors
     ///
     /// - [`EncodeError::InsufficientSize`] if `outgoing_tls` is too short. The error holds the size
     ///   needed, and nothing is lost.
-    /// - [`EncodeError::AlreadyEncoded`] if an earlier call has succeeded.
+    /// - [`EncodeError::AlreadyEncoded`] if an earlier call succeeded.
     pub fn encode(&mut self, outgoing_tls: &mut [u8]) -> Result<usize, EncodeError> {
         if self.encoded {
             return Err(EncodeError::AlreadyEncoded);
@@ -601,7 +601,7 @@ impl<Data> TransmitTlsData<'_, Data> {
         self.conn.progress.wants_transmit = false;
     }
 
-    /// Returns a writer of application data to send with the encoded bytes, if that is already
+    /// Returns a writer for application data to send with the encoded bytes, if that is already
     /// allowed.
     pub fn may_encrypt_app_data(&mut self) -> Option<WriteTraffic<'_, Data>> {
         if self.conn.driver.common.records.sending == Sending::Traffic {
@@ -613,8 +613,8 @@ impl<Data> TransmitTlsData<'_, Data> {
 }
 
 impl TransmitTlsData<'_, ClientConnectionData> {
-    /// Returns a writer of early data to send with the encoded bytes, if that is allowed. It is
-    /// allowed between the ClientHello and the ServerHello, if the offered session permits it.
+    /// Returns a writer for early data to send with the encoded bytes, if early data is allowed:
+    /// between the ClientHello and the ServerHello, if the offered session permits it.
     pub fn may_encrypt_early_data(&mut self) -> Option<MayEncryptEarlyData<'_>> {
         MayEncryptEarlyData::new(self.conn.driver.write_access())
     }
@@ -623,7 +623,7 @@ impl TransmitTlsData<'_, ClientConnectionData> {
 /// The errors of [`EncodeTlsData::encode`].
 #[derive(Debug)]
 pub enum EncodeError {
-    /// The output is too short; nothing has changed.
+    /// The output buffer is too short. Nothing has changed.
     InsufficientSize(InsufficientSizeError),
 
     /// The record has already been encoded.

@@ -1,6 +1,6 @@
-//! Detects code that drives a connection while its handshake waits for an operation, but never
+//! Detects code that drives a connection while its handshake is waiting for an operation, but never
 //! polls the operation. Code for rustls 0.23 does this if `set_async` was called. Such a handshake
-//! hangs, and nothing else would show why.
+//! hangs, and nothing else would explain why.
 
 use core::mem;
 
@@ -14,18 +14,18 @@ const MOST: u8 = 16;
 /// Counts the calls from the start of a wait to the first poll.
 #[derive(Default)]
 pub(crate) struct Unpolled {
-    /// The number of calls plus one; zero if nothing waits, or after a poll.
+    /// The number of calls plus one; zero if no operation is pending, or after a poll.
     calls: u8,
-    /// The call of the application that the handshake waits for.
+    /// The application callback that the handshake is waiting for.
     waits_for: Option<Call>,
-    /// True if a call has reported to the application that the handshake waits.
+    /// True if a call has told the application that the handshake is waiting.
     is_reported: bool,
     /// True once the warning has been logged.
     is_logged: bool,
 }
 
 impl Unpolled {
-    /// Starts counting, because the handshake waits for `call`.
+    /// Starts counting, because the handshake is waiting for `call`.
     pub(crate) fn begin(&mut self, call: Call) {
         if self.calls == 0 && !self.is_logged {
             self.calls = 1;
@@ -44,7 +44,8 @@ impl Unpolled {
         }
     }
 
-    /// Counts a call that reports the wait to the application, unless it is the first one.
+    /// Counts a call that tells the application that the handshake is waiting, unless it is the
+    /// first one.
     pub(crate) fn report_wait(&mut self) {
         if self.is_reported {
             self.called();
@@ -57,8 +58,8 @@ impl Unpolled {
         self.calls = 0;
     }
 
-    /// Stops counting, because the connection ends. Logs a warning if there were calls without a
-    /// poll.
+    /// Stops counting, because the connection is ending. Logs a warning if there were calls without
+    /// a poll.
     pub(crate) fn end(&mut self) {
         // the logger may panic, so it comes last
         if mem::take(&mut self.calls) > 1 {
@@ -74,7 +75,7 @@ impl Unpolled {
 }
 
 impl Drop for Unpolled {
-    /// Logs nothing during a panic: a second one, of the logger, would abort the process.
+    /// Logs nothing during a panic, because a second panic, in the logger, would abort the process.
     fn drop(&mut self) {
         #[cfg(feature = "std")]
         if std::thread::panicking() {

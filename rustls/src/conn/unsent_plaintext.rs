@@ -1,5 +1,5 @@
 //! Application data that was written before there were keys. Each write becomes separate records,
-//! as if it had been written later.
+//! as if it had been made later.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use rustls_core::crypto::cipher::OutboundChunks;
 #[cfg(feature = "std")]
 use crate::record::buffer::OutOfMemory;
 
-/// The buffered writes. Boxed because few connections have any, and only for a short time.
+/// The buffered writes. Boxed because few connections have any, and only briefly.
 #[derive(Default)]
 pub(crate) struct UnsentPlaintext(Option<Box<Writes>>);
 

@@ -3,15 +3,15 @@
 //!
 //! An application that catches the panic may use the connection again. The code that panicked may
 //! have been about to reject the peer, so the connection must not continue: it fails. Data that was
-//! received or sealed before is unchanged.
+//! received or sealed before the panic is unchanged.
 //!
 //! Every public method that may reach the application's code through `&mut self` does so inside
-//! [`fail_on_panic`] or a [`PanicGuard`]. The functions that it calls need no other guard. Three
-//! cases need none at all:
+//! [`fail_on_panic`] or a [`PanicGuard`]. The functions that such a method calls do not need
+//! another guard. Three cases need no guard at all:
 //!
 //! - A method that takes `self` drops the connection if it panics.
-//! - A transport is called between two operations, when the connection is consistent. After its
-//!   panic, the connection continues, as after an error of the transport.
+//! - A transport is called between two operations, when the connection is consistent. After a panic
+//!   in the transport, the connection continues, as after a transport error.
 //! - A writer that fails, `WriteAccess::send` or the split `Sender`, removes the session from the
 //!   application's store. It first records the failure and takes the session out, so that no later
 //!   call can repeat the removal.

@@ -1,4 +1,4 @@
-//! The received records that wait while the handshake waits for an operation of the application.
+//! The received records that wait while the handshake is waiting for an application operation.
 
 use rustls_core::crypto::aead::TAG_LEN;
 
@@ -13,11 +13,11 @@ const PROTECTED_ALERT_LEN: usize = ALERT_LEN + 1 + TAG_LEN;
 
 impl CommonState {
     /// True if the handshake cannot complete without more bytes from the peer. If the stream of
-    /// bytes ends now, the handshake has failed, even if it [waits](Self::is_waiting) for an
-    /// operation. So code that polls can drop the operation of a peer that has left.
+    /// bytes ends now, the handshake has failed, even if it [is waiting](Self::is_waiting) for an
+    /// operation. So code that polls can drop the operation if the peer has gone away.
     ///
-    /// False if the handshake is complete, or if it waits and the peer's last message may have
-    /// arrived already.
+    /// False if the handshake is complete, or if it is waiting and the peer's last message may
+    /// already have arrived.
     pub fn needs_peer(&self) -> bool {
         let joiner = match &self.quic {
             Some(quic) => &quic.joiner,
@@ -30,8 +30,8 @@ impl CommonState {
         }
     }
 
-    /// True if the handshake waits for an operation, and the record at the front of `buf` must wait
-    /// as well. An alert need not wait, unless it comes after handshake bytes or the peer's
+    /// True if the handshake is waiting for an operation, and the record at the front of `buf` must
+    /// wait as well. An alert need not wait, unless it comes after handshake bytes or the peer's
     /// Finished.
     ///
     /// `drops_change_cipher_spec` is true if TLS 1.3 would drop another change_cipher_spec.

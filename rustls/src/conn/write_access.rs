@@ -1,11 +1,11 @@
-//! A writer's access to a connection. If a write fails, it ends the handshake too.
+//! A writer's access to a connection. A failed write also ends the handshake.
 
 use alloc::boxed::Box;
 
 use super::common_state::CommonState;
 use super::unwinding::fail_on_panic;
 
-/// A handshake that can be ended without access to the rest of its connection.
+/// A handshake that can be ended without access to the rest of the connection.
 pub(crate) trait EndHandshake: Send + Sync {
     /// Drops all secrets, and then removes the session from its store.
     fn end(&mut self);
@@ -33,7 +33,7 @@ impl<'a> WriteAccess<'a> {
     }
 
     /// Runs an operation that sends. A panic fails the connection. If the connection has failed,
-    /// the handshake ends too, because the application may make no further call.
+    /// the handshake ends too, because the application may not make any further calls.
     #[inline(always)]
     pub(super) fn send<R>(&mut self, operation: impl FnOnce(&mut CommonState) -> R) -> R {
         let sent = fail_on_panic(self.common, operation);

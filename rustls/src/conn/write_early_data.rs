@@ -1,4 +1,4 @@
-//! A client's early data (0-RTT, RFC 9846 §2.3), as the application writes it.
+//! A client's early data (0-RTT, RFC 9846 §2.3), as written by the application.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -37,7 +37,7 @@ impl<'a> WriteEarlyData<'a> {
 #[cfg(feature = "std")]
 impl io::Write for WriteEarlyData<'_> {
     /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the buffer limit. Returns
-    /// `Ok(0)` once either is used up; send the rest after the handshake.
+    /// `Ok(0)` once either limit is reached; send the rest after the handshake.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.connection.send(|common| common.write_early_data(buf))
     }
@@ -57,7 +57,7 @@ impl fmt::Debug for WriteEarlyData<'_> {
     }
 }
 
-/// Encrypts early data of an unbuffered connection, to be sent after the ClientHello.
+/// Encrypts early data for an unbuffered connection, to be sent after the ClientHello.
 ///
 /// Returned by [`may_encrypt_early_data`]. The server may reject early data, which is then lost;
 /// check [`is_early_data_accepted`].

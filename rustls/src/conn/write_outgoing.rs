@@ -8,13 +8,13 @@ use smallvec::SmallVec;
 use crate::record::buffer::OutgoingBuffer;
 use crate::record::outgoing_records::OutgoingRecords;
 
-/// The maximum number of records per call of the writer. Programs may depend on this value, as
+/// The maximum number of records per call to the writer. Programs may depend on this value, as
 /// rustls 0.23's tests do.
 const MOST_RECORDS: usize = 64;
 
 /// Writes queued records with at most one call to `wr.write_vectored`.
 ///
-/// Each record is its own slice. If more than 64 are queued, the rest is left for the next call.
+/// Each record is a separate slice. If more than 64 are queued, the rest is left for the next call.
 #[inline]
 pub(crate) fn write_outgoing(
     outgoing: &mut OutgoingBuffer,
@@ -36,7 +36,7 @@ pub(crate) fn write_outgoing(
     }
 }
 
-/// Returns the number of bytes passed to `wr`, and the number that it has written.
+/// Returns the number of bytes passed to `wr`, and the number that it wrote.
 fn write_records<'a>(
     outgoing: &'a OutgoingBuffer,
     wr: &mut dyn io::Write,

@@ -1,4 +1,4 @@
-//! The application's writer of plaintext.
+//! The application's writer for plaintext.
 
 use core::fmt;
 use std::io;
@@ -33,15 +33,16 @@ impl<'a> Writer<'a> {
     /// Returns the number of plaintext bytes that the next write accepts and sends, or `None` if
     /// there is no limit.
     ///
-    /// It is the remaining part of the limit set by
+    /// This is what is left of the limit set by
     /// [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit). During the handshake,
     /// buffered plaintext counts against the limit. Afterwards, the TLS bytes queued for
     /// `write_tls` count. A write may exceed the limit by the overhead of its records. No room is
-    /// then left until `write_tls` has written.
+    /// then left until `write_tls` has written enough.
     ///
-    /// It is 0 after `send_close_notify`, when writes are dropped, and after a failure, when writes
-    /// return errors. In TLS 1.2 it is also limited by the bytes that the key can still protect,
-    /// initially 2^38 or more, because keys cannot be replaced (RFC 9846 §5.5, RFC 5246 §6.1).
+    /// The number is 0 after `send_close_notify`, when writes are dropped, and after a failure,
+    /// when writes return errors. In TLS 1.2, it is also limited by the bytes that the key can
+    /// still protect, initially 2^38 or more, because keys cannot be replaced (RFC 9846 §5.5, RFC
+    /// 5246 §6.1).
     ///
     /// ```
     /// use std::io::{self, Read, Write};
@@ -71,7 +72,7 @@ impl io::Write for Writer<'_> {
             .send(|common| common.write_plaintext(OutboundChunks::Single(buf)))
     }
 
-    /// Accepts bytes up to the buffer limit. Slices are joined into common records.
+    /// Accepts bytes up to the buffer limit. Bytes from several slices may share a record.
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
         // converting `IoSlice`s to `&[u8]` needs no allocation for up to 64 of them
         const FEW: usize = 64;
@@ -96,7 +97,8 @@ impl io::Write for Writer<'_> {
             .send(|common| common.write_plaintext(OutboundChunks::new(chunks)))
     }
 
-    /// Returns the connection's error if it has failed. Sends nothing: `write_tls` does.
+    /// Returns the connection's error if it has failed. Does not send anything; call `write_tls`
+    /// for that.
     fn flush(&mut self) -> io::Result<()> {
         self.connection.common.check_failed().map_err(invalid_data)
     }

@@ -1,8 +1,8 @@
-//! Calls of the application's code that may be asynchronous.
+//! Calls into the application's code that may be asynchronous.
 //!
-//! Each callback has a synchronous method, which rustls 0.23 has as well, and one that may return a
-//! future. The methods here call the second only for a connection that may wait, and fall back to
-//! the first if there is no future.
+//! Each callback has a synchronous method, which also exists in rustls 0.23, and one that may
+//! return a future. The methods here call the asynchronous one only on a connection that may wait,
+//! and fall back to the synchronous one if there is no future.
 //!
 //! The callback that gets a view of the ClientHello is in `server/certificate.rs`, because the view
 //! must not be held while the call is pending.

@@ -25,33 +25,33 @@ pub(crate) trait Machine<Data>: Send + Sync {
         cx: &mut Context<'_, Data>,
     ) -> Result<(), Failure>;
 
-    /// Handles the change_cipher_spec of TLS 1.2 (RFC 5246 §7.1). The caller has negotiated that
-    /// version and buffers no handshake bytes.
+    /// Handles a TLS 1.2 change_cipher_spec (RFC 5246 §7.1). TLS 1.2 must have been negotiated, and
+    /// no handshake bytes may be buffered.
     #[cfg(feature = "tls12")]
     fn handle_change_cipher_spec(&mut self, cx: &mut Context<'_, Data>) -> Result<(), Failure>;
 
-    /// False until the application has chosen a configuration, and while the handshake waits for an
-    /// operation. Messages are buffered until then.
+    /// False until the application has chosen a configuration, and while the handshake is waiting
+    /// for an operation. Messages are buffered until then.
     fn is_ready(&self) -> bool {
         self.wait().is_none()
     }
 
-    /// Returns the call that the handshake waits for, if any.
+    /// Returns the callback that the handshake is waiting for, if any.
     fn wait(&self) -> Option<Wait>;
 
-    /// Polls the operation that the handshake waits for. Returns `Ready` if there is none.
+    /// Polls the operation that the handshake is waiting for. Returns `Ready` if there is none.
     fn poll_operation(
         &mut self,
         task: &mut core::task::Context<'_>,
         cx: &mut Context<'_, Data>,
     ) -> Poll<Result<(), Failure>>;
 
-    /// On a server, returns the name that the client has requested.
+    /// On a server, returns the name that the client requested.
     fn server_name<'a>(&self, _data: &'a Data) -> Option<&'a str> {
         None
     }
 
-    /// Drops all secrets. Every later message is rejected. Calls no store of the application.
+    /// Drops all secrets. Every later message is rejected. Does not call the application's stores.
     fn fail(&mut self);
 }
 
@@ -63,17 +63,17 @@ pub(crate) struct Context<'a, Data> {
     pub(crate) negotiated: &'a mut Negotiated,
     /// The secrets that outlive the handshake, once derived.
     pub(crate) established: &'a mut Option<Established>,
-    /// Counts useless messages of the peer.
+    /// Counts the peer's useless messages.
     pub(crate) tolerance: &'a mut Tolerance,
     /// The session that is removed from its store if the connection fails.
     #[cfg(feature = "tls12")]
     pub(crate) session: &'a mut Option<Box<dyn SessionInUse>>,
     pub(crate) data: &'a mut Data,
-    /// The methods of the application that the handshake may call.
+    /// The application callbacks that the handshake may call.
     pub(crate) callbacks: Callbacks,
 }
 
-/// A TLS 1.2 session that a connection offers, resumes or has created.
+/// A TLS 1.2 session that a connection offers, resumes or created.
 ///
 /// RFC 5246 §7.2.2: it must not be resumed after a fatal alert. Only the driver forgets it, after
 /// the failure is recorded and all secrets are dropped, because the store belongs to the

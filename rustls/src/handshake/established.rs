@@ -1,10 +1,10 @@
-//! The secrets that outlive a handshake, for each version: for replacing keys (RFC 9846 §4.7.3),
-//! for exporters (RFC 9846 §7.5, RFC 5705), and for extracting keys.
+//! The secrets that outlive a handshake, for each version: used to replace keys (RFC 9846 §4.7.3),
+//! to export keying material (RFC 9846 §7.5, RFC 5705), and to extract keys.
 //!
 //! They are stored next to the sender, so that a write can replace a worn-out key without the
 //! handshake. The handshake creates them, and installs the first keys itself.
 //!
-//! Each half of a split connection (`conn::split`) has the secrets of its own direction.
+//! Each half of a split connection (`conn::split`) has the secrets for its own direction.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -38,20 +38,20 @@ pub(crate) enum Established {
     /// The exporter of a QUIC connection, whose traffic secrets were handed to the QUIC
     /// implementation.
     Tls13Exporter(Box<ExporterSecret>),
-    /// The secrets of a sending half.
+    /// The secrets in a sending half.
     Tls13Sending(Box<SendingSecrets>),
-    /// The secrets of a receiving half.
+    /// The secrets in a receiving half.
     Tls13Receiving(Box<ReceivingSecrets>, Arc<Link>),
     #[cfg(feature = "tls12")]
     Tls12(Box<MasterSecret>),
-    /// A sending half, which needs no secrets. The receiving half is [`Self::Tls12`].
+    /// A TLS 1.2 sending half, which needs no secrets. The receiving half is [`Self::Tls12`].
     #[cfg(feature = "tls12")]
     Tls12Sending,
 }
 
 impl Established {
     /// Keeps the secrets of the receiving half, and returns those of the sending half. Returns
-    /// `None` if this is already a half. `link` joins the two.
+    /// `None` if this is already a half. `link` connects the halves.
     pub(crate) fn split(&mut self, link: &Arc<Link>) -> Option<Self> {
         match self {
             Self::Tls13(secrets) => {
@@ -77,7 +77,7 @@ impl Established {
         }
     }
 
-    /// Returns the secrets of the sending direction, if [`Self::can_refresh`].
+    /// Returns the secrets for sending, if [`Self::can_refresh`].
     pub(crate) fn refreshable(&mut self) -> Option<&mut SendingSecrets> {
         match self {
             Self::Tls13(secrets) => Some(&mut secrets.sending),
@@ -88,8 +88,8 @@ impl Established {
         }
     }
 
-    /// Returns the secrets that a KeyUpdate of the peer replaces, and the side that answers it.
-    /// Returns `None` if the peer cannot send one.
+    /// Returns the secrets that a KeyUpdate from the peer replaces, and the half that replies to
+    /// it. Returns `None` if the peer cannot send one.
     pub(crate) fn updatable(&mut self) -> Option<(&mut ReceivingSecrets, UpdateAnswerer<'_>)> {
         match self {
             Self::Tls13(secrets) => Some((
@@ -120,8 +120,8 @@ impl Established {
         }
     }
 
-    /// True if the peer waits for a KeyUpdate that it has requested. It is sent before any other
-    /// message.
+    /// True if the peer has requested a KeyUpdate that we have not sent yet. It must be sent before
+    /// any other message.
     pub(crate) fn owes_update(&self) -> bool {
         match self {
             Self::Tls13(secrets) => secrets.sending.owes_update,
@@ -132,7 +132,7 @@ impl Established {
         }
     }
 
-    /// Sends the KeyUpdate that the peer has requested, if any.
+    /// Sends the KeyUpdate that the peer requested, if any.
     ///
     /// # Errors
     ///
@@ -249,8 +249,8 @@ fn extract_tls13(
     Ok(extracted?)
 }
 
-/// Replaces `secret` with the next one, and returns the keys derived from that. If they cannot be
-/// extracted, changes nothing: a skipped key could never be extracted again.
+/// Replaces `secret` with the next one, and returns the keys derived from it. If they cannot be
+/// extracted, nothing changes, because a skipped key could never be extracted.
 fn extract_next(
     suite: &'static Tls13CipherSuite,
     secret: &mut OkmBlock,
@@ -295,12 +295,12 @@ impl Tls13Secrets {
         secrets
     }
 
-    /// Protects output with the keys of the current secret.
+    /// Protects output with the keys derived from the current secret.
     pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
         self.sending.install(transport);
     }
 
-    /// Opens input with the keys of the current secret.
+    /// Opens input with the keys derived from the current secret.
     ///
     /// # Errors
     ///
@@ -344,10 +344,10 @@ pub(crate) struct SendingSecrets {
     /// The link to the receiving half of a split connection, which receives the requested
     /// KeyUpdate.
     link: Option<Arc<Link>>,
-    /// True if this side has requested a KeyUpdate, and none has arrived since. With a link, the
+    /// True if this side requested a KeyUpdate and none has arrived since. If there is a link, the
     /// link stores this.
     awaits_update: bool,
-    /// True if the peer has requested a KeyUpdate, and none has been sent since.
+    /// True if the peer requested a KeyUpdate and none has been sent since.
     owes_update: bool,
 }
 
@@ -362,7 +362,7 @@ impl SendingSecrets {
         extract_tls13(self.suite, &self.secret)
     }
 
-    /// Schedules a KeyUpdate, sent before the next application data, as the answer to the peer's.
+    /// Schedules a KeyUpdate, sent before the next application data, as the reply to the peer's.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
         // RFC 9846 §4.7.3: ignore a request if no more updates are allowed
         if self.updates < MAX_SENDING_UPDATES {
@@ -371,8 +371,8 @@ impl SendingSecrets {
         }
     }
 
-    /// Sends a KeyUpdate and switches to new sending keys. It requests one in return, unless it
-    /// answers the peer's request.
+    /// Sends a KeyUpdate and switches to new sending keys. The message requests one in return,
+    /// unless it is the reply to the peer's request.
     ///
     /// # Errors
     ///
@@ -396,7 +396,7 @@ impl SendingSecrets {
             KeyUpdateRequest::UpdateRequested
         };
         let is_sent = self.send_key_update(request, transport)?;
-        // set it only for a new request: in a split connection, the answer to an earlier one may
+        // set it only for a new request: in a split connection, the reply to an earlier one may
         // just have arrived
         if is_sent && !is_awaited {
             match &self.link {
@@ -408,7 +408,7 @@ impl SendingSecrets {
     }
 
     fn send_owed_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
-        // RFC 9846 §4.7.3: the answer requests none, and answers all earlier requests
+        // RFC 9846 §4.7.3: a reply requests no KeyUpdate, and satisfies all earlier requests
         if core::mem::take(&mut self.owes_update) {
             self.send_key_update(KeyUpdateRequest::UpdateNotRequested, transport)?;
         }
@@ -443,7 +443,7 @@ impl SendingSecrets {
     }
 }
 
-/// The sender of the answer to a KeyUpdate of the peer.
+/// The sender of the reply to the peer's KeyUpdate.
 pub(crate) enum UpdateAnswerer<'a> {
     /// The same connection, which has both directions.
     SameConnection(&'a mut SendingSecrets),
@@ -452,7 +452,7 @@ pub(crate) enum UpdateAnswerer<'a> {
 }
 
 impl UpdateAnswerer<'_> {
-    /// Returns true if the KeyUpdate that has arrived was requested, and resets the request.
+    /// Returns true if the KeyUpdate that just arrived was requested, and resets the request.
     pub(crate) fn take_awaited_update(&mut self) -> bool {
         match self {
             Self::SameConnection(sending) => core::mem::take(&mut sending.awaits_update),
@@ -460,7 +460,7 @@ impl UpdateAnswerer<'_> {
         }
     }
 
-    /// Schedules a KeyUpdate, sent before the next application data, as the answer to the peer's.
+    /// Schedules a KeyUpdate, sent before the next application data, as the reply to the peer's.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
         match self {
             Self::SameConnection(sending) => sending.answer_update(transport),

@@ -1,4 +1,4 @@
-//! Checks of finite-field groups (RFC 7919) that do not depend on the provider.
+//! Checks for finite-field groups (RFC 7919) that do not depend on the provider.
 
 #[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
@@ -11,7 +11,7 @@ use crate::ffdhe_groups::FfdheGroup;
 ///
 /// # Errors
 ///
-/// Returns [`PeerMisbehaved::InvalidKeyShare`] if the share is not a valid element of the group.
+/// Returns [`PeerMisbehaved::InvalidKeyShare`] if the share is not a valid group element.
 pub(crate) fn check_share(
     group: Option<FfdheGroup<'_>>,
     share: &[u8],

@@ -16,7 +16,7 @@ const USUAL_LEN: usize = 256;
 pub(crate) struct Flight<'a> {
     messages: Vec<u8>,
     transcript: &'a mut Transcript,
-    /// An error if some message could not be encoded. [`Self::send`] returns it.
+    /// An error if one of the messages could not be encoded. [`Self::send`] returns it.
     encoded: Result<(), Error>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Flight<'a> {
     }
 
     /// Appends the message that `instead` returns for the body of `message`, or `message` itself if
-    /// it returns `None`.
+    /// `instead` returns `None`.
     pub(crate) fn add_instead<M: EncodeMessage>(
         &mut self,
         message: &impl EncodeMessage,
@@ -68,8 +68,8 @@ impl<'a> Flight<'a> {
         self.transcript.current()
     }
 
-    /// Takes all messages so far, including those of this flight, if they were kept. Later messages
-    /// are not kept.
+    /// Takes all messages so far, including those of this flight, if they were kept. Messages added
+    /// later are not kept.
     #[cfg(feature = "tls12")]
     pub(crate) fn take_messages(&mut self) -> Option<Vec<u8>> {
         self.transcript.take_messages()

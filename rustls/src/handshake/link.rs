@@ -9,8 +9,8 @@
 //!              └────────────────────────┘
 //! ```
 //!
-//! It is independent of TLS apart from these names. `ci/loom` compiles this file with the atomics
-//! of loom, which tests all interleavings.
+//! Apart from its names, it is independent of TLS. `ci/loom` compiles this file with loom's atomics
+//! to test all interleavings.
 
 use super::atomics::{AtomicU8, OnceBox, Ordering};
 
@@ -32,17 +32,17 @@ const FOR_SENDER: u8 = UPDATE | REFUSAL | FAILED;
 
 /// The state that both halves share. `F` is the reason for a failure.
 ///
-/// Every call that begins after a call that sets a bit has returned sees that bit: bits are set
-/// with `Release` and read with `Acquire`. The failure is stored before [`FAILED`] is set.
+/// A call that begins after the call that set a bit has returned sees that bit: bits are set with
+/// `Release` and read with `Acquire`. The failure is stored before [`FAILED`] is set.
 pub(crate) struct Link<F> {
     state: AtomicU8,
     failure: OnceBox<F>,
 }
 
-/// The requests of the receiver to the sender.
+/// The receiver's requests to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Requests {
-    /// Send a KeyUpdate. One answers all earlier requests.
+    /// Send a KeyUpdate. One KeyUpdate satisfies all earlier requests.
     pub(crate) update: bool,
     /// Send a warning that rejects a renegotiation.
     #[cfg(feature = "tls12")]
@@ -68,7 +68,7 @@ impl<F> Link<F> {
         self.state.fetch_or(REFUSAL, Ordering::Release);
     }
 
-    /// Returns true if the KeyUpdate that has arrived was requested. Called by the receiver. If
+    /// Returns true if the KeyUpdate that just arrived was requested. Called by the receiver. If
     /// several arrive for one request, returns true only for the first.
     pub(crate) fn take_awaited_update(&self) -> bool {
         self.state.fetch_and(!AWAITED, Ordering::AcqRel) & AWAITED != 0
@@ -88,14 +88,14 @@ impl<F> Link<F> {
         }
     }
 
-    /// True if the sender has something to act on. Called by the sender.
+    /// True if there is something that the sender must act on. Called by the sender.
     // inline: this is the only cost per write that a split connection adds
     #[inline]
     pub(crate) fn concerns_sender(&self) -> bool {
         self.state.load(Ordering::Acquire) & FOR_SENDER != 0
     }
 
-    /// Takes the pending requests. Called by the sender. A failure stays.
+    /// Takes the pending requests. Called by the sender. A failure remains.
     pub(crate) fn take_requests(&self) -> Requests {
         let state = self.state.fetch_and(!(UPDATE | REFUSAL), Ordering::AcqRel);
         Requests {
@@ -121,7 +121,7 @@ impl<F> Link<F> {
         self.state.fetch_or(DONE, Ordering::Release);
     }
 
-    /// Records the failure of a half. Only the first failure is stored.
+    /// Records that a half has failed. Only the first failure is stored.
     pub(crate) fn fail(&self, failure: F) {
         let _ = self.failure.set(failure.into());
         self.state.fetch_or(FAILED, Ordering::Release);

@@ -1,5 +1,5 @@
-//! The handshake of each side: one enum over the versions, from the ClientHello to the states of
-//! the version that is chosen.
+//! The handshake of each side: one enum with a variant per version, from the ClientHello to the
+//! states of the version that is chosen.
 //!
 //! ```text
 //!                      Hello ── version ──► Tls13(State) or Tls12(State)

@@ -14,7 +14,7 @@ use crate::suites::SupportedCipherSuite;
 pub(crate) struct Negotiated {
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) suite: Option<SupportedCipherSuite>,
-    /// The group of the key exchange, once the peer has sent its share.
+    /// The key exchange group, once the peer has sent its share.
     pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,
@@ -31,7 +31,7 @@ impl Negotiated {
     }
 
     /// Records `chain` as the peer of the resumed session, not proven yet. An attacker who saw the
-    /// ticket or the session ID on the wire can offer the session too. Call
+    /// ticket or the session ID on the wire can also offer the session. Call
     /// [`prove_peer`](Self::prove_peer) once the peer has used the session's key.
     pub(crate) fn set_expected_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
         self.peer = Some(PeerIdentity::new(chain, provider));
@@ -66,12 +66,13 @@ macro_rules! negotiated_accessors {
     ($face:ty) => {
         impl $face {
             /// Returns the peer's certificate chain, end entity first, once the peer has proven
-            /// possession of its key. Servers always have one, clients only if they sent one.
+            /// possession of its key. Servers always have a chain, clients only if they sent one.
             ///
-            /// In a full handshake, the proof is the signature with that key. In a resumed one it
-            /// is the peer's Finished, because anyone may have seen the ticket. TLS 1.3 proves it
-            /// earlier: for a client once the server's EncryptedExtensions are decrypted with keys
-            /// that depend on the session, and for a server once it accepts early data.
+            /// In a full handshake, the proof is the signature with that key. In a resumed
+            /// handshake, it is the peer's Finished, because anyone may have seen the ticket. In
+            /// TLS 1.3, possession is proven earlier: for a client once the server's
+            /// EncryptedExtensions are decrypted with keys that depend on the session, and for a
+            /// server once it accepts early data.
             pub fn peer_certificates(&self) -> Option<&[pki_types::CertificateDer<'static>]> {
                 self.peer_identity()
                     .map($crate::certificates::PeerIdentity::certificates)
@@ -80,7 +81,7 @@ macro_rules! negotiated_accessors {
             /// Returns the peer's identity, with the properties read from its certificates. It is
             /// available at the same time as [`peer_certificates`](Self::peer_certificates).
             ///
-            /// It may be kept for longer than the connection.
+            /// The identity may be kept for longer than the connection.
             pub fn peer_identity(&self) -> Option<&$crate::certificates::PeerIdentity> {
                 self.negotiated.proven_peer()
             }
@@ -107,8 +108,8 @@ macro_rules! negotiated_accessors {
                 self.negotiated.version
             }
 
-            /// Returns the kind of handshake. It is known from the ServerHello on; to a TLS
-            /// 1.3 client, from the EncryptedExtensions on.
+            /// Returns the kind of handshake. The kind is known once the ServerHello has been
+            /// exchanged, or on a TLS 1.3 client, once EncryptedExtensions has arrived.
             pub fn handshake_kind(&self) -> Option<$crate::handshake::negotiated::HandshakeKind> {
                 self.negotiated.handshake_kind
             }
@@ -125,7 +126,7 @@ pub enum HandshakeKind {
     Full,
 
     /// A full handshake in which the server requested a second ClientHello (RFC 9846 §4.2.4), at
-    /// the cost of a round trip.
+    /// the cost of an extra round trip.
     FullWithHelloRetryRequest,
 
     /// A handshake that resumed a session.

@@ -1,5 +1,5 @@
-//! Operations that a handshake waits for: a signature, a verification, an access to a session
-//! storage.
+//! Operations that a handshake waits for, such as a signature, a verification, or an access to a
+//! session storage.
 //!
 //! A handler calls the application in an `async` block. The block owns the state, and returns a
 //! [`Continuation`], which takes the connection's context:
@@ -15,7 +15,7 @@
 //!                       Continuation
 //! ```
 //!
-//! Connections whose owner does not poll never reach `State::Waiting`, and allocate nothing here.
+//! Connections that are not polled never reach `State::Waiting`, and do not allocate anything here.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -32,27 +32,28 @@ use super::Context;
 use crate::callbacks::{Callbacks, poll_now, run_sync};
 use crate::failure::Failure;
 
-/// An operation under way, which results in the state `S`.
+/// An operation in progress, which results in the state `S`.
 pub(crate) struct Operation<S, Data> {
-    /// Futures are `Send` but need not be `Sync`. Connections are `Sync`, and only poll through
-    /// `&mut`.
+    /// Futures are `Send` but need not be `Sync`. Connections are `Sync`, and poll futures only
+    /// through `&mut`.
     future: SyncWrapper<BoxFuture<Result<Continuation<S, Data>, Failure>>>,
     wait: Wait,
-    /// The pending call, if the operation makes several calls.
+    /// The pending callback, if the operation makes several calls.
     current_call: Option<Arc<CurrentCall>>,
 }
 
 /// The function that continues a handshake after its calls have returned.
 type Continuation<S, Data> = Box<dyn FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send>;
 
-/// A wait of the handshake for a call, during which only some records may be opened.
+/// Describes the callback that the handshake is waiting for, and which records may be opened in the
+/// meantime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) call: Call,
     pub(crate) opens: Opens,
 }
 
-/// A call of the application's code.
+/// A call into the application's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Call {
@@ -67,17 +68,18 @@ pub(crate) enum Call {
     Ticket,
 }
 
-/// The records that may be opened while a handshake waits.
+/// The records that may be opened while a handshake is waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opens {
-    /// Alerts. The peer's Finished has not arrived yet; it comes under the current key or a later
-    /// one.
+    /// Alerts. The peer's Finished has not arrived yet. It will be protected by the current key or
+    /// a later one.
     Alerts,
-    /// None. The peer has sent its Finished: its next records belong to the complete connection.
+    /// None. The peer has sent its Finished, so its next records belong to the completed
+    /// connection.
     Nothing,
 }
 
-/// The pending call of an operation that makes several.
+/// The pending call in an operation that makes several calls.
 pub(crate) struct CurrentCall(AtomicU8);
 
 impl Wait {
@@ -135,8 +137,8 @@ impl CurrentCall {
     }
 }
 
-/// Runs `operation`, and the function that it returns. If a call is pending, returns the state that
-/// waits for it. `wait` names the call that the handshake then waits for.
+/// Runs `operation`, and then the function that it returns. If a callback is pending, returns the
+/// state that waits for it. `wait` describes the callback that the handshake then waits for.
 pub(crate) fn run<S, Data, C>(
     wait: Wait,
     operation: impl Future<Output = Result<C, Failure>> + Send + 'static,
@@ -157,7 +159,7 @@ where
 }
 
 /// Runs `operation` like [`run`], for a connection that may wait. `current_call` names the pending
-/// call if there are several.
+/// call if the operation makes several calls.
 pub(crate) fn run_async<S, Data, C>(
     wait: Wait,
     current_call: Option<Arc<CurrentCall>>,

@@ -18,19 +18,20 @@
 //!                                                           signature is valid
 //! ```
 //!
-//! With rules, the signature comes first: if known chains were looked up earlier, anybody who
-//! presents a public certificate could measure whether its owner is known. For the same reason, a
-//! rejected peer causes the same work whether its chain is known or not. If the signature is
-//! invalid, or the chain is for another name (an attacker may relay a handshake to another server),
-//! the chain is not looked up but verified in full. If both are wrong, the error of the chain is
-//! returned rather than that of the signature, as in the other order.
+//! With rules, the signature comes first: if known chains were looked up before the signature is
+//! verified, anybody could present a public certificate and measure whether its owner is known. For
+//! the same reason, a rejected peer causes the same work whether its chain is known or not. If the
+//! signature is invalid, or the chain is for the wrong name (an attacker may relay a handshake to
+//! another server), the chain is not looked up but verified in full. If both the chain and the
+//! signature are wrong, the chain's error is returned, as it would be if the chain were verified
+//! first.
 //!
-//! The map of known chains never holds a long one. So a server verifies a long client chain on
+//! The map of known chains never holds long chains. So a server verifies a long client chain on
 //! arrival, as if the verifier had no rules. Most clients that send a long chain without having its
 //! key are then rejected, and the server need not hold their chains.
 //!
 //! - [`verifier`]: one interface to the verifiers of both sides.
-//! - [`chain_check`]: the calls of a verifier for one chain, and the later use of its verdict.
+//! - [`chain_check`]: the calls to a verifier for one chain, and the later use of its verdict.
 
 mod chain_check;
 mod verifier;
@@ -56,24 +57,25 @@ use crate::failure::Failure;
 /// The certificates of a chain, borrowed from its encoded form. Few chains have more than four.
 type Certificates<'a> = SmallVec<[CertificateDer<'a>; 4]>;
 
-/// A peer's chain, whose key has not signed the handshake yet.
+/// The chain of a peer that has not signed the handshake yet.
 pub(crate) struct ReceivedChain {
     chain: WaitingChain,
     /// The verdict on the chain, if it was verified when it arrived.
     verdict: Option<Verdict>,
 }
 
-/// The chain of a peer that has signed the handshake with its key, and that the verifier accepts.
+/// The chain of a peer that signed the handshake with the chain's key. The verifier accepts the
+/// chain.
 #[derive(Debug)]
 pub(crate) struct AuthenticatedChain {
-    /// The chain, in memory shared with other connections.
+    /// The chain, in memory that other connections share.
     pub(crate) chain: PeerChain,
     verdict: Verdict,
 }
 
-/// A server that a client has authenticated.
+/// A server that the client has authenticated.
 pub(crate) struct AuthenticatedServer {
-    /// The server's chain, in memory shared with other connections.
+    /// The server's chain, in memory that other connections share.
     pub(crate) chain: PeerChain,
     /// The time during which sessions may rely on this authentication, if any.
     pub(crate) verification: Option<Verification>,
@@ -118,7 +120,8 @@ pub(crate) async fn authenticate_server(
 /// Verifies a client's chain on arrival, unless the verifier has rules and the chain may be known.
 /// In that case, the signature is verified first.
 ///
-/// So a client can only make the server hold an unverified chain that is short enough to be known.
+/// So a client can make the server hold an unverified chain only if the chain is short enough to be
+/// known.
 pub(crate) async fn receive_client(
     chain: ReceivedChain,
     config: &ServerSettings,
@@ -136,7 +139,7 @@ pub(crate) async fn receive_client(
 }
 
 /// Authenticates a client by its `signature`, and by its chain unless [`receive_client`] has
-/// verified that.
+/// already verified it.
 pub(crate) async fn authenticate_client(
     chain: &ReceivedChain,
     signature: &HandshakeSignature<'_>,
@@ -172,7 +175,7 @@ impl ReceivedChain {
             .ok_or(Error::NoCertificatesPresented)
     }
 
-    /// Verifies the chain when it arrives, before the signature does.
+    /// Verifies the chain when it arrives, before the signature has arrived.
     async fn verify_on_arrival<V: PeerVerifier>(
         self,
         check: &ChainCheck<'_, V>,
@@ -189,8 +192,8 @@ impl ReceivedChain {
         })
     }
 
-    /// Awaits `verify_signature`, and verifies the chain with `check` unless that was done when it
-    /// arrived. `now` reads the clock. `chains` shares the chain of an authenticated peer.
+    /// Awaits `verify_signature`, and verifies the chain with `check` unless the chain was verified
+    /// when it arrived. `now` reads the clock. `chains` is the map of shared chains.
     async fn authenticate<V: PeerVerifier>(
         &self,
         check: &ChainCheck<'_, V>,
@@ -234,7 +237,7 @@ impl ReceivedChain {
 }
 
 impl AuthenticatedChain {
-    /// Returns the acceptance of the chain, on which the sessions of this connection rely.
+    /// Returns the acceptance of the chain, on which this connection's sessions rely.
     pub(crate) fn acceptance(&self) -> Option<Acceptance> {
         self.verdict.acceptance
     }

@@ -1,10 +1,10 @@
-//! Random bytes of a fixed length from the provider.
+//! Fixed-length random bytes from the provider.
 
 use rustls_core::provider::CryptoProvider;
 
 use crate::error::Error;
 
-/// Draws `N` random bytes in one call of the generator.
+/// Draws `N` random bytes in one call to the generator.
 ///
 /// # Errors
 ///

@@ -4,8 +4,9 @@
 //! offers one certificate type at a time, and each side agrees only to the type it is configured
 //! for.
 //!
-//! Raw public keys need TLS 1.3. TLS 1.2 would need a Certificate of another form (RFC 7250 §3),
-//! and no verifier of this crate checks TLS 1.2 signatures by raw public keys.
+//! Raw public keys need TLS 1.3. TLS 1.2 would need a Certificate message in a different format
+//! (RFC 7250 §3), and no verifier of this crate checks TLS 1.2 signatures made with raw public
+//! keys.
 
 use pki_types::CertificateDer;
 
@@ -53,11 +54,11 @@ impl CertificateTypes {
         })
     }
 
-    /// Checks a server's answer. Returns true if the client has a certificate of the selected type.
+    /// Checks a server's reply. Returns true if the client has a certificate of the selected type.
     ///
     /// # Errors
     ///
-    /// Returns [`PeerIncompatible::IncorrectCertificateTypeExtension`] if the answer differs from
+    /// Returns [`PeerIncompatible::IncorrectCertificateTypeExtension`] if the reply differs from
     /// the client's configuration.
     pub(crate) fn check_answer(
         answer: &EncryptedExtensions<'_>,
@@ -105,7 +106,7 @@ fn select(
     }
 }
 
-/// Returns the entries of the Certificate to send: a raw public key or a whole chain.
+/// Returns the entries of the Certificate to send: a raw public key or the whole chain.
 pub(crate) fn sent_chain(certified_key: &CertifiedKey, is_raw: bool) -> &[CertificateDer<'static>] {
     match certified_key.cert.as_slice() {
         // RFC 9846 §4.5.1: a raw public key is the only entry

@@ -1,6 +1,6 @@
-//! A server's choices about a ClientHello that are the same in both versions.
+//! The parts of a server's reaction to a ClientHello that are the same in both versions.
 //!
-//! - `held_hello`: a ClientHello while the server negotiates.
+//! - `held_hello`: holds the ClientHello while the server negotiates.
 //! - `certificate`: the requested name, and the certificate for it; `protocol`: the application
 //!   protocol.
 //! - `resumable`: the conditions for resuming a session.

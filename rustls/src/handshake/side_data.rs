@@ -1,4 +1,4 @@
-//! The marker that distinguishes client from server connections in generic types.
+//! The marker that distinguishes client and server connections in generic types.
 
 use core::fmt::Debug;
 

@@ -1,4 +1,5 @@
-//! TLS 1.2 (RFC 5246) once it has been chosen: the handshake of each side, and their shared code.
+//! TLS 1.2 (RFC 5246), once that version has been chosen: the handshake of each side, and their
+//! shared code.
 //!
 //! ```text
 //!   client ──┬──► renegotiation   its refusal

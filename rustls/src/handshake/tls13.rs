@@ -1,4 +1,5 @@
-//! TLS 1.3 (RFC 9846) once it has been chosen: the handshake of each side, and their shared code.
+//! TLS 1.3 (RFC 9846), once that version has been chosen: the handshake of each side, and their
+//! shared code.
 //!
 //! ```text
 //!   client ──┐   ┌─► certificate_verify        the input of a CertificateVerify signature

@@ -30,7 +30,7 @@ impl Tolerance {
         Ok(())
     }
 
-    /// Counts a KeyUpdate that this side did not request, or must answer.
+    /// Counts a KeyUpdate that this side did not request, or must reply to.
     pub(crate) fn count_key_update(&mut self) -> Result<(), PeerMisbehaved> {
         if self.key_updates >= MAX_KEY_UPDATES {
             return Err(PeerMisbehaved::TooManyKeyUpdateRequests);

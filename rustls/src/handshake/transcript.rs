@@ -16,10 +16,10 @@ use crate::enums::HandshakeType;
 pub(crate) struct Transcript {
     hash: &'static dyn Hash,
     messages: Box<dyn hash::Context>,
-    /// The result of [`Self::current`], until the next message.
+    /// The cached result of [`Self::current`]; cleared when a message is added.
     latest: Option<hash::Output>,
-    /// The messages themselves, while a CertificateVerify of TLS 1.2 may come. Its signature may
-    /// use a different hash function (RFC 5246 §7.4.8).
+    /// The messages themselves, while a TLS 1.2 CertificateVerify may still follow. Its signature
+    /// may use a different hash function (RFC 5246 §7.4.8).
     #[cfg(feature = "tls12")]
     kept_messages: Option<Vec<u8>>,
 }
@@ -68,7 +68,7 @@ impl Transcript {
         self.latest.get_or_insert_with(|| messages.fork_finish())
     }
 
-    /// Returns an independent copy of the hash, without kept messages.
+    /// Returns an independent copy of the hash, without the kept messages.
     pub(crate) fn fork(&self) -> Self {
         Self {
             hash: self.hash,

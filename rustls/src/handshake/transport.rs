@@ -1,8 +1,8 @@
-//! The transport of a handshake's bytes and keys.
+//! The interface through which a handshake sends bytes and installs keys.
 //!
-//! Handshakes use this trait, and know neither records nor QUIC.
-//! `conn::records` implements it for TLS over a stream, and
-//! `conn::quic` for QUIC. The [`Carrier`] describes how their messages differ.
+//! Handshakes use this trait, and do not depend on records or QUIC. `conn::records` implements it
+//! for TLS over a stream, and `conn::quic` for QUIC. The [`Carrier`] describes how their messages
+//! differ.
 
 use rustls_core::crypto::tls13::OkmBlock;
 
@@ -19,7 +19,7 @@ use crate::suites::Tls13CipherSuite;
 
 /// The operations that a handshake needs from its transport.
 pub(crate) trait Transport {
-    /// Returns the carrier, which decides on differences between messages.
+    /// Returns the carrier, which determines how messages differ.
     fn carrier(&self) -> Carrier;
 
     /// Returns this side's transport parameters, if there is a [`Carrier::parameters_extension`].
@@ -32,7 +32,7 @@ pub(crate) trait Transport {
     /// own. Does nothing over records.
     fn remember_peer_parameters(&mut self, remembered: &[u8]);
 
-    /// Stores the transport parameters that the peer has sent.
+    /// Stores the transport parameters that the peer sent.
     ///
     /// # Errors
     ///
@@ -59,11 +59,11 @@ pub(crate) trait Transport {
     /// protected.
     fn send_change_cipher_spec(&mut self);
 
-    /// Protects all later handshake messages with the keys of `secret`.
+    /// Protects all later handshake messages with keys derived from `secret`.
     fn set_sending_secret(&mut self, level: Level, secret: &TrafficSecret<'_>);
 
-    /// Starts sending early data, up to `limit` bytes protected with the keys of `secret`, until
-    /// [`Self::end_early_data`].
+    /// Starts sending early data, up to `limit` bytes protected with keys derived from `secret`,
+    /// until [`Self::end_early_data`].
     fn start_early_data(
         &mut self,
         suite: &'static Tls13CipherSuite,
@@ -71,14 +71,14 @@ pub(crate) trait Transport {
         limit: usize,
     );
 
-    /// Ends the sending of early data.
+    /// Stops sending early data.
     fn end_early_data(&mut self);
 
     /// Stops protecting messages, as a HelloRetryRequest requires. Also ends early data.
     fn drop_sending_secret(&mut self);
 
-    /// Opens all later input with the keys of `secret`. The keys of [`Level::Application`] end the
-    /// handshake in this direction.
+    /// Opens all later input with keys derived from `secret`. Keys for [`Level::Application`] end
+    /// the handshake in this direction.
     ///
     /// # Errors
     ///
@@ -89,8 +89,8 @@ pub(crate) trait Transport {
         secret: &TrafficSecret<'_>,
     ) -> Result<(), PeerMisbehaved>;
 
-    /// Opens all later input with the keys of `secret`, the client's early traffic secret. Accepts
-    /// up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData;
+    /// Opens all later input with keys derived from `secret`, the client's early traffic secret.
+    /// Accepts up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData;
     /// [`Self::set_receiving_secret`] is called after that. If the carrier [has no
     /// EndOfEarlyData](Carrier::has_end_of_early_data), early data may arrive in parallel with
     /// other messages.
@@ -105,12 +105,12 @@ pub(crate) trait Transport {
         limit: u32,
     ) -> Result<(), PeerMisbehaved>;
 
-    /// Sends the change_cipher_spec of TLS 1.2 (RFC 5246 §7.1), and protects all later messages
-    /// with the keys of this `side`.
+    /// Sends the TLS 1.2 change_cipher_spec (RFC 5246 §7.1), and protects all later messages with
+    /// the keys for this `side`.
     #[cfg(feature = "tls12")]
     fn change_sending_cipher(&mut self, keys: &KeyBlock, side: Side);
 
-    /// Opens all later input with the keys of `peer`, after its change_cipher_spec. Its Finished
+    /// Opens all later input with the keys for `peer`, after its change_cipher_spec. Its Finished
     /// follows, and then [`Self::start_receiving`] ends the handshake in this direction.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The key schedule of TLS 1.2 (RFC 5246 §6.3, §8.1, RFC 7627): secrets in, secrets out.
 //!
-//! It does not know messages, connections or logs. The handshakes install, log and export the
-//! secrets that are derived here:
+//! This module does not depend on messages, connections or logs. The handshakes install, log and
+//! export the secrets that are derived here:
 //!
 //! ```text
 //!   key exchange = pre_master_secret
@@ -15,7 +15,7 @@
 //!        └──► an exporter's label, randoms, context
 //! ```
 //!
-//! The stack that a derivation has used is overwritten ([`with_erased_stack`]).
+//! The stack that a derivation used is overwritten ([`with_erased_stack`]).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -49,12 +49,12 @@ pub(crate) struct Randoms {
 }
 
 impl Randoms {
-    /// Returns the seed of the master secret and of exporters.
+    /// Returns the seed for the master secret and for exporters.
     fn client_server(&self) -> [u8; 64] {
         Self::joined(&self.client, &self.server)
     }
 
-    /// Returns the seed of the key block.
+    /// Returns the seed for the key block.
     fn server_client(&self) -> [u8; 64] {
         Self::joined(&self.server, &self.client)
     }
@@ -116,7 +116,7 @@ impl MasterSecret {
     ///
     /// # Errors
     ///
-    /// Returns errors of [`ActiveKeyExchange::complete_for_tls_version`].
+    /// Returns the errors of [`ActiveKeyExchange::complete_for_tls_version`].
     pub(crate) fn new(
         suite: &'static Tls12CipherSuite,
         kx: Box<dyn ActiveKeyExchange>,
@@ -188,16 +188,16 @@ impl MasterSecret {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if the secret is not an extended one, or if `context` is longer
-    /// than 2^16 - 1 bytes.
+    /// Returns [`Error::General`] if the secret is not an extended master secret, or if `context`
+    /// is longer than 2^16 - 1 bytes.
     pub(crate) fn export(
         &self,
         output: &mut [u8],
         label: &[u8],
         context: Option<&[u8]>,
     ) -> Result<(), Error> {
-        // RFC 7627 §5.4: no exporters without an extended master secret, because another connection
-        // may have the same secret
+        // RFC 7627 §5.4: no exporters without an extended master secret, because a different
+        // connection may have the same secret
         if !self.is_extended {
             return Err(Error::General(
                 "keying material cannot be exported: the peer does not support the extended master secret"
@@ -218,8 +218,8 @@ impl MasterSecret {
     }
 }
 
-/// The master secret, ready for several derivations. The preparation costs about as much as one
-/// derivation of a Finished, so a handshake does it once.
+/// The master secret, ready for several derivations. The preparation costs about as much as
+/// deriving one Finished, so a handshake does it once.
 enum PreparedSecret {
     ByProvider(Box<dyn tls12::PreparedSecret>),
     /// The provider cannot prepare a secret.
@@ -227,7 +227,7 @@ enum PreparedSecret {
 }
 
 impl PreparedSecret {
-    /// Prepares `secret`. Copies of it stay on the stack. The caller must erase them.
+    /// Prepares `secret`. Leaves copies on the stack, which the caller must erase.
     fn new(suite: &'static Tls12CipherSuite, secret: &SessionSecret) -> Self {
         let prf = suite.prf_provider;
         match prf.prepare(secret.as_bytes()) {
@@ -245,7 +245,7 @@ impl PreparedSecret {
         }
     }
 
-    /// Fills `output`. Copies of secrets stay on the stack. The caller must erase them.
+    /// Fills `output`. Leaves copies of secrets on the stack, which the caller must erase.
     fn derive(&self, label: &[u8], seed: &[u8], output: &mut [u8]) {
         match self {
             Self::ByProvider(secret) => secret.derive(output, label, seed),
@@ -266,7 +266,8 @@ impl PreparedSecret {
     }
 }
 
-/// The keys of both directions (RFC 5246 §6.3). AEAD suites have no MAC keys, so these are all:
+/// The keys for both directions (RFC 5246 §6.3). AEAD suites have no MAC keys, so the block
+/// consists of:
 ///
 /// ```text
 ///   client key │ server key │ client IV │ server IV │ explicit nonce
@@ -284,7 +285,7 @@ pub(crate) struct KeyBlock {
 }
 
 impl KeyBlock {
-    /// Creates the encrypter of the side `sender`. Copies of the key stay on the stack until
+    /// Creates the encrypter for the side `sender`. Copies of the key stay on the stack until
     /// [`Self::sent_verify_data`] is called, because the Finished is the first message under the
     /// key.
     pub(crate) fn encrypter(&self, sender: Side) -> Box<dyn MessageEncrypter> {
@@ -292,7 +293,7 @@ impl KeyBlock {
         self.suite.aead_alg.encrypter(key, iv, explicit)
     }
 
-    /// Creates the decrypter for records of the side `sender`.
+    /// Creates the decrypter for records from the side `sender`.
     pub(crate) fn decrypter(&self, sender: Side) -> Box<dyn MessageDecrypter> {
         with_deep_stack_erased(|| {
             let (key, iv, _) = self.keys(sender);
@@ -300,26 +301,26 @@ impl KeyBlock {
         })
     }
 
-    /// Derives the content of the Finished of `sender`, the peer, from the hash of all messages
-    /// before it (RFC 5246 §7.4.9).
+    /// Derives the content of the Finished sent by `sender`, the peer, from the hash of all
+    /// messages before that Finished (RFC 5246 §7.4.9).
     pub(crate) fn received_verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
         self.secret
             .with_erased_stack(|secret| secret.verify_data(sender, transcript))
     }
 
     /// Derives the content of this side's Finished like [`Self::received_verify_data`]. Also erases
-    /// what [`Self::encrypter`] has left on the stack.
+    /// what [`Self::encrypter`] left on the stack.
     pub(crate) fn sent_verify_data(&self, sender: Side, transcript: &Output) -> VerifyData {
         with_deep_stack_erased(|| self.secret.verify_data(sender, transcript))
     }
 
-    /// Returns the keys that `side` sends with, for another implementation that continues to send
-    /// with them.
+    /// Returns the keys that `side` sends with, for a different implementation that continues to
+    /// send with them.
     ///
     /// RFC 5288 §3: a nonce must not be used twice. The nonces here are the initial explicit part
     /// XORed with the sequence number. Other implementations, such as the Linux kernel, count up
     /// from the value they are given. So the extracted explicit part differs in its highest bit,
-    /// and no realistic number of records makes the two overlap.
+    /// and no realistic number of records makes the two ranges overlap.
     ///
     /// # Errors
     ///
@@ -328,7 +329,7 @@ impl KeyBlock {
         self.extract(side)
     }
 
-    /// Returns the keys that `side` receives with, which are its peer's sending keys. The explicit
+    /// Returns the keys that `side` receives with, which are the peer's sending keys. The explicit
     /// part of each nonce is in the record.
     ///
     /// # Errors
@@ -350,7 +351,7 @@ impl KeyBlock {
         Ok(self.suite.aead_alg.extract_keys(key, iv, &explicit)?)
     }
 
-    /// Returns the number of records that a key of this block may protect.
+    /// Returns the number of records that a key in this block may protect.
     pub(crate) fn confidentiality_limit(&self) -> u64 {
         self.suite.common.confidentiality_limit
     }

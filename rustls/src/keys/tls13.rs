@@ -1,8 +1,8 @@
 //! The key schedule of TLS 1.3 (RFC 9846 §7): secrets in, secrets out.
 //!
-//! It does not know messages, connections or logs. The handshakes install, log and export the
-//! secrets that are derived here. Each stage is a type with methods for the secrets to its right,
-//! and one that leads to the next stage:
+//! This module does not depend on messages, connections or logs. The handshakes install, log and
+//! export the secrets that are derived here. Each stage is a type with methods that derive the
+//! secrets to its right, and one method that leads to the next stage:
 //!
 //! ```text
 //!                 0
@@ -29,8 +29,8 @@
 //!
 //! Further functions derive from one secret: traffic keys, Finished, KeyUpdate, exporters, tickets.
 //!
-//! Secrets are written into buffers of the caller, because moving a secret leaves a copy. The stack
-//! that a derivation has used is overwritten ([`with_erased_stack`]).
+//! Secrets are written into the caller's buffers, because moving a secret leaves a copy. The stack
+//! that a derivation used is overwritten ([`with_erased_stack`]).
 
 mod constants;
 
@@ -66,7 +66,7 @@ impl EarlySecret {
         Self::WithPsk(Stage { suite, expander })
     }
 
-    /// Like [`Stage::expand`].
+    /// See [`Stage::expand`].
     fn expand(&self, label: &[u8], transcript: &Output) -> OkmBlock {
         match self {
             Self::WithPsk(stage) => stage.expand(label, transcript),
@@ -78,7 +78,7 @@ impl EarlySecret {
         with_erased_stack(|| secret.clone_from(&self.expand(label, transcript)));
     }
 
-    /// Like [`Stage::derived`].
+    /// See [`Stage::derived`].
     fn derived(&self) -> OkmBlock {
         match self {
             Self::WithPsk(stage) => stage.derived(),
@@ -131,7 +131,7 @@ impl EarlySecret {
     ///
     /// # Errors
     ///
-    /// Returns errors of [`ActiveKeyExchange::complete`].
+    /// Returns the errors of [`ActiveKeyExchange::complete`].
     pub(crate) fn into_handshake_secret(
         self,
         kx: Box<dyn ActiveKeyExchange>,
@@ -158,7 +158,7 @@ impl EarlySecret {
     }
 }
 
-/// The stage of the handshake traffic.
+/// The stage for handshake traffic.
 pub(crate) struct HandshakeSecret(Stage);
 
 impl HandshakeSecret {
@@ -187,7 +187,7 @@ impl HandshakeSecret {
     }
 }
 
-/// The stage of all traffic after the handshake.
+/// The stage for all traffic after the handshake.
 pub(crate) struct MainSecret(Stage);
 
 impl MainSecret {
@@ -213,7 +213,7 @@ impl MainSecret {
     }
 }
 
-/// The common form of all stages: a pseudorandom key, held by the provider.
+/// What all stages consist of: a pseudorandom key, held by the provider.
 pub(crate) struct Stage {
     suite: &'static Tls13CipherSuite,
     expander: Box<dyn HkdfExpander>,
@@ -227,13 +227,13 @@ impl Stage {
     }
 
     /// Returns `Derive-Secret(., label, Messages)` of RFC 9846 §7.1, given
-    /// `Transcript-Hash(Messages)`. Copies of it stay on the stack. The caller must erase them.
+    /// `Transcript-Hash(Messages)`. Leaves copies of it on the stack, which the caller must erase.
     fn expand(&self, label: &[u8], transcript: &Output) -> OkmBlock {
         expand_label_block(&*self.expander, label, transcript.as_ref())
     }
 
-    /// Returns `Derive-Secret(., "derived", "")`, the salt of the next stage. Copies of it stay on
-    /// the stack. The caller must erase them.
+    /// Returns `Derive-Secret(., "derived", "")`, the salt of the next stage. Leaves copies of it
+    /// on the stack, which the caller must erase.
     fn derived(&self) -> OkmBlock {
         self.expand(b"derived", &no_messages(self.suite))
     }
@@ -259,8 +259,8 @@ pub(crate) fn next_application_traffic_secret(
     });
 }
 
-/// A traffic secret, ready to be expanded. This preparation costs about as much as one expansion,
-/// so derive all values from a secret together.
+/// A traffic secret, ready to be expanded. The preparation costs about as much as one expansion, so
+/// derive all values from one secret together.
 pub(crate) struct TrafficSecret<'a> {
     pub(crate) suite: &'static Tls13CipherSuite,
     /// The secret itself.
@@ -296,15 +296,16 @@ impl TrafficSecret<'_> {
             expand_label_slice(self.expander, b"iv", &[], iv).expect(SHORT_ENOUGH);
         });
         let key = AeadKey::written_by(self.suite.aead_alg.key_len(), |key| {
-            // a provider's key may have unused bytes, into which a move copies old stack content
+            // a provider's key may have unused bytes, into which a move would copy old stack
+            // content
             with_erased_stack(|| expand_label_slice(self.expander, b"key", &[], key))
                 .expect(SHORT_ENOUGH);
         });
         make(key, iv)
     }
 
-    /// Derives `finished_key` (RFC 9846 §4.5.3), for the Finished of the side with this handshake
-    /// traffic secret.
+    /// Derives `finished_key` (RFC 9846 §4.5.3), for the Finished of the side that has this
+    /// handshake traffic secret.
     pub(crate) fn finished_key(&self, key: &mut OkmBlock) {
         key.clone_from(&expand_label_block(self.expander, b"finished", &[]));
     }
@@ -397,7 +398,7 @@ pub(crate) fn exporter(
     })
 }
 
-/// Derives the PSK of the ticket with this nonce (RFC 9846 §4.7.1). A nonce has at most 255 bytes
+/// Derives the PSK for the ticket with this nonce (RFC 9846 §4.7.1). A nonce has at most 255 bytes
 /// on the wire.
 pub(crate) fn ticket_psk(
     suite: &'static Tls13CipherSuite,
@@ -412,7 +413,7 @@ pub(crate) fn ticket_psk(
     });
 }
 
-/// Derives the PSKs of several tickets, like [`ticket_psk`].
+/// Derives the PSKs for several tickets, like [`ticket_psk`].
 pub(crate) struct TicketPsks(Box<dyn HkdfExpander>);
 
 impl TicketPsks {

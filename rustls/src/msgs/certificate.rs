@@ -16,7 +16,7 @@ use super::extensions::read_value;
 pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
 
 /// The longest OCSP response that fits into an entry's extensions, which have at most 2^16 - 1
-/// bytes. Type and length of the extension precede it, and the status type and its own length.
+/// bytes. It follows the type and the length of the extension, the status type, and its own length.
 const MAX_OCSP_RESPONSE_LEN: usize = 0xffff - 4 - (1 + 3);
 
 /// `Certificate`.
@@ -99,7 +99,7 @@ impl<'a> Codec<'a> for CertificateEntry<'a> {
             cert: CertificateDer::from(read_value(r, LengthSize::U24)?),
             ocsp_response: None,
         };
-        // RFC 9846 §4.5.1: nothing unsolicited, and this library only asks for status_request
+        // RFC 9846 §4.5.1: no unsolicited extensions, and this library only asks for status_request
         entry.read_closed_block(r, InvalidMessage::UnknownCertificateExtension)?;
         Ok(entry)
     }

@@ -17,8 +17,8 @@ use super::extension_block::{ExtensionBlock, Items, MaybeEmpty, extension_block}
 use super::extensions::{SignatureSchemes, read_value};
 use super::short_list::ShortList;
 
-/// The maximum length of the authorities' names in a CertificateRequest, in bytes. The rest is for
-/// its other extensions and for headers.
+/// The maximum length of the authorities' names in a CertificateRequest, in bytes. The rest is
+/// reserved for other extensions and for headers.
 const MAX_AUTHORITIES_LEN: usize = 0xffff - 0x400;
 
 extension_block! {
@@ -27,7 +27,7 @@ extension_block! {
         /// `None` if this mandatory extension is missing.
         SignatureAlgorithms =>
             signature_algorithms: Option<ShortList<SignatureScheme>> as SignatureSchemes,
-        // deviates from RFC 9846 §4.3.4: an empty list, which rustls 0.23 accepts too, is no
+        // deviates from RFC 9846 §4.3.4: an empty list, which rustls 0.23 also accepts, means no
         // restriction
         CertificateAuthorities =>
             certificate_authorities: Option<Vec<DistinguishedName>> as MaybeEmpty(U16),
@@ -45,8 +45,8 @@ extension_block! {
 }
 
 impl CertificateRequest<'_> {
-    /// Checks that a CertificateRequest can carry these authorities: their list, and the extension
-    /// block around it, have two-byte lengths.
+    /// Checks that a CertificateRequest can carry these authorities: both the list and the
+    /// extension block around it have two-byte lengths.
     ///
     /// # Errors
     ///

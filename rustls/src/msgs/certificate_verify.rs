@@ -10,11 +10,11 @@ use super::EncodeMessage;
 
 /// A signature over the handshake, with its scheme.
 ///
-/// CertificateVerify carries it (RFC 9846 §4.5.2), and ServerKeyExchange in TLS 1.2 (RFC 5246
-/// §4.7).
+/// It is carried by CertificateVerify (RFC 9846 §4.5.2), and in TLS 1.2 also by ServerKeyExchange
+/// (RFC 5246 §4.7).
 #[derive(Clone, Debug)]
 pub struct DigitallySignedStruct {
-    /// The scheme of the signature, according to its sender.
+    /// The signature scheme, according to the sender.
     pub scheme: SignatureScheme,
     signature: Vec<u8>,
 }
@@ -24,7 +24,7 @@ impl DigitallySignedStruct {
         Self { scheme, signature }
     }
 
-    /// Returns the signature itself, in the encoding of its scheme.
+    /// Returns the signature itself, encoded as its scheme requires.
     pub fn signature(&self) -> &[u8] {
         &self.signature
     }

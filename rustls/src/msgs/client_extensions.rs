@@ -54,7 +54,7 @@ extension_block! {
         PskKeyExchangeModes =>
             psk_key_exchange_modes: Option<ShortList<PskKeyExchangeMode>>
                 as Items(U8, "PskKeyExchangeModes"),
-        // deviates from RFC 9846 §4.3.4: an empty list, which rustls 0.23 accepts too, is no
+        // deviates from RFC 9846 §4.3.4: an empty list, which rustls 0.23 also accepts, means no
         // restriction
         CertificateAuthorities =>
             certificate_authorities: Option<Vec<DistinguishedName>> as MaybeEmpty(U16),
@@ -140,7 +140,7 @@ impl<'a> Codec<'a> for ClientExtensions<'a> {
 }
 
 impl<'a> ClientExtensions<'a> {
-    /// Reads a block into this one, which is empty.
+    /// Reads a block into this empty one.
     pub(super) fn fill(&mut self, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
         // RFC 9846 §4.2.2: a client of an older version may omit the whole block
         if !r.any_left() {
@@ -190,7 +190,8 @@ fn is_outer(typ: ExtensionType) -> bool {
 /// Returns the positions of [`SHUFFLED`] in the order for `seed`: a Fisher-Yates shuffle with
 /// numbers drawn from the seed.
 ///
-/// A varying order keeps servers and middleboxes from relying on one. It need not be unpredictable.
+/// A varying order keeps servers and middleboxes from relying on a fixed one. The order need not be
+/// unpredictable.
 fn shuffled(seed: u32) -> Order {
     let mut order = array::from_fn(|row| row as u8);
     let mut state = u64::from(seed);
@@ -247,7 +248,7 @@ impl Codec<'_> for CertificateStatusRequest {
 /// The number of session tickets that a client asks for: the `ticket_request` extension of RFC
 /// 9149.
 ///
-/// A server may not know the extension, and may send fewer.
+/// Servers may not support the extension, and may send fewer tickets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TicketRequest {
     /// The number of tickets if the server creates a new session.

@@ -56,8 +56,8 @@ impl<'a> ClientHello<'a> {
         }
     }
 
-    /// Reads a message into this one, which is empty. [`Codec::read`] moves its result several
-    /// times, and a ClientHello is long.
+    /// Reads a message into this empty one. [`Codec::read`] moves its result several times, and a
+    /// ClientHello is long.
     pub(crate) fn fill(&mut self, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
         self.legacy_version = ProtocolVersion::read(r)?;
         self.random = Random::read(r)?;
@@ -122,7 +122,7 @@ impl fmt::Debug for Random {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SessionId {
     len: u8,
-    /// The bytes from `len` on are zero.
+    /// The bytes after the first `len` are zero.
     bytes: [u8; Self::MAX_LEN],
 }
 
@@ -182,7 +182,7 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// Writes `bytes` in hexadecimal, in the format of 0.23.
+/// Writes `bytes` in hexadecimal, in the format used by rustls 0.23.
 pub(super) fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }

@@ -12,7 +12,7 @@ use super::EncodeMessage;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CompressedCertificate<Bytes> {
     pub(crate) algorithm: CertificateCompressionAlgorithm,
-    /// The length of the Certificate in bytes, without its header.
+    /// The length of the Certificate in bytes, excluding its header.
     pub(crate) uncompressed_length: usize,
     /// `compressed_certificate_message`.
     pub(crate) compressed: Bytes,

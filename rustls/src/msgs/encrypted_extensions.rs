@@ -13,18 +13,18 @@ use super::short_list::ShortList;
 use super::transport_parameters::{EitherCodePoint, TransportParameters};
 
 extension_block! {
-    /// `EncryptedExtensions`: the server's answer to the ClientHello's extensions.
+    /// `EncryptedExtensions`: the server's reply to the ClientHello's extensions.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct EncryptedExtensions<'a> in EncryptedExtensions {
-        /// The name was used.
+        /// True if the server used the name.
         ServerName => server_name_ack: bool as Flag,
         ApplicationLayerProtocolNegotiation =>
             selected_protocol: Option<ProtocolName<'a>> as SelectedProtocol,
-        /// The selected type.
+        /// The selected certificate type.
         ClientCertificateType => client_certificate_type: Option<CertificateType> as Value,
-        /// The selected type.
+        /// The selected certificate type.
         ServerCertificateType => server_certificate_type: Option<CertificateType> as Value,
-        /// 0-RTT data is accepted.
+        /// True if the server accepts 0-RTT data.
         EarlyData => early_data_ack: bool as Flag,
         QuicTransportParameters | QuicTransportParametersDraft =>
             transport_parameters: TransportParameters<'a> as EitherCodePoint,

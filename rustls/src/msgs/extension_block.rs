@@ -7,7 +7,7 @@
 //! ```
 //!
 //! From the rows, [`extension_block!`] derives the fields and the code that sends and reads them.
-//! Forms that several extensions share are below; a form of only one extension is next to its
+//! Forms that several extensions use are below. A form that only one extension uses is next to its
 //! payload. An extension is sent if its field is set.
 
 use alloc::vec::Vec;
@@ -25,8 +25,8 @@ use super::short_list::{List, ShortList, read_items};
 
 /// Defines a struct of extensions, and implements [`ExtensionBlock`] for it.
 ///
-/// The rows are in sending order. A row may have several types, such as old and new code points.
-/// The fields after `besides` are not encoded in the block.
+/// The order of the rows is the sending order. A row may have several types, such as old and new
+/// code points. The fields after `besides` are not encoded in the block.
 macro_rules! extension_block {
     (
         $(#[$meta:meta])*
@@ -136,8 +136,8 @@ pub(super) trait ExtensionBlock<'a> {
     /// Appends the extension `typ` to `block` if its field is set.
     fn encode_one(&self, typ: ExtensionType, block: &mut ExtensionWriter<'_>);
 
-    /// Returns a bit for each of [`Self::TYPES`], the lowest for the first: 1 if the field of the
-    /// row is set.
+    /// Returns one bit for each type in [`Self::TYPES`], starting with the lowest bit: 1 if the
+    /// row's field is set.
     fn set_rows(&self) -> u32;
 
     /// Reads the body of the extension `typ` into its field. Returns false, and reads nothing, if
@@ -149,7 +149,8 @@ pub(super) trait ExtensionBlock<'a> {
         encode_extensions(bytes, |block| self.encode_all(block));
     }
 
-    /// Reads the whole block. Ignores extensions without a row. Returns the types of all, in order.
+    /// Reads the whole block. Ignores extensions without a row. Returns the types of all
+    /// extensions, in order.
     fn read_block(
         &mut self,
         r: &mut Reader<'a>,
@@ -285,7 +286,7 @@ impl<'a, T: Codec<'a>> Form<'a, Option<T>> for Value {
 }
 
 /// A vector of structures. Returns [`InvalidMessage::IllegalEmptyList`] with the name if a received
-/// one is empty.
+/// vector is empty.
 pub(super) struct Items(pub(super) LengthSize, pub(super) &'static str);
 
 impl<'a, L> Form<'a, Option<L>> for Items
@@ -335,7 +336,7 @@ where
     }
 }
 
-/// A vector of code points of two bytes, like [`Items`].
+/// A vector of two-byte code points, like [`Items`].
 pub(super) struct Codes(pub(super) LengthSize, pub(super) &'static str);
 
 impl<'a, T: Codec<'a> + From<u16>> Form<'a, Option<ShortList<T>>> for Codes {
@@ -384,7 +385,7 @@ impl<'a> Form<'a, Option<&'a [u8]>> for Opaque {
     }
 }
 
-/// An opaque vector. Returns [`InvalidMessage::IllegalEmptyValue`] if a received one is empty.
+/// An opaque vector. Returns [`InvalidMessage::IllegalEmptyValue`] if a received vector is empty.
 pub(super) struct NonEmpty(pub(super) LengthSize);
 
 impl<'a> Form<'a, Option<&'a [u8]>> for NonEmpty {

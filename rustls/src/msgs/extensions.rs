@@ -1,8 +1,8 @@
 //! Extensions (RFC 9846 §4.3): the table of which extension is allowed in which message, the
-//! framing of received blocks, and the bodies that several messages share.
+//! framing of received blocks, and the bodies that occur in several messages.
 //!
-//! The handshake checks whether a received extension was solicited. For that, every message keeps
-//! the list of the types it was received with.
+//! The handshake checks whether a received extension was solicited. For that, every received
+//! message keeps the list of its extension types.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -102,7 +102,7 @@ fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
         ExtensionType::QuicTransportParametersDraft => &[CH, EE],
         // RFC 8446 §4.2
         ExtensionType::MaxFragmentLength => &[CH, EE],
-        // for TLS 1.2: a server that negotiates TLS 1.3 answers none of them
+        // for TLS 1.2: a server that negotiates TLS 1.3 does not reply to any of them
         ExtensionType::EcPointFormats
         | ExtensionType::EncryptThenMac
         | ExtensionType::ExtendedMasterSecret
@@ -149,8 +149,8 @@ pub(super) fn read_extensions<'a>(
     Ok(received)
 }
 
-/// A set of extension types. Lookup is sublinear, because a hostile block may hold thousands. The
-/// common ones need no allocation.
+/// A set of extension types. Lookup is sublinear, because a hostile block may hold thousands.
+/// Frequent types need no allocation.
 #[derive(Debug, Default)]
 pub(crate) struct ExtensionSet {
     usual: u64,
@@ -158,7 +158,8 @@ pub(crate) struct ExtensionSet {
 }
 
 impl ExtensionSet {
-    /// Returns the bit of a common type: one with a small number, or one that many hellos have.
+    /// Returns the bit of a frequent type: one with a small number, or one that many hellos
+    /// contain.
     fn bit(typ: ExtensionType) -> Option<u64> {
         const RENEGOTIATION_INFO: u16 = 0xff01;
         const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
@@ -212,7 +213,7 @@ where
     Ok(list)
 }
 
-/// Reads a vector of code points of two bytes, like [`read_list`].
+/// Reads a vector of two-byte code points, like [`read_list`].
 pub(super) fn read_code_list<'a, T: Codec<'a> + From<u16>>(
     r: &mut Reader<'a>,
     size: LengthSize,

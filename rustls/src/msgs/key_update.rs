@@ -1,4 +1,4 @@
-//! KeyUpdate: RFC 9846 §4.7.3. The message is just an enum of `rustls_core`.
+//! KeyUpdate: RFC 9846 §4.7.3. The message is just an enum from `rustls_core`.
 
 use alloc::vec::Vec;
 

@@ -37,7 +37,7 @@ pub(crate) struct ServerHello<'a> {
 }
 
 extension_block! {
-    /// The extensions of a ServerHello. The version determines which are allowed.
+    /// The extensions of a ServerHello. The protocol version determines which are allowed.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct ServerHelloExtensions<'a> in ServerHello {
         // TLS 1.3
@@ -50,9 +50,9 @@ extension_block! {
         // TLS 1.2
         /// Empty in an initial handshake.
         RenegotiationInfo => renegotiation_info: Option<&'a [u8]> as Opaque(U8),
-        /// The name was used.
+        /// True if the server used the name.
         ServerName => server_name_ack: bool as Flag,
-        /// A CertificateStatus may follow.
+        /// True if a CertificateStatus may follow.
         StatusRequest => status_request_ack: bool as Flag,
         EcPointFormats =>
             ec_point_formats: Option<ShortList<ECPointFormat>> as Items(U8, "ECPointFormats"),
@@ -60,7 +60,7 @@ extension_block! {
             selected_protocol: Option<ProtocolName<'a>> as SelectedProtocol,
         /// RFC 7627 §5.1.
         ExtendedMasterSecret => extended_master_secret_ack: bool as Flag,
-        /// A NewSessionTicket will follow (RFC 5077 §3.2).
+        /// True if a NewSessionTicket will follow (RFC 5077 §3.2).
         SessionTicket => session_ticket_ack: bool as Flag,
     }
     besides {
@@ -100,7 +100,8 @@ pub(crate) enum Received<'a> {
     HelloRetryRequest(HelloRetryRequest<'a>),
 }
 
-/// Reads the body of a message of type `server_hello`, which is one of the two.
+/// Reads the body of a message of type `server_hello`, which is a ServerHello or a
+/// HelloRetryRequest.
 pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessage> {
     let legacy_version = ProtocolVersion::read(r)?;
     let random = Random::read(r)?;
@@ -124,7 +125,7 @@ pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessag
         return Err(InvalidMessage::UnsupportedCompression);
     }
     let extensions = HelloRetryRequestExtensions::read(r)?;
-    // the two errors have different names in 0.23
+    // the two errors have different names in rustls 0.23
     r.expect_empty("HandshakeMessagePayload")?;
     Ok(Received::HelloRetryRequest(HelloRetryRequest {
         legacy_version,
@@ -164,7 +165,7 @@ impl<'a> Codec<'a> for HelloRetryRequestExtensions<'a> {
 
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage> {
         let mut extensions = Self::default();
-        // RFC 9846 §4.2.4: a HelloRetryRequest has no other extension
+        // RFC 9846 §4.2.4: a HelloRetryRequest has no other extensions
         extensions.read_closed_block(r, InvalidMessage::UnknownHelloRetryRequestExtension)?;
         Ok(extensions)
     }

@@ -15,8 +15,8 @@ use super::extensions::read_value;
 pub(crate) enum ServerNamePayload<'a> {
     /// A host name.
     DnsName(DnsName<'a>),
-    /// An IP address instead of a host name. RFC 6066 forbids that, but some clients send it; it is
-    /// treated as no name.
+    /// An IP address instead of a host name. RFC 6066 forbids that, but some clients send one. It
+    /// is treated as no name.
     IpAddress,
     /// No host name, or one that is not a DNS name.
     Invalid,
@@ -53,7 +53,7 @@ impl<'a> Codec<'a> for ServerNamePayload<'a> {
                         return Err(InvalidMessage::InvalidServerName);
                     }
                 }
-                // the length of a name of another type is unknown
+                // the length of a name of an unknown type is unknown
                 _ => {
                     list.rest();
                 }

@@ -63,7 +63,7 @@ where
     Ok(items)
 }
 
-/// Reads code points of two bytes until no byte is left, like [`read_items`] but faster.
+/// Reads two-byte code points until no byte is left, like [`read_items`] but faster.
 pub(super) fn read_code_points<'a, T: Codec<'a> + From<u16>>(
     r: &mut Reader<'a>,
 ) -> Result<ShortList<T>, InvalidMessage> {

@@ -1,6 +1,6 @@
 //! The handshake messages that exist only in TLS 1.2, or differ there (RFC 5246 §7.4).
 //!
-//! ClientHello, ServerHello and Finished are shared by both versions, one directory up. So is
+//! The ClientHello, ServerHello and Finished of both versions are one directory up. So is
 //! CertificateVerify, which is a
 //! [`DigitallySignedStruct`](super::certificate_verify::DigitallySignedStruct).
 

@@ -10,7 +10,7 @@ use crate::enums::ExtensionType;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TransportParameters<'a> {
     parameters: Option<&'a [u8]>,
-    /// The value with the code point of QUIC's drafts.
+    /// The value with the code point from the QUIC drafts.
     draft: Option<&'a [u8]>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> TransportParameters<'a> {
         }
     }
 
-    /// Sets the extension `typ`. Does nothing if it is another extension.
+    /// Sets the extension `typ`. Does nothing if `typ` is a different extension.
     pub(super) fn set(&mut self, typ: ExtensionType, body: &'a [u8]) {
         match typ {
             ExtensionType::QuicTransportParameters => self.parameters = Some(body),

@@ -18,15 +18,16 @@
 //! and it encrypts without a copy. Other processors have not been measured; on aarch64, an emulator
 //! ran the tests.
 //!
-//! For ChaCha20-Poly1305, the two differ by at most 5 %, but ring creates a key faster. Handshakes
-//! are faster with SHA-256 of aws-lc-rs, and with SHA-384 of ring (`bench handshake-ticket`).
+//! For ChaCha20-Poly1305, the two libraries differ by at most 5 %, but ring creates a key faster.
+//! Handshakes are faster with SHA-256 from aws-lc-rs, and with SHA-384 from ring (`bench
+//! handshake-ticket`).
 //!
 //! The choice depends on nothing but the processor's features, so it is the same on all machines of
-//! a kind. `Debug` of the provider prints it. Without `std`, the processor is unknown and AES-GCM
-//! is that of aws-lc-rs.
+//! a kind. `Debug` of the provider prints it. Without `std`, the processor is unknown, and AES-GCM
+//! comes from aws-lc-rs.
 //!
 //! All items have the names and types of those in [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs).
-//! Sessions and tickets of one provider can be resumed with another.
+//! Sessions and tickets created with one provider can be resumed with another.
 //!
 //! With feature `fips`, this is [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs) and nothing else.
 
@@ -43,7 +44,7 @@ pub use rustls_provider_aws_lc::{
 
 use super::aws_lc_rs;
 
-/// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
+/// Returns a provider with [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
 /// this module.
 pub fn default_provider() -> CryptoProvider {
     if rustls_provider_aws_lc::IS_FIPS_BUILD {
@@ -57,7 +58,7 @@ pub fn default_provider() -> CryptoProvider {
     }
 }
 
-/// The features of a processor by which the library of a primitive is chosen.
+/// The processor features that determine which library a primitive comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Processor {
     /// x86-64 with VAES, VPCLMULQDQ and AVX2, which ring's fastest AES-GCM needs.
@@ -67,11 +68,11 @@ struct Processor {
     avx512: bool,
 }
 
-/// False on Windows and Apple's systems: aws-lc has no AES-GCM with AVX-512 for them.
+/// False on Windows and Apple systems, where aws-lc has no AVX-512 code for AES-GCM.
 const AWS_LC_USES_AVX512: bool = cfg!(not(any(windows, target_vendor = "apple")));
 
 impl Processor {
-    /// Returns the processor that runs this program.
+    /// Detects the processor that runs this program.
     fn current() -> Self {
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
         return Self {
@@ -96,7 +97,7 @@ fn ring_has_faster_aes_gcm() -> bool {
     Processor::current().ring_has_faster_aes_gcm()
 }
 
-/// The randomness of ring. `Debug` prints the library of each primitive.
+/// Randomness from ring. `Debug` prints which library each primitive comes from.
 struct Random;
 
 impl SecureRandom for Random {
@@ -143,7 +144,7 @@ pub mod cipher_suite {
 }
 
 mod suites {
-    //! The suites, made of parts of those of both libraries.
+    //! The suites, made of parts from both libraries.
 
     use rustls_core::blocks::Choice;
     use rustls_core::crypto::cipher::{Tls12AeadAlgorithm, Tls13AeadAlgorithm};
@@ -156,8 +157,8 @@ mod suites {
 
     use super::ring_has_faster_aes_gcm;
 
-    /// Suite `$name` with the hash function of library `$hash`, and the AEAD of library `$aead` or,
-    /// if that is `choice`, with the AES-GCM of the faster one.
+    /// Suite `$name` with the hash function from library `$hash` and the AEAD from library `$aead`.
+    /// If `$aead` is `choice`, AES-GCM comes from the faster library.
     macro_rules! suite {
         (tls13, $name:ident, $hash:ident, $aead:ident) => {
             SupportedCipherSuite::Tls13(

@@ -1,4 +1,4 @@
-//! The connection types for implementations of QUIC.
+//! Connection types for QUIC implementations.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ use crate::{client, server};
 
 /// Methods that client and server connections share.
 ///
-/// It dereferences to [`CommonState`], which has the results of the handshake.
+/// This type dereferences to [`CommonState`], which has the results of the handshake.
 /// [`quic`](crate::quic) has an example.
 pub struct ConnectionCommon<Data> {
     driver: Driver<Data>,
@@ -34,41 +34,43 @@ pub struct ConnectionCommon<Data> {
 impl<Data: SideData> ConnectionCommon<Data> {
     /// Returns the peer's encoded transport parameters (RFC 9000 §18).
     ///
-    /// They are available to a server once it has answered a ClientHello, and to a client once it
-    /// has read EncryptedExtensions. Before that, a client that offers a session gets those of the
-    /// session's connection (RFC 9000 §7.4.1), or no bytes if QUIC did not carry it. None are
-    /// authenticated until the handshake is complete.
+    /// They are available to a server once it has replied to a ClientHello, and to a client once it
+    /// has read EncryptedExtensions. Before that, a client that offers a session gets the
+    /// parameters from the connection that created the session (RFC 9000 §7.4.1), or no bytes if
+    /// that was not a QUIC connection. No parameters are authenticated until the handshake is
+    /// complete.
     pub fn quic_transport_parameters(&self) -> Option<&[u8]> {
         self.quic.as_deref()?.peer_parameters()
     }
 
-    /// Returns the keys of 0-RTT packets: a client sends with them, and a server receives.
+    /// Returns the keys for 0-RTT packets. A client sends with them, and a server receives with
+    /// them.
     ///
     /// A client has them from the start if [`ClientConfig::enable_early_data`] is set and the
-    /// offered session allows early data. A server has them from the ClientHello on if it accepts
-    /// early data. They are removed when the server rejects early data and when the handshake is
-    /// complete.
+    /// offered session allows early data. A server that accepts early data has them once it has
+    /// read the ClientHello. They are removed when the server rejects early data and when the
+    /// handshake is complete.
     pub fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
         self.quic.as_deref()?.zero_rtt_keys()
     }
 
-    /// Processes the next bytes of the handshake from CRYPTO frames, in order.
+    /// Processes the next handshake bytes from CRYPTO frames, in order.
     ///
-    /// The bytes may be split anywhere. But pass bytes of different packet number spaces in
+    /// The bytes may be split anywhere, but pass bytes from different packet number spaces in
     /// separate calls, with [`write_hs`](Self::write_hs) in between. `plaintext` must be decrypted,
-    /// and authenticated if the keys of its space are secret.
+    /// and authenticated if the keys for its space are secret.
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection: [`alert`](Self::alert) returns the alert for the peer, no
-    /// more keys are returned, and each later call returns the same error.
+    /// Any [`Error`] ends the connection. [`alert`](Self::alert) then returns the alert for the
+    /// peer, no more keys are returned, and each later call returns the same error.
     pub fn read_hs(&mut self, plaintext: &[u8]) -> Result<(), Error> {
         fail_on_panic(&mut self.driver, |driver| driver.process_crypto(plaintext))
     }
 
-    /// Polls the operation that the handshake waits for, and continues the handshake with its
-    /// result. Returns `Ready` if the handshake waits for none. Otherwise, the task of `cx` is
-    /// woken when it is worth polling again.
+    /// Polls the operation that the handshake is waiting for, and continues the handshake with its
+    /// result. Returns `Ready` if the handshake is not waiting for an operation. Otherwise, the
+    /// task of `cx` is woken when it is worth polling again.
     ///
     /// Call it while [`is_waiting`](CommonState::is_waiting) is true, which only happens with
     /// [`set_async`](CommonState::set_async). Until it is ready, bytes passed to
@@ -82,7 +84,7 @@ impl<Data: SideData> ConnectionCommon<Data> {
     }
 
     /// Appends the next bytes to send to `buf`, for CRYPTO frames in packets of the current kind,
-    /// Initial packets at first. Returns the keys of the next kind of packets once they are
+    /// Initial packets at first. Returns the keys for the next kind of packets once they are
     /// available. Later calls append bytes for those packets.
     ///
     /// Call it at the start (clients), and after each [`read_hs`](Self::read_hs), until it neither
@@ -95,7 +97,7 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// alert (RFC 9001 §4.8).
     ///
     /// Returns `None` if nothing has failed, and if [`read_hs`](Self::read_hs) failed with an error
-    /// that is not a TLS alert but a QUIC PROTOCOL_VIOLATION (RFC 9000 §20.1).
+    /// that is reported as a QUIC PROTOCOL_VIOLATION rather than a TLS alert (RFC 9000 §20.1).
     pub fn alert(&self) -> Option<AlertDescription> {
         self.quic.as_deref()?.alert
     }
@@ -132,8 +134,8 @@ impl ClientConnection {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `config` has no TLS 1.3, or no cipher suite that supports
-    /// QUIC, or if `params` are too long. Also returns the errors of
+    /// Returns [`Error::General`] if `config` does not enable TLS 1.3 or has no cipher suite that
+    /// supports QUIC, or if `params` is too long. Also returns the errors of
     /// [`ClientConnection::new`](crate::ClientConnection::new).
     pub fn new(
         config: Arc<ClientConfig>,
@@ -168,9 +170,9 @@ impl ClientConnection {
         })
     }
 
-    /// True once the server has accepted early data.
+    /// True if the server has accepted early data.
     ///
-    /// If this is false when the handshake is complete, the data of 0-RTT packets was lost and may
+    /// If this is false when the handshake is complete, the data in 0-RTT packets was lost and may
     /// be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
         self.inner.driver.data.early_data_accepted
@@ -208,14 +210,14 @@ pub struct ServerConnection {
 }
 
 impl ServerConnection {
-    /// Creates a connection that waits for a client. `params` are this side's encoded transport
-    /// parameters (RFC 9000 §18).
+    /// Creates a connection that is waiting for a client. `params` are this side's encoded
+    /// transport parameters (RFC 9000 §18).
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `config` has no TLS 1.3, or no cipher suite that supports
-    /// QUIC, or if its [`max_early_data_size`](ServerConfig::max_early_data_size) is neither 0 nor
-    /// 2³² - 1 (RFC 9001 §4.6.1). Also returns the errors of
+    /// Returns [`Error::General`] if `config` does not enable TLS 1.3 or has no cipher suite that
+    /// supports QUIC, or if its [`max_early_data_size`](ServerConfig::max_early_data_size) is
+    /// neither 0 nor 2³² - 1 (RFC 9001 §4.6.1). Also returns the errors of
     /// [`ServerConnection::new`](crate::ServerConnection::new).
     pub fn new(
         config: Arc<ServerConfig>,
@@ -239,7 +241,7 @@ impl ServerConnection {
     /// Rejects early data.
     ///
     /// Call it before the ClientHello is read, so that the client learns of the rejection. A later
-    /// call removes the keys of 0-RTT packets.
+    /// call removes the keys for 0-RTT packets.
     ///
     /// # Panics
     ///
@@ -257,7 +259,7 @@ impl ServerConnection {
     }
 
     /// Returns the server name that the client requested (SNI, RFC 6066 §3), once its ClientHello
-    /// has been read. Returns `None` if it sent none.
+    /// has been read. Returns `None` if the client sent none.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
     }

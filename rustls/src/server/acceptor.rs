@@ -1,7 +1,7 @@
 //! Reads a ClientHello before a configuration is chosen.
 //!
-//! The connection exists from the first byte on. The ClientHello stays in the buffer that
-//! assembled it until there is a configuration. The handshake then starts and processes the same
+//! The connection exists from the first byte. The ClientHello stays in the buffer in which it was
+//! assembled until there is a configuration. The handshake then starts and processes the same
 //! bytes.
 
 use alloc::boxed::Box;
@@ -25,7 +25,7 @@ use crate::handshake::machine::server::{ServerHandshake, read_client_hello};
 use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 use crate::record::buffer::OutgoingBuffer;
 
-/// Reads a ClientHello for servers that choose their configuration by it.
+/// Reads a ClientHello, for servers that choose their configuration depending on it.
 ///
 /// ```text
 ///   read_tls ──► accept ──► Accepted ──► client_hello() ──► into_connection(config)
@@ -64,12 +64,12 @@ use crate::record::buffer::OutgoingBuffer;
 /// }
 /// ```
 pub struct Acceptor {
-    /// `None` once the connection has been returned, or has failed.
+    /// `None` once the connection was returned or has failed.
     connection: Option<ConnectionCommon<ServerConnectionData>>,
 }
 
 impl Default for Acceptor {
-    /// Creates an acceptor that waits for a client.
+    /// Creates an acceptor that is waiting for a client.
     fn default() -> Self {
         let driver = Driver::new(
             Box::new(ServerHandshake::Unconfigured),
@@ -83,16 +83,16 @@ impl Default for Acceptor {
 }
 
 impl Acceptor {
-    /// Lets the handshake wait for operations of the application. See [`CommonState::set_async`].
-    /// Call it before [`Self::accept`]; the connection takes over the setting.
+    /// Lets the handshake wait for application operations. See [`CommonState::set_async`]. Call it
+    /// before [`Self::accept`]; the connection takes over the setting.
     pub fn set_async(&mut self, is_async: bool) {
         if let Some(connection) = &mut self.connection {
             connection.set_async(is_async);
         }
     }
 
-    /// Reads TLS bytes with one call to `rd.read`. Returns their number, which is 0 at the end of
-    /// the stream. Call [`Self::accept`] next.
+    /// Reads TLS bytes with one call to `rd.read`. Returns the number of bytes read, which is 0 at
+    /// the end of the stream. Call [`Self::accept`] next.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl Acceptor {
     ///   the alert for the client;
     /// - [`Error::InappropriateMessage`] without an alert if the client sent something other than a
     ///   handshake;
-    /// - [`Error::General`] without an alert if an earlier call has returned an [`Accepted`] or an
+    /// - [`Error::General`] without an alert if an earlier call returned an [`Accepted`] or an
     ///   error.
     pub fn accept(&mut self) -> Result<Option<Accepted>, (Error, AcceptedAlert)> {
         let Some(mut connection) = self.connection.take() else {
@@ -142,7 +142,7 @@ impl Acceptor {
     }
 }
 
-/// A connection whose ClientHello has been read, and which waits for a configuration.
+/// A connection whose ClientHello has been read, and which is waiting for a configuration.
 pub struct Accepted {
     connection: ConnectionCommon<ServerConnectionData>,
     server_name: Option<DnsName<'static>>,
@@ -152,7 +152,7 @@ pub struct Accepted {
 impl Accepted {
     /// Returns the parts of the ClientHello that may determine the choice of a configuration.
     ///
-    /// A list is decoded on the first call for it, and kept until the connection continues. The
+    /// Each list is decoded when first requested, and kept until the connection continues. The
     /// application protocols are not copied.
     ///
     /// If the server then sends a HelloRetryRequest, the second ClientHello determines the
@@ -167,7 +167,7 @@ impl Accepted {
         }
     }
 
-    /// Lets the handshake wait for operations of the application. See [`CommonState::set_async`].
+    /// Lets the handshake wait for application operations. See [`CommonState::set_async`].
     pub fn set_async(&mut self, is_async: bool) {
         self.connection.set_async(is_async);
     }
@@ -175,14 +175,14 @@ impl Accepted {
     /// Continues the handshake with `config`.
     ///
     /// Call [`ConnectionCommon::write_tls`] next to send the server's messages. With
-    /// [`Self::set_async`], the connection may already [wait](CommonState::is_waiting). If bytes
-    /// after the ClientHello may have been read, also call
+    /// [`Self::set_async`], the connection may already be [waiting](CommonState::is_waiting). If
+    /// bytes after the ClientHello may have been read, also call
     /// [`ConnectionCommon::process_new_packets`].
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`ServerConnection::new`] without an alert, and any [`Error`] that the
-    /// ClientHello causes with the alert for the client.
+    /// Returns the errors of [`ServerConnection::new`], without an alert, and any [`Error`] caused
+    /// by the ClientHello, with the alert for the client.
     pub fn into_connection(
         mut self,
         config: Arc<ServerConfig>,
@@ -211,7 +211,7 @@ impl fmt::Debug for Accepted {
 pub struct AcceptedAlert(Box<OutgoingBuffer>);
 
 impl AcceptedAlert {
-    /// Creates an empty value for errors that send no alert.
+    /// Creates an empty value, for errors without an alert.
     fn none() -> Self {
         Self(Box::default())
     }
@@ -231,7 +231,7 @@ impl AcceptedAlert {
     /// # Errors
     ///
     /// Returns the errors of `wr`, except [`io::ErrorKind::Interrupted`], which is retried, and
-    /// [`io::ErrorKind::WriteZero`] if it accepts no bytes. The unwritten bytes can be written
+    /// [`io::ErrorKind::WriteZero`] if `wr` accepts no bytes. The unwritten bytes can be written
     /// later.
     pub fn write_all(&mut self, wr: &mut dyn io::Write) -> Result<(), io::Error> {
         while !self.0.is_empty() {

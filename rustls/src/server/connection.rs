@@ -28,7 +28,7 @@ use crate::suites::ExtractedSecrets;
 
 impl SideData for ServerConnectionData {}
 
-/// Creates a connection that waits for a ClientHello.
+/// Creates a connection that is waiting for a ClientHello.
 pub(crate) fn start(
     mut common: CommonState,
     config: Arc<ServerConfig>,
@@ -41,7 +41,7 @@ pub(crate) fn start(
     ))
 }
 
-/// Applies `config` to a connection whose handshake has not begun, and returns the handshake.
+/// Applies `config` to a connection whose handshake has not begun, and returns its handshake.
 pub(super) fn configure(
     config: Arc<ServerConfig>,
     common: &mut CommonState,
@@ -67,12 +67,12 @@ pub struct ServerConnection {
 
 #[cfg(feature = "std")]
 impl ServerConnection {
-    /// Creates a connection that waits for a client.
+    /// Creates a connection that is waiting for a client.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::BadMaxFragmentSize`], or [`Error::General`] if the names of the authorities
-    /// for client certificates do not fit into a CertificateRequest.
+    /// Returns [`Error::BadMaxFragmentSize`], or [`Error::General`] if the verifier's authority
+    /// names do not fit into a CertificateRequest.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: ConnectionCommon::new(start(CommonState::new(Side::Server), config)?),
@@ -80,7 +80,7 @@ impl ServerConnection {
     }
 
     /// Returns the server name that the client requested (SNI, RFC 6066 §3), once its ClientHello
-    /// has been processed. Returns `None` if it sent none.
+    /// has been processed. Returns `None` if the client sent none.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
     }
@@ -88,7 +88,7 @@ impl ServerConnection {
     /// Returns the data that [`set_resumption_data`] stored in the resumed session, once the
     /// ClientHello has been processed. Returns `None` if the client does not resume a session.
     ///
-    /// Only this server can have written the data. But until the handshake is complete, the client
+    /// Only this server can have written the data, but until the handshake is complete, the client
     /// may be an attacker who recorded the session's ticket.
     ///
     /// [`set_resumption_data`]: Self::set_resumption_data
@@ -96,7 +96,8 @@ impl ServerConnection {
         self.inner.driver.data.received_resumption_data()
     }
 
-    /// Stores `data` in the sessions of this connection. By default they store none.
+    /// Stores `data` in the sessions that this connection creates. By default, sessions contain no
+    /// such data.
     ///
     /// Call it before the handshake is complete: it does not change sessions whose tickets have
     /// already been sent. The client cannot see `data`, unless the
@@ -104,17 +105,17 @@ impl ServerConnection {
     ///
     /// # Panics
     ///
-    /// Panics if `data` has 2¹⁵ bytes or more, because they do not fit into a session.
+    /// Panics if `data` has 2¹⁵ bytes or more, because it does not fit into a session.
     pub fn set_resumption_data(&mut self, data: &[u8]) {
         assert!(data.len() < 1 << 15, "resumption data has too many bytes");
         self.inner.driver.data.set_resumption_data(data);
     }
 
-    /// Returns a reader of early data (0-RTT, RFC 9846 §2.3) if the client has sent any that was
-    /// accepted. It remains available after the handshake.
+    /// Returns a reader for early data (0-RTT, RFC 9846 §2.3), if the client sent any and it was
+    /// accepted. The data remains available after the handshake.
     ///
     /// Returns `None` before the ClientHello has been processed, and if early data is not accepted.
-    /// It is accepted if all of these hold:
+    /// Early data is accepted if all of these conditions hold:
     ///
     /// - [`ServerConfig::max_early_data_size`] allows it;
     /// - the client resumes a TLS 1.3 session from the [session
@@ -130,8 +131,8 @@ impl ServerConnection {
     /// Rejects early data.
     ///
     /// Call it before the ClientHello is processed, so that the client learns of the rejection. If
-    /// early data has already been accepted, the unread part is dropped, and any more of it ends
-    /// the connection.
+    /// early data has already been accepted, the unread part is dropped, and any further early data
+    /// ends the connection.
     ///
     /// # Panics
     ///
@@ -209,12 +210,12 @@ pub struct UnbufferedServerConnection {
 }
 
 impl UnbufferedServerConnection {
-    /// Creates a connection that waits for a client.
+    /// Creates a connection that is waiting for a client.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::BadMaxFragmentSize`], or [`Error::General`] if the names of the authorities
-    /// for client certificates do not fit into a CertificateRequest.
+    /// Returns [`Error::BadMaxFragmentSize`], or [`Error::General`] if the verifier's authority
+    /// names do not fit into a CertificateRequest.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: UnbufferedConnectionCommon::new(start(CommonState::new(Side::Server), config)?),
@@ -251,8 +252,8 @@ impl UnbufferedServerConnection {
         self.inner.dangerous_extract_secrets()
     }
 
-    /// Returns the keys of both directions for another record layer, and a connection that updates
-    /// the keys.
+    /// Returns the keys for both directions, to be used by an external record layer, and a
+    /// connection that updates the keys.
     ///
     /// This is dangerous; see [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     ///

@@ -113,7 +113,7 @@ fn a_thousand_requests_need_one_answer() {
 
 /// The answer must be sent before a record that is encrypted in place.
 #[test]
-fn the_answer_precedes_records_encrypted_in_place() {
+fn the_key_update_reply_precedes_records_encrypted_in_place() {
     for case in tls13_cases() {
         let (mut conn, mut peer) = connected(case);
         peer.refresh_traffic_keys();

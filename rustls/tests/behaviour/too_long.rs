@@ -121,7 +121,7 @@ fn assert_ends(client: ClientConfig, server: ServerConfig, by: Role, text: &str)
 }
 
 #[test]
-fn too_many_authorities_of_a_server_are_refused() {
+fn a_server_with_too_many_authorities_is_refused() {
     let most = server_asking_for(verifier(authorities(AUTHORITIES_LEN)));
     assert_eq!(outcome(client_config(PROVIDER), most).0, Ok(()));
 

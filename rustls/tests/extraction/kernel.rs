@@ -267,7 +267,7 @@ fn a_failure_ends_the_connection() {
 
 /// TLS 1.2 has no KeyUpdate and no tickets after the handshake.
 #[test]
-fn tls12_has_no_updates_and_no_later_tickets() {
+fn tls12_has_no_key_updates_or_post_handshake_tickets() {
     for case in cases().filter(|case| !case.is_tls13()) {
         let mut peer = case.peer();
         let mut end = End::connected(&case, &mut peer);

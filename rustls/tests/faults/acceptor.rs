@@ -95,7 +95,7 @@ fn refusal() -> AcceptedAlert {
 }
 
 #[test]
-fn alerts_survive_faults_of_the_transport() {
+fn alerts_survive_transport_faults() {
     const ALERT: &[u8] = &[21, 3, 3, 0, 2, 2, 70];
     for (at, fault, all_at_once) in product3(0..4, KINDS, [true, false]) {
         let mut writer = Narrow {

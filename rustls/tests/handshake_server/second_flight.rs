@@ -66,7 +66,7 @@ fn a_wrong_finished_and_earlier_data_are_refused() {
 
 /// RFC 9846 §6.2: a message of incorrect length causes decode_error.
 #[test]
-fn a_finished_of_another_length_causes_decode_error() {
+fn a_finished_of_the_wrong_length_causes_decode_error() {
     for len in [0, 31, 47, 49, 64] {
         let finished = message(HandshakeType::Finished.into(), &vec![0; len]);
         let [ours, theirs] =

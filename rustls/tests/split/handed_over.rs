@@ -94,7 +94,7 @@ fn a_write_carries_the_answer() {
 
 /// The answer must be sent before a record that is encrypted in place.
 #[test]
-fn the_answer_precedes_records_encrypted_in_place() {
+fn the_key_update_reply_precedes_records_encrypted_in_place() {
     for case in tls13_cases() {
         let (mut halves, mut peer) = requested(case, 1);
         let pending = encrypt_in_place(&mut halves.sender);

@@ -13,7 +13,7 @@ use super::name::{Name, ascii};
 use super::oid::write_hex;
 use crate::logging::is_deceptive;
 
-/// A name of a subject, a `GeneralName`.
+/// One name of a certificate's subject, a `GeneralName`.
 ///
 /// Authorities have issued names that violate RFC 5280, such as a mail address that is not ASCII.
 /// Such a name is [`Other`](Self::Other), and the other names of the certificate stay readable.

@@ -1,5 +1,5 @@
 //! DER elements with any tag. The crate der does not know some tags, such as that of GraphicString,
-//! and cannot skip elements with these.
+//! and cannot skip elements with such tags.
 
 use x509_cert::der::{Decode, Length, Reader, SliceReader};
 
@@ -7,7 +7,7 @@ use super::error::Malformed;
 
 /// An element: a tag, a length and the contents.
 pub(super) struct Element<'a> {
-    /// The first identifier octet. A high tag number has further ones.
+    /// The first identifier octet. High tag numbers need more octets.
     pub(super) tag: u8,
     pub(super) content: &'a [u8],
     /// All bytes of the element.

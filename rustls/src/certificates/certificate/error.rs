@@ -98,7 +98,7 @@ impl fmt::Display for CertificateField {
     }
 }
 
-/// The defect of malformed bytes.
+/// The reason why bytes are malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
     /// The bytes are not the expected DER. Positions count from the start of the field.

@@ -51,8 +51,8 @@ impl Name {
         &self.0.der
     }
 
-    /// True if there are no attributes. A certificate with all names in subjectAltName may have
-    /// such a subject.
+    /// True if there are no attributes. The subject may be empty if all names are in
+    /// subjectAltName.
     pub fn is_empty(&self) -> bool {
         self.0.attributes.is_empty()
     }
@@ -68,8 +68,8 @@ impl Name {
 
     /// Returns the common name, if there is exactly one and it is text.
     ///
-    /// If there are several, no rule selects one; see [`attributes`](Self::attributes). The text
-    /// may contain any character, including NUL.
+    /// If there are several, no rule says which one to use; see [`attributes`](Self::attributes).
+    /// The text may contain any character, including NUL.
     pub fn common_name(&self) -> Option<&str> {
         let is_common_name = |entry: &&Entry| entry.oid.as_bytes() == COMMON_NAME;
         let mut found = self.0.attributes.iter().filter(is_common_name);
@@ -230,8 +230,8 @@ impl<'a> Attribute<'a> {
         &self.entry.oid
     }
 
-    /// Returns the attribute's value as text, or `None` if it has another type, or bytes that its
-    /// type forbids.
+    /// Returns the attribute's value as text, or `None` if it has a type other than a text type, or
+    /// bytes that its type forbids.
     ///
     /// The text may contain any character, including NUL.
     pub fn text(&self) -> Option<&'a str> {

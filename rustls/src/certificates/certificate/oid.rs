@@ -17,7 +17,7 @@ use super::error::Malformed;
 pub struct Oid(SmallVec<[u8; 16]>);
 
 impl Oid {
-    /// Returns the contents of the DER, without tag and length.
+    /// Returns the contents of the DER encoding, without tag and length.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -144,7 +144,7 @@ fn push_number(bytes: &mut SmallVec<[u8; 16]>, number: u128) {
     }
 }
 
-/// The error of text that is not an object identifier.
+/// The error for text that is not an object identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidOid;

@@ -31,7 +31,7 @@ impl PublicKey {
         &self.algorithm
     }
 
-    /// Returns the key itself in the format of its algorithm: a point, an `RSAPublicKey`.
+    /// Returns the key itself in the format of its algorithm, such as a point or an `RSAPublicKey`.
     pub fn key(&self) -> &[u8] {
         self.key.of(&self.der)
     }

@@ -16,8 +16,8 @@ use super::error::Malformed;
 pub struct SerialNumber(Box<[u8]>);
 
 impl SerialNumber {
-    /// Returns the contents of the DER: big-endian, in two's complement. A positive number whose
-    /// highest bit is set starts with a zero byte.
+    /// Returns the contents of the DER encoding: big-endian, in two's complement. A positive number
+    /// whose highest bit is set starts with a zero byte.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -11,7 +11,7 @@ use super::oid::Oid;
 
 /// The permitted uses of a key.
 ///
-/// The bits of `KeyUsage`, without those that RFC 5280 does not define.
+/// Holds the bits of `KeyUsage`, except those that RFC 5280 does not define.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyUsages(u16);
 
@@ -98,7 +98,7 @@ impl fmt::Debug for KeyUsages {
 pub struct ExtendedKeyUsages(Box<[Oid]>);
 
 impl ExtendedKeyUsages {
-    /// Iterates over the purposes in the order of the certificate.
+    /// Iterates over the purposes in the order in which the certificate lists them.
     pub fn iter(&self) -> impl Iterator<Item = &Oid> {
         self.0.iter()
     }

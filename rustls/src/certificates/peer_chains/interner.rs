@@ -1,4 +1,4 @@
-//! The map of [`PeerChains`](super::PeerChains): weak references by hash, bounded.
+//! The map in [`PeerChains`](super::PeerChains): a bounded map of weak references, keyed by hash.
 
 use core::hash::{BuildHasher, BuildHasherDefault};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::lock::{Mutex, MutexGuard};
 /// could outnumber live ones; a larger number clears them sooner.
 const SWEPT_PER_ENTRY: usize = 2;
 
-/// Chains by their hash. If hashes collide, only the first live chain is shared.
+/// Chains, keyed by their hash. If hashes collide, only the first live chain is shared.
 ///
 /// `S` is keyed, so that peers cannot choose the hashes of their certificates. No lock is held
 /// while a chain is hashed, compared or freed.
@@ -63,8 +63,8 @@ impl<S: BuildHasher> Interner<S> {
         }
     }
 
-    /// Returns the live chain with this hash, which may be another one. If there is none, inserts
-    /// `chain`.
+    /// Returns the live chain with this hash, which may differ from `chain`. If there is none,
+    /// inserts `chain`.
     fn find_or_insert(&self, hash: u64, chain: &PeerChain) -> Option<PeerChain> {
         let mut chains = self.chains()?;
         match chains.get_mut(&hash) {

@@ -1,4 +1,4 @@
-//! The issue of a list: its date, the date of the next update, and its number.
+//! The issue of a revocation list: its date, the date of the next update, and its number.
 //!
 //! webpki checks these fields but does not expose them. They are parsed from lists that webpki
 //! accepted. This crate only reports them; `rustls-trust` uses them to choose the newest list.
@@ -107,7 +107,7 @@ fn days_since_unix_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
     (before_year + before_month + day.checked_sub(1)?).checked_sub(EPOCH)
 }
 
-/// A DER tag, with methods that take values with it.
+/// A DER tag, with methods that read values with this tag.
 struct Tlv(u8);
 
 impl Tlv {

@@ -17,8 +17,8 @@ use crate::error::CertRevocationListError;
 /// A parsed certificate revocation list (RFC 5280 §5), with an index of its serial numbers.
 ///
 /// Create it with [`from_der`](Self::from_der). With `std`, equal bytes give the same object while
-/// it is in use anywhere in the process. So verifiers with the same list share one index. They get
-/// the list from `with_shared_crls` ([for
+/// it is in use anywhere in the process. So verifiers with the same list share one index. They take
+/// the list through `with_shared_crls` ([for
 /// servers](crate::client::ServerCertVerifierBuilder::with_shared_crls), [for
 /// clients](crate::server::ClientCertVerifierBuilder::with_shared_crls)), or its bytes from
 /// `with_crls`.
@@ -29,7 +29,7 @@ use crate::error::CertRevocationListError;
 /// A list takes about twice the length of its encoding, plus about 150 bytes per revoked
 /// certificate.
 pub struct RevocationList {
-    /// Shared with threads that wait for the parsing.
+    /// Shared with threads that are waiting for the list to be parsed.
     der: Arc<CertificateRevocationListDer<'static>>,
     parsed: CertRevocationList<'static>,
     issue: Option<Issue>,
@@ -41,7 +41,7 @@ impl RevocationList {
     /// Parses `der`, or returns the list already parsed from the same bytes.
     ///
     /// If several threads pass the same bytes, one of them parses them and the others wait. Threads
-    /// with other lists are not delayed.
+    /// that pass different bytes are not delayed.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl RevocationList {
         Self::parse(Arc::new(der)).map(Arc::new)
     }
 
-    /// Parses `der` without looking for a shared list.
+    /// Parses `der` without looking up a shared list.
     ///
     /// # Errors
     ///
@@ -87,8 +87,7 @@ impl RevocationList {
         &self.der
     }
 
-    /// Returns the issuer's distinguished name: the content of its DER encoding, without the outer
-    /// tag and length.
+    /// Returns the issuer's distinguished name in DER, without the outer tag and length.
     pub fn issuer(&self) -> &[u8] {
         self.parsed.issuer()
     }

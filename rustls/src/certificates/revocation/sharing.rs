@@ -1,4 +1,4 @@
-//! One list object for equal bytes, in the whole process.
+//! Shares one list object between all users of the same bytes in the process.
 //!
 //! The map holds weak references and removes unused ones. Its lock is held only for the lookup in
 //! one bucket. Hashing, comparing and parsing happen without it.
@@ -78,13 +78,13 @@ impl SharedLists {
         }
     }
 
-    /// Returns the known list for `der`, or starts a new one that others find from now on.
+    /// Returns the known list for `der`, or adds a new one that other threads find from now on.
     fn find_or_start(&self, hash: u64, der: CertificateRevocationListDer<'static>) -> InUse {
         let new = Arc::new(Parsing {
             der: Arc::new(der),
             outcome: OnceLock::new(),
         });
-        // kept alive, so that their addresses are not reused
+        // kept alive so that their addresses are not reused
         let mut others = Vec::<InUse>::new();
         loop {
             let mut candidates = Vec::new();
@@ -112,7 +112,7 @@ impl SharedLists {
         }
     }
 
-    /// Parses the list, or waits for the thread that parses it.
+    /// Parses the list, or waits for the thread that is parsing it.
     fn finish(
         &self,
         hash: u64,
@@ -228,7 +228,7 @@ impl KnownLists {
     }
 }
 
-/// A list that is being parsed. Threads that need it wait for the result of parsing.
+/// A list that is being parsed. Threads that need it wait for the result.
 struct Parsing {
     der: Arc<CertificateRevocationListDer<'static>>,
     outcome: OnceLock<Result<Arc<RevocationList>, CertRevocationListError>>,

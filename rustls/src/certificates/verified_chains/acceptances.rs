@@ -1,5 +1,5 @@
-//! The map of [`VerifiedChains`](super::VerifiedChains): chains and their acceptances by hash,
-//! bounded.
+//! The map in [`VerifiedChains`](super::VerifiedChains): a bounded map of chains and their
+//! acceptances, keyed by hash.
 
 use core::hash::{BuildHasher, BuildHasherDefault};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -16,10 +16,11 @@ use crate::certificates::chain_hash::{Hashed, hash_end_entity};
 use crate::certificates::peer_chain::PeerChain;
 use crate::lock::{Mutex, MutexGuard};
 
-/// Accepted chains by the hash of verifier and end entity. If hashes collide, the last one is kept.
+/// Accepted chains, keyed by a hash of the verifier and the end-entity certificate. On a collision,
+/// the newer chain replaces the older.
 ///
-/// `S` is keyed, so that peers cannot choose the hashes of their certificates. No lock is held
-/// while a chain is hashed, compared or freed.
+/// `S` is a keyed hasher, so that peers cannot choose the hashes of their certificates. No lock is
+/// held while a chain is hashed, compared or freed.
 pub(super) struct Acceptances<S = RandomState> {
     state: S,
     accepted: Mutex<Accepted>,
@@ -126,8 +127,8 @@ impl<S: BuildHasher> Acceptances<S> {
         }
     }
 
-    /// All chains of one end entity share a slot, so that a peer with one certificate cannot evict
-    /// the others by adding intermediates.
+    /// All chains with the same end entity share a slot, so that a peer with one certificate cannot
+    /// evict the others by adding intermediates.
     fn hash(&self, basis: Basis, chain: &PeerChain) -> u64 {
         hash_end_entity(&self.state, chain, basis.prefix())
     }

@@ -82,7 +82,7 @@ impl Decoder<'_> {
 /// A decoder allocates the window that the peer requests, up to 2^24 bytes. References never reach
 /// back beyond the output, so a larger window does not change the result.
 fn with_bounded_window(first: u8, output_len: usize) -> u8 {
-    // RFC 7932 §9.1: the smallest four-bit code; all of them are odd
+    // RFC 7932 §9.1: the smallest four-bit code; all four-bit codes are odd
     const WINDOW_18: u8 = 0b0011;
     const MAX_DISTANCE: usize = (1 << 18) - 16;
 
@@ -122,7 +122,8 @@ impl CertCompressor for BrotliCompressor {
     }
 }
 
-/// Returns the smallest window for `len` bytes: sender and receiver allocate it.
+/// Returns the smallest window for `len` bytes, because both sender and receiver allocate the
+/// window.
 fn window_bits(len: usize) -> i32 {
     // RFC 7932 §9.1: a window has 2^WBITS - 16 bytes, WBITS from 10 to 24
     (10..24).find(|bits| len <= (1 << bits) - 16).unwrap_or(24)

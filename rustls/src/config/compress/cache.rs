@@ -126,7 +126,8 @@ impl CompressionCacheInner {
         algorithm: CertificateCompressionAlgorithm,
         certificate: &[u8],
     ) -> Option<(Compressed, u32)> {
-        // nothing panics under this lock; if it were poisoned, the chain would be compressed again
+        // nothing panics while this lock is held; if it were poisoned, the chain would be
+        // compressed again
         let mut entries = self.entries.lock().ok()?;
         let position = entries
             .iter()

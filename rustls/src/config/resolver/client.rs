@@ -11,14 +11,15 @@ use crate::enums::SignatureScheme;
 /// Chooses a certificate when a server asks for one.
 pub trait ResolvesClientCert: Debug + Send + Sync {
     /// Returns the resolver to use for a handshake that starts now. Implement this if certificates
-    /// are replaced while the resolver is in use. `None`, the default, means this resolver itself.
+    /// are replaced while the resolver is in use. The default, `None`, selects this resolver
+    /// itself.
     ///
     /// Each handshake calls this once, before any other method, and uses the returned resolver
-    /// until it ends. It does not call this method on the returned resolver.
+    /// until the handshake ends. The method is not called on the returned resolver.
     ///
     /// A session is resumed only by handshakes that get the same object, because the server still
     /// associates a resumed session with the original certificate. So return clones of one `Arc`
-    /// while nothing changes, and a new object once anything does.
+    /// while nothing changes, and a new object once anything has changed.
     fn current_resolver(&self) -> Option<Arc<dyn ResolvesClientCert>> {
         None
     }
@@ -37,11 +38,11 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>>;
 
-    /// Chooses a certificate asynchronously, like [`resolve`](Self::resolve), for example with the
-    /// help of another service. `None`, the default, falls back to `resolve`.
+    /// The asynchronous counterpart of [`resolve`](Self::resolve), for example to ask another
+    /// service. Return `None` (the default) to fall back to `resolve`.
     ///
-    /// Called only for connections whose owner polls operations. A wrapper that changes the choice
-    /// of `resolve` must do the same here.
+    /// Called only on connections that the application polls. A wrapper that changes the choice of
+    /// `resolve` must do the same here.
     fn resolve_async(
         &self,
         root_hint_subjects: &[&[u8]],

@@ -24,7 +24,7 @@ pub struct ClientHello<'a> {
 /// The lists of a ClientHello that a resolver can read.
 #[derive(Debug)]
 pub(crate) enum Lists<'a> {
-    /// The handshake has decoded all lists.
+    /// The handshake decoded all lists.
     Decoded(DecodedLists<'a>),
     /// Each list is decoded when its accessor is first called.
     #[cfg(feature = "std")]
@@ -55,7 +55,7 @@ macro_rules! list {
 }
 
 impl<'a> ClientHello<'a> {
-    /// Returns the server name that the client requests, in lower case (`server_name`, RFC 6066
+    /// Returns the server name that the client requested, in lower case (`server_name`, RFC 6066
     /// §3).
     ///
     /// Returns `None` if it sent none, or an IP address.

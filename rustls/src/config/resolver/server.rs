@@ -28,11 +28,12 @@ pub trait ResolvesServerCert: Debug + Send + Sync {
     /// The connection fails if this returns `None`.
     fn resolve(&self, client_hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>>;
 
-    /// Chooses a certificate asynchronously, like [`resolve`](Self::resolve), for example one that
-    /// is issued when its name is first requested. `None`, the default, falls back to `resolve`.
+    /// The asynchronous counterpart of [`resolve`](Self::resolve), for example to issue a
+    /// certificate when its name is first requested. Return `None` (the default) to fall back to
+    /// `resolve`.
     ///
-    /// Called only for connections whose owner polls operations. A wrapper that changes the choice
-    /// of `resolve` must do the same here.
+    /// Called only on connections that the application polls. A wrapper that changes the choice of
+    /// `resolve` must do the same here.
     fn resolve_async(
         &self,
         client_hello: ClientHello<'_>,
@@ -83,7 +84,7 @@ pub struct ResolvesServerCertUsingSni {
     by_name: Map<String, NamedIdentity>,
 }
 
-/// The key and certificate for one name.
+/// The key and the certificate for one name.
 #[derive(Debug)]
 struct NamedIdentity {
     certified_key: Arc<CertifiedKey>,

@@ -1,4 +1,4 @@
-//! A client's memory of servers, and its storage.
+//! What a client remembers about servers, and where it is stored.
 //!
 //! A client remembers the key exchange group that a server chose, for the key share of the next
 //! ClientHello. It also remembers the sessions that can be resumed.
@@ -26,17 +26,18 @@ use crate::enums::NamedGroup;
 use crate::logging::trace;
 use crate::suites::Tls13CipherSuite;
 
-/// A client's resumption settings: the storage of sessions, and the kinds to resume.
+/// A client's resumption settings: where sessions are stored, and which kinds are resumed.
 ///
 /// By default, sessions are stored in the memory of this process.
 ///
-/// A session is not resumed after a certificate that was verified for it has expired.
+/// A session is not resumed once a certificate that was verified for it has expired.
 ///
-/// A resumed session involves no verifier and no certificate of the client. So it is resumed only
+/// A resumption calls no verifier and sends no client certificate. So a session is resumed only
 /// with the verifier and the certificate resolver that it was created with. These must be the same
 /// objects, as in clones of a configuration. If they replace themselves
 /// ([`current_verifier`](ServerCertVerifier::current_verifier)), the current objects are compared.
-/// Configurations with other objects may share a store, but do not resume each other's sessions.
+/// Configurations with different objects may share a store, but do not resume each other's
+/// sessions.
 #[derive(Clone)]
 pub struct Resumption {
     /// `None` if sessions are not stored, so that no values are computed for the store.
@@ -63,8 +64,8 @@ impl Resumption {
         Self::store(Arc::new(ClientSessionMemoryCache::new(num)))
     }
 
-    /// Stores sessions in `store`, which several configurations may share. Each still resumes only
-    /// the sessions of its own verifier and resolver.
+    /// Stores sessions in `store`, which several configurations may share. Each configuration still
+    /// resumes only the sessions of its own verifier and resolver.
     pub fn store(store: Arc<dyn ClientSessionStore>) -> Self {
         Self {
             store: Some(store),
@@ -108,17 +109,17 @@ impl Default for Resumption {
 pub enum Tls12Resumption {
     /// Resumes no TLS 1.2 session.
     Disabled,
-    /// Resumes sessions that the server stores, by their session id.
+    /// Resumes sessions that the server stores, by session ID.
     SessionIdOnly,
     /// Also resumes sessions in tickets that the client stores (RFC 5077).
     SessionIdOrTickets,
 }
 
-/// Stores a client's memory of servers, by server name.
+/// Stores what a client remembers about servers, by server name.
 ///
-/// A store may drop anything at any time, and need not store anything. Its content is secret.
+/// A store may drop anything at any time, and need not store anything. Its contents are secret.
 pub trait ClientSessionStore: fmt::Debug + Send + Sync {
-    /// Returns the key exchange group that the server chose last.
+    /// Returns the key exchange group that the server last chose.
     fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup>;
 
     /// Stores the key exchange group that the server chose.
@@ -146,12 +147,13 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
     fn remove_tls12_session(&self, server_name: &ServerName<'static>);
 }
 
-/// A TLS 1.2 session. It has no values without the feature `tls12`.
+/// A TLS 1.2 session. Without the feature `tls12`, no value of this type exists.
 #[cfg(not(feature = "tls12"))]
 #[derive(Clone, Debug)]
 pub enum Tls12ClientSessionValue {}
 
-/// The common part of sessions of all versions: the server, its verification, and the lifetime.
+/// The part of a session that is the same in all versions: the server, its verification, and the
+/// lifetime.
 #[derive(Clone)]
 pub(crate) struct ClientSessionCommon {
     server_chain: PeerChain,
@@ -162,7 +164,7 @@ pub(crate) struct ClientSessionCommon {
     /// The verification of `server_chain`. It is older than `received_at` if the session was
     /// received on a resumed connection.
     verification: Verification,
-    /// A little earlier if the session was received in a resumption of TLS 1.2.
+    /// When the session was received. Slightly earlier in the case of a TLS 1.2 resumption.
     received_at: UnixTime,
     lifetime_secs: u32,
 }
@@ -177,7 +179,7 @@ pub(crate) struct Verification {
 
 impl Verification {
     /// Creates the verification at time `at`, which holds until `until` if that is known. Returns
-    /// `None` if it does not hold beyond `at`.
+    /// `None` if the verification does not hold beyond `at`.
     pub(crate) fn new(at: UnixTime, until: Option<UnixTime>) -> Option<Self> {
         let left = until.map_or(u64::MAX, |until| {
             until.as_secs().saturating_sub(at.as_secs())
@@ -194,9 +196,9 @@ impl Verification {
 }
 
 impl ClientSessionCommon {
-    /// Creates a session with the server of `server_chain`, which passed `verification`, for a
-    /// configuration with this verifier and resolver. `lifetime_secs` counts from `received_at`,
-    /// and is limited to 7 days.
+    /// Creates a session with the server that presented `server_chain`, which passed
+    /// `verification`, for a configuration with this verifier and resolver. `lifetime_secs` counts
+    /// from `received_at`, and is limited to 7 days.
     pub(crate) fn new(
         server_chain: PeerChain,
         verifier: &Arc<dyn ServerCertVerifier>,
@@ -235,7 +237,7 @@ impl ClientSessionCommon {
     }
 
     /// True if the lifetime of the session or of the server's verification is over. The clock
-    /// counts whole seconds, so both end up to a second early. If the clock was set back, the
+    /// counts whole seconds, so both may end up to a second early. If the clock was set back, the
     /// difference counts as the age.
     pub(crate) fn has_expired(&self, now: UnixTime) -> bool {
         let distance = |then: UnixTime| now.as_secs().abs_diff(then.as_secs());
@@ -297,8 +299,8 @@ impl Drop for PskTicketAlpn {
 }
 
 impl Tls13ClientSessionValue {
-    /// Creates the session of a NewSessionTicket with these fields, on a connection with this suite
-    /// and application protocol.
+    /// Creates the session for a NewSessionTicket with these fields, received on a connection with
+    /// this suite and application protocol.
     ///
     /// `psk` is derived from the resumption secret and the ticket's nonce (RFC 9846 §4.7.1).
     pub(crate) fn new(
@@ -311,7 +313,7 @@ impl Tls13ClientSessionValue {
         max_early_data_size: u32,
     ) -> Self {
         let psk = psk.as_ref();
-        // `concat` allocates once
+        // `concat` allocates only once
         let all = [psk, ticket, alpn_protocol.unwrap_or_default()].concat();
         Self {
             common,
@@ -421,16 +423,16 @@ mod memory {
 
     /// Stores a limited number of sessions in the memory of this process.
     ///
-    /// If it is full, it evicts the server whose first session is the oldest. A server's oldest
-    /// session makes room for its next one.
+    /// When the cache is full, it evicts the server whose first session is the oldest. If one
+    /// server has too many sessions, the oldest makes room for the next.
     pub struct ClientSessionMemoryCache {
         servers: Mutex<Servers>,
     }
 
     struct Servers {
         by_name: BoundedMap<ServerName<'static>, Server>,
-        /// True once a session of this version has been stored. Most clients only meet servers of
-        /// one version, so this saves a lookup, which hashes the name.
+        /// True once a session of this version has been stored. Most clients only connect to
+        /// servers of one version, so this often avoids a lookup, which would hash the name.
         has_tls12: bool,
         has_tls13: bool,
     }

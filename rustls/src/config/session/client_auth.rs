@@ -1,8 +1,8 @@
-//! The binding of a server's sessions to its client authentication.
+//! Binds a server's sessions to its client authentication settings.
 //!
 //! A resumed session skips the client's certificate. So it is resumed only if the server has the
-//! same requirements ([`ClientAuthId`]) and its verifier still accepts the certificate. Both also
-//! work between processes and machines that share tickets or a storage.
+//! same requirements ([`ClientAuthId`]) and its verifier still accepts the certificate. Both checks
+//! also work between processes and machines that share tickets or a storage.
 
 use alloc::sync::Arc;
 
@@ -46,7 +46,7 @@ impl ClientAuthId {
             hash.update(&u16::from(scheme).to_be_bytes());
         }
         let names = verifier.root_hint_subjects();
-        // the list may be long, so its digest is cached
+        // the list may be long, so the digest is cached
         hash.update(&(names.len() as u64).to_be_bytes());
         hash.update(&digests.of_authorities(verifier, names, provider));
         Self(truncated(&hash.finish()))
@@ -56,7 +56,7 @@ impl ClientAuthId {
 /// A client whose session may be resumed.
 #[derive(Clone, Copy)]
 pub(crate) struct AcceptedClient {
-    /// The acceptance of its certificates, for the next session.
+    /// The acceptance of the client's certificates, for the next session.
     pub(crate) acceptance: Option<Acceptance>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) mod tests {
     use crate::providers::any_provider;
     use crate::server::ResolvesServerCertUsingSni;
 
-    /// A verifier with any settings, which accepts nothing.
+    /// A verifier with arbitrary settings, which accepts nothing.
     #[derive(Clone, Debug)]
     pub(crate) struct Settings {
         pub(crate) offers: bool,

@@ -13,24 +13,24 @@ pub use super::stored::ServerSessionValue;
 
 /// Stores sessions on the server.
 ///
-/// Keys and values are opaque. A value contains the secrets of a session: a reader can hijack
-/// resumed sessions, and a writer can impersonate any client. Other processes and machines may use
-/// a value if their configurations match. A release of this library with another session format
-/// ignores it.
+/// Keys and values are opaque. A value contains a session's secrets: anyone who can read values can
+/// hijack resumed sessions, and anyone who can write them can impersonate any client. Other
+/// processes and machines may use a value if their configurations match. Releases of this library
+/// with a different session format ignore it.
 pub trait StoresServerSessions: Debug + Send + Sync {
     /// True if this stores anything at all.
     fn can_cache(&self) -> bool;
 
-    /// Stores `value` under `key`, and replaces the previous value.
+    /// Stores `value` under `key`, replacing any previous value.
     ///
-    /// Returns false if nothing was stored. The session then cannot be resumed.
+    /// Returns false if the value was not stored. The session then cannot be resumed.
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool;
 
     /// Returns the value stored under `key`. Values may disappear at any time.
     fn get(&self, key: &[u8]) -> Option<Vec<u8>>;
 
-    /// Removes and returns the value stored under `key`, atomically: only one of two callers gets
-    /// it.
+    /// Removes and returns the value stored under `key`, atomically: if two callers ask for it,
+    /// only one gets it.
     ///
     /// The protection against replayed early data ([`ServerConfig::max_early_data_size`]) depends
     /// on this alone.
@@ -44,9 +44,10 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// client share its certificates. Handshakes call this method, not `put`.
     ///
     /// Implement all of [`put_session`](Self::put_session), [`get_session`](Self::get_session) and
-    /// [`take_session`](Self::take_session), or none. If you do, they must find values stored by
-    /// [`put`](Self::put), and [`get`](Self::get) and [`take`](Self::take) must find sessions. A
-    /// wrapper around another storage may forward them, or keep the defaults and store bytes.
+    /// [`take_session`](Self::take_session), or none of them. If you implement them, they must find
+    /// values stored by [`put`](Self::put), and [`get`](Self::get) and [`take`](Self::take) must
+    /// find sessions. A wrapper around another storage may forward the three methods, or keep the
+    /// defaults and store bytes.
     fn put_session(&self, key: Vec<u8>, session: ServerSessionValue) -> bool {
         self.put(key, session.into_vec())
     }
@@ -57,37 +58,37 @@ pub trait StoresServerSessions: Debug + Send + Sync {
         self.get(key).map(ServerSessionValue::from)
     }
 
-    /// Removes and returns a session, like [`take`](Self::take), which the default calls. Only one
-    /// of two callers gets it. See [`put_session`](Self::put_session).
+    /// Removes and returns a session, like [`take`](Self::take), which the default calls. If two
+    /// callers ask for it, only one gets it. See [`put_session`](Self::put_session).
     fn take_session(&self, key: &[u8]) -> Option<ServerSessionValue> {
         self.take(key).map(ServerSessionValue::from)
     }
 
-    /// Stores a session asynchronously, like [`put`](Self::put). `None`, the default, falls back to
-    /// [`put_session`](Self::put_session).
+    /// The asynchronous counterpart of [`put_session`](Self::put_session). Return `None` (the
+    /// default) to fall back to `put_session`.
     ///
-    /// Called only for connections whose owner polls operations. The handshake ends when the future
-    /// does, so limit its time. Dropping the future must cancel it: the connection has failed, and
-    /// the session must not be stored later.
+    /// Called only on connections that the application polls. The handshake ends when the future
+    /// does, so limit its time. Dropping the future must cancel it: the connection has then failed,
+    /// and the session must not be stored later.
     fn put_async(&self, key: &[u8], session: &ServerSessionValue) -> Option<BoxFuture<bool>> {
         let _ = (key, session);
         None
     }
 
-    /// Looks up a session asynchronously, like [`get`](Self::get). `None`, the default, falls back
-    /// to [`get_session`](Self::get_session).
+    /// The asynchronous counterpart of [`get_session`](Self::get_session). Return `None` (the
+    /// default) to fall back to `get_session`.
     ///
-    /// Called only for connections whose owner polls operations. A wrapper that changes keys or
-    /// values in the other methods must do the same in these.
+    /// Called only on connections that the application polls. A wrapper that changes keys or values
+    /// in the synchronous methods must do the same in the asynchronous ones.
     fn get_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
         let _ = key;
         None
     }
 
-    /// Removes and returns a session asynchronously, like [`take`](Self::take): only one of two
-    /// callers gets it. `None`, the default, falls back to [`take_session`](Self::take_session).
+    /// The asynchronous counterpart of [`take_session`](Self::take_session): if two callers ask for
+    /// a session, only one gets it. Return `None` (the default) to fall back to `take_session`.
     ///
-    /// Called only for connections whose owner polls operations. A TLS 1.2 connection that fails
+    /// Called only on connections that the application polls. A TLS 1.2 connection that fails
     /// removes its session with `take_session` in any case, because it is no longer polled. That
     /// call blocks; to avoid this, the storage may hand the work to another thread and return
     /// `None`.
@@ -164,7 +165,7 @@ mod memory {
     /// Stores a limited number of sessions in the memory of this process. The oldest are evicted
     /// first.
     ///
-    /// Sessions of one client share its certificates if they are stored by
+    /// Sessions with one client share its certificates if they are stored by
     /// [`put_session`](StoresServerSessions::put_session).
     pub struct ServerSessionMemoryCache {
         sessions: Mutex<Sessions>,

@@ -1,8 +1,8 @@
-//! The binding of a server's sessions to the certificate that the server authenticated with.
+//! Binds a server's sessions to the certificate that the server authenticated with.
 //!
 //! A resumed session shows the client no certificate. Servers of different names may share a
-//! ticketer or a storage, and an attacker in the network may redirect a client of one to the other.
-//! So a session is resumed only if the client would accept the server's current certificate.
+//! ticketer or a storage, and a network attacker may redirect a client from one server to the
+//! other. So a session is resumed only if the client would accept the server's current certificate.
 
 use alloc::sync::Arc;
 

@@ -12,11 +12,11 @@ use crate::certificates::PeerChain;
 /// A server's session, for a [`StoresServerSessions`](super::server::StoresServerSessions) in the
 /// memory of this process.
 ///
-/// The client's certificates are most of a session's length. They are stored separately from the
-/// session's bytes, in memory shared by all sessions and connections of the client. The [encoded
-/// form](Self::into_vec) contains a copy of them.
+/// The client's certificates make up most of a session's length. They are stored separately from
+/// the session's bytes, in memory shared by all sessions and connections of the client. The
+/// [encoded form](Self::into_vec) contains a copy of them.
 ///
-/// It contains the secrets of the session, which are zeroized on drop.
+/// A value contains the session's secrets, which are zeroized on drop.
 #[derive(Clone)]
 pub struct ServerSessionValue {
     /// The encoded session, without the chain at its end if `chain` is present.
@@ -59,7 +59,7 @@ impl ServerSessionValue {
 
 impl From<Vec<u8>> for ServerSessionValue {
     /// Restores a session from the result of [`into_vec`](Self::into_vec). Any other bytes are
-    /// ignored when a client tries to resume.
+    /// ignored when a client tries to resume the session.
     fn from(bytes: Vec<u8>) -> Self {
         Self {
             bytes: Zeroizing::new(bytes),

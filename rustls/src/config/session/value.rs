@@ -1,8 +1,9 @@
 //! The encoding of a server's session: the content of a sealed ticket, or of an entry in the
 //! session storage.
 //!
-//! Each version has its own value, which cannot be decoded as the other's. Both contain
-//! [`SessionFacts`]. Only this library reads them. The handshakes decide on storage and resumption.
+//! Each version has its own value, which cannot be decoded as that of another version. Both contain
+//! [`SessionFacts`]. Only this library reads them. The handshakes decide what is stored and
+//! resumed.
 //!
 //! ```text
 //!   struct {
@@ -57,13 +58,13 @@ mod tls12;
 #[cfg(feature = "tls12")]
 pub(crate) use tls12::Tls12Session;
 
-/// The part of a session that all versions have in common.
+/// The part of a session that is the same in all versions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SessionFacts<'a> {
     /// The time when the session became resumable, in seconds since 1970.
     pub(crate) issued_at: u64,
     /// The time of the handshake that authenticated with certificates, in seconds since 1970. It is
-    /// older than `issued_at` if the session was created on a resumed connection.
+    /// earlier than `issued_at` if the session was created on a resumed connection.
     pub(crate) authenticated_at: u64,
     /// The server's requirements for clients when the session was created.
     pub(crate) client_auth: ClientAuthId,
@@ -221,7 +222,7 @@ pub(crate) trait SessionValue<'a>: Sized {
         shared_chain: Option<&'a PeerChain>,
     ) -> Result<Self, InvalidMessage>;
 
-    /// Appends the encoded value. It reserves memory once, so that no copy of the secret remains in
+    /// Appends the encoded value. Reserves memory once, so that no copy of the secret remains in
     /// freed memory.
     fn encode(&self, bytes: &mut Vec<u8>) {
         let chain = self.facts().client_chain;
@@ -246,7 +247,7 @@ pub(crate) trait SessionValue<'a>: Sized {
         }
     }
 
-    /// Decodes a value of this version. Sessions of another version are not resumed.
+    /// Decodes a value of this version. Sessions of a different version are not resumed.
     fn read(value: &'a ServerSessionValue) -> Result<Self, InvalidMessage> {
         let mut r = Reader::new(value.bytes());
         if u8::read(&mut r)? != FORMAT || ProtocolVersion::read(&mut r)? != Self::VERSION {

@@ -11,10 +11,10 @@ use crate::error::Error;
 use crate::logging::debug;
 use crate::msgs::certificate_request::DistinguishedName;
 
-/// The root certificates that are trusted to issue others.
+/// The root certificates that are trusted to issue other certificates.
 ///
 /// Only the name, the public key and the name constraints of each certificate are stored. Nothing
-/// checks if it is self-signed, expired or allowed to issue certificates (RFC 5280 §6.2).
+/// checks whether it is self-signed, expired or allowed to issue certificates (RFC 5280 §6.2).
 #[derive(Clone)]
 pub struct RootCertStore {
     /// The roots. Nothing but memory limits their number.
@@ -30,7 +30,7 @@ impl RootCertStore {
     /// Trusts `der` as a root.
     ///
     /// Prefer [`add_parsable_certificates`](Self::add_parsable_certificates) for the certificates
-    /// of a system's store, because some of them may be unsupported.
+    /// in a system's trust store, because some of them may be unsupported.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl RootCertStore {
         Ok(())
     }
 
-    /// Trusts each certificate of `der_certs` that can be parsed, and skips the others.
+    /// Trusts each certificate in `der_certs` that can be parsed, and skips the others.
     ///
     /// Returns the number of certificates added and the number skipped.
     pub fn add_parsable_certificates<'a>(
@@ -96,7 +96,7 @@ impl Extend<TrustAnchor<'static>> for RootCertStore {
 }
 
 impl fmt::Debug for RootCertStore {
-    /// Prints only the number of roots, because a system's store has over a hundred.
+    /// Prints only the number of roots, because a system's trust store has over a hundred.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RootCertStore")
             // a string, as applications know it from rustls 0.23

@@ -36,7 +36,7 @@ use crate::error::{CertRevocationListError, Error, OtherError};
 ///
 /// # Errors
 ///
-/// Returns [`Error::InvalidCertificate`] with the defect of the most promising path.
+/// Returns [`Error::InvalidCertificate`] with the reason why the most promising path was rejected.
 pub fn verify_server_cert_signed_by_trust_anchor(
     cert: &ParsedCertificate<'_>,
     roots: &RootCertStore,
@@ -69,7 +69,7 @@ pub fn verify_server_name(
         .map_err(certificate_error)
 }
 
-/// The builder of a [`ChainVerifier`]: the shared part of the public builders of both sides.
+/// The builder for a [`ChainVerifier`]. The public builders of both sides wrap it.
 #[derive(Clone, Debug)]
 pub(super) struct ChainVerifierBuilder {
     pub(super) roots: Arc<RootCertStore>,
@@ -98,8 +98,8 @@ impl ChainVerifierBuilder {
         }
     }
 
-    /// Adds unparsed lists. There may be none, because applications written for rustls 0.23 rely on
-    /// that.
+    /// Adds unparsed lists. Accepts an empty list, because applications written for rustls 0.23
+    /// rely on that.
     pub(super) fn add_crls(
         &mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
@@ -115,7 +115,7 @@ impl ChainVerifierBuilder {
         self.shared_crls_missing |= self.crls.len() == before;
     }
 
-    /// Builds the verifier of chains for `usage`.
+    /// Builds the chain verifier for `usage`.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl ChainVerifierBuilder {
     }
 }
 
-/// The error of a verifier that should use shared revocation lists but got none.
+/// The error for a verifier that should use shared revocation lists but got none.
 #[derive(Debug)]
 struct NoRevocationLists;
 
@@ -170,7 +170,7 @@ pub(super) struct RevocationPolicy {
 }
 
 impl Default for RevocationPolicy {
-    /// Requires lists for the whole chain, and ignores their age.
+    /// Requires revocation lists for the whole chain, and ignores their age.
     fn default() -> Self {
         Self {
             depth: RevocationCheckDepth::Chain,
@@ -196,7 +196,7 @@ impl Usage {
     }
 }
 
-/// A verifier with its trust anchors and revocation lists.
+/// A chain verifier: its trust anchors, revocation lists and policy.
 #[derive(Debug)]
 pub(super) struct ChainVerifier {
     pub(super) roots: Arc<RootCertStore>,
@@ -211,7 +211,8 @@ pub(super) struct ChainVerifier {
 }
 
 impl ChainVerifier {
-    /// Creates a verifier without revocation lists. With empty `roots` it trusts nothing.
+    /// Creates a verifier without revocation lists. With empty `roots`, the verifier trusts
+    /// nothing.
     pub(super) fn without_revocation(
         usage: Usage,
         roots: Arc<RootCertStore>,
@@ -299,7 +300,8 @@ impl ChainVerifier {
         Ok((cert, self.proof(end_entity, intermediates, now)))
     }
 
-    /// Returns the proof for a chain that was accepted at the time `now`: rules and end.
+    /// Returns the proof for a chain that was accepted at the time `now`: its rules and when it
+    /// ends.
     ///
     /// webpki compares the time only with the validity of the certificates and, if their expiry is
     /// enforced, the next updates of the lists. The acceptance holds until the first of these
@@ -307,7 +309,7 @@ impl ChainVerifier {
     /// valid could change the path.
     ///
     /// If a date cannot be read or a list has already expired, nobody may rely on the acceptance.
-    /// So the proof then has no rules.
+    /// In that case the proof has no rules.
     fn proof(
         &self,
         end_entity: &CertificateDer<'_>,

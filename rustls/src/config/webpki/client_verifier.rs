@@ -1,4 +1,4 @@
-//! The verification of clients by a server.
+//! Verification of clients by a server.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -20,11 +20,11 @@ use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::providers::default_provider;
 
-/// Requests client certificates, and verifies them by the rules of the Web PKI.
+/// Requests client certificates, and verifies them according to the Web PKI.
 ///
 /// A certificate is accepted if a path of valid certificates for client authentication leads to a
-/// trusted root, and none is known to be revoked. The application finds the client's identity in
-/// [`peer_certificates`](crate::CommonState::peer_certificates).
+/// trusted root, and none of them is known to be revoked. The application finds the client's
+/// identity in [`peer_certificates`](crate::CommonState::peer_certificates).
 ///
 /// Clients without a certificate are rejected, unless
 /// [`allow_unauthenticated`](ClientCertVerifierBuilder::allow_unauthenticated) is called.
@@ -77,9 +77,9 @@ impl ClientCertVerifier for WebPkiClientVerifier {
         self.anonymous == AnonymousClients::Refused
     }
 
-    /// Returns a digest of usage, roots, revocation lists and their policy, and algorithms,
-    /// computed on the first call. `None` if the crypto provider has no cipher suite with a correct
-    /// SHA-256, SHA-384 or SHA-512, or without the crate feature `std`.
+    /// Returns a digest of the usage, the roots, the revocation lists and policy, and the
+    /// algorithms. It is computed on the first call. `None` if the crypto provider has no cipher
+    /// suite with a correct SHA-256, SHA-384 or SHA-512, or without the crate feature `std`.
     fn rules(&self) -> Option<VerifierRules> {
         self.chain.rules()
     }
@@ -102,7 +102,7 @@ impl ClientCertVerifier for WebPkiClientVerifier {
         Ok(ClientCertVerified(proof))
     }
 
-    /// Returns true: the verdict about a client depends only on rules, chain and time.
+    /// Returns true, because the verdict on a client depends only on rules, chain and time.
     fn recheck_client_cert(
         &self,
         _end_entity: &CertificateDer<'_>,
@@ -143,7 +143,7 @@ pub struct ClientCertVerifierBuilder {
 }
 
 impl ClientCertVerifierBuilder {
-    /// Checks certificates against `crls`, in addition to those of earlier calls.
+    /// Checks certificates against `crls`, in addition to any lists added by earlier calls.
     ///
     /// If two lists cover the same certificates, the first one is used.
     pub fn with_crls(
@@ -154,7 +154,7 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Checks certificates against parsed `crls`, in addition to the lists of earlier calls.
+    /// Checks certificates against parsed `crls`, in addition to any lists added by earlier calls.
     ///
     /// If two lists cover the same certificates, the first one is used.
     ///
@@ -190,9 +190,9 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Adds names of authorities to the hints for clients.
+    /// Adds authority names to the hints for clients.
     ///
-    /// This helps with cross-signed roots. It does not change the trusted roots.
+    /// This helps with cross-signed roots, and does not change the trusted roots.
     pub fn add_root_hint_subjects(
         mut self,
         subjects: impl IntoIterator<Item = DistinguishedName>,
@@ -201,10 +201,10 @@ impl ClientCertVerifierBuilder {
         self
     }
 
-    /// Removes all names of authorities from the hints for clients.
+    /// Removes all authority names from the hints for clients.
     ///
-    /// By default, the hints list all roots, which may add many bytes to each handshake. This does
-    /// not change the trusted roots.
+    /// By default, the hints list all roots, which may add many bytes to each handshake. Removing
+    /// hints does not change the trusted roots.
     pub fn clear_root_hint_subjects(mut self) -> Self {
         self.root_hint_subjects.clear();
         self

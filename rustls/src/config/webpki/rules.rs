@@ -1,4 +1,4 @@
-//! The rules of the verifiers that use webpki: a digest of everything their verdict depends on.
+//! The rules of the webpki verifiers: a digest of everything that their verdict depends on.
 
 mod known_roots;
 
@@ -23,9 +23,9 @@ use crate::logging::warn;
 /// The version of the digest, and of the code whose verdicts it covers. Machines that share
 /// sessions may run different releases of this library.
 ///
-/// The minimum version of webpki is part of it, because a different version may reject what this
-/// one accepts. An application that upgrades only webpki keeps its rules; the acceptances in its
-/// sessions end after a day.
+/// The minimum webpki version is part of this text, because a different version may reject what
+/// this one accepts. An application that upgrades only webpki keeps its rules; the acceptances in
+/// its sessions end after a day.
 const FORMAT: &str = "rustls-inplace 1, rustls-webpki 0.103.16";
 
 /// Everything that a verdict depends on, apart from the chain and the time.
@@ -44,7 +44,7 @@ type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
 /// The rules of a verifier. They are digested when a chain is first looked up or kept.
 ///
-/// They are not digested earlier, because hashing a typical store of roots takes as long as a few
+/// They are not digested earlier, because hashing a typical root store takes as long as a few
 /// signatures, and some programs create a configuration for each connection, or never use it.
 pub(super) struct LazyRules {
     usage: Usage,
@@ -118,7 +118,7 @@ impl RulesInputs<'_> {
     /// wrong results.
     ///
     /// With a stub, as in fuzzers, all rules could be equal. Verifiers with a correct hash would
-    /// rely on its digests, too, because the digests of roots and lists are shared in the whole
+    /// rely on the stub's digests, too, because digests of roots and lists are shared in the whole
     /// process.
     fn digest(&self, hash: &'static dyn Hash) -> Option<VerifierRules> {
         if !is_correct(hash) {
@@ -161,7 +161,7 @@ impl RulesInputs<'_> {
     }
 }
 
-/// Hashes the long inputs, which many verifiers have in common.
+/// Hashes the long inputs, which are the same for many verifiers.
 fn of_roots(
     roots: &[TrustAnchor<'static>],
     algorithms: Algorithms,
@@ -176,7 +176,7 @@ fn of_roots(
     for (subject, key, constraints) in roots {
         digest.add(subject);
         digest.add(key);
-        // no constraints differ from empty ones
+        // absent constraints differ from empty ones
         digest.add_count(usize::from(constraints.is_some()));
         digest.add(constraints.unwrap_or_default());
     }

@@ -1,4 +1,4 @@
-//! The verification of servers by a client.
+//! Verification of servers by a client.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -17,10 +17,10 @@ use crate::error::Error;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 use crate::providers::default_provider;
 
-/// Verifies servers by the rules of the Web PKI.
+/// Verifies servers according to the Web PKI.
 ///
 /// A certificate is accepted if a path of valid certificates for server authentication leads to a
-/// trusted root, none is known to be revoked, and the server's name matches. A stapled OCSP
+/// trusted root, none of them is known to be revoked, and the server's name matches. A stapled OCSP
 /// response is ignored.
 #[derive(Debug)]
 pub struct WebPkiServerVerifier {
@@ -74,9 +74,9 @@ impl WebPkiServerVerifier {
 }
 
 impl ServerCertVerifier for WebPkiServerVerifier {
-    /// Returns a digest of usage, roots, revocation lists and their policy, and algorithms,
-    /// computed on the first call. `None` if the crypto provider has no cipher suite with a correct
-    /// SHA-256, SHA-384 or SHA-512, or without the crate feature `std`.
+    /// Returns a digest of the usage, the roots, the revocation lists and policy, and the
+    /// algorithms. It is computed on the first call. `None` if the crypto provider has no cipher
+    /// suite with a correct SHA-256, SHA-384 or SHA-512, or without the crate feature `std`.
     fn rules(&self) -> Option<VerifierRules> {
         self.chain.rules()
     }
@@ -140,7 +140,7 @@ pub struct ServerCertVerifierBuilder {
 }
 
 impl ServerCertVerifierBuilder {
-    /// Checks certificates against `crls`, in addition to those of earlier calls.
+    /// Checks certificates against `crls`, in addition to any lists added by earlier calls.
     ///
     /// If two lists cover the same certificates, the first one is used.
     pub fn with_crls(
@@ -151,7 +151,7 @@ impl ServerCertVerifierBuilder {
         self
     }
 
-    /// Checks certificates against parsed `crls`, in addition to the lists of earlier calls.
+    /// Checks certificates against parsed `crls`, in addition to any lists added by earlier calls.
     ///
     /// If two lists cover the same certificates, the first one is used.
     ///

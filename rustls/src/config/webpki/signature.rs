@@ -1,4 +1,4 @@
-//! The verification of handshake signatures with the key of a certificate.
+//! Verification of handshake signatures with a certificate's key.
 
 use pki_types::{CertificateDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer};
 use rustls_core::crypto::WebPkiSupportedAlgorithms;
@@ -10,10 +10,11 @@ use crate::enums::SignatureScheme;
 use crate::error::{Error, PeerMisbehaved};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 
-/// Verifies `signature` over `message` with the key of the certificate `signer`, by the rules of
-/// TLS 1.3.
+/// Verifies `signature` over `message` with the key of the certificate `signer`, according to TLS
+/// 1.3.
 ///
-/// A TLS 1.3 scheme names one algorithm: the first that `supported_schemes` lists for it.
+/// A TLS 1.3 scheme stands for one algorithm: the first that `supported_schemes` lists for the
+/// scheme.
 ///
 /// # Errors
 ///
@@ -53,8 +54,8 @@ pub fn verify_tls13_signature_with_raw_key(
     })
 }
 
-/// Verifies `signature` over `message` with the key of the certificate `signer`, by the rules of
-/// TLS 1.2.
+/// Verifies `signature` over `message` with the key of the certificate `signer`, according to TLS
+/// 1.2.
 ///
 /// An ECDSA scheme of TLS 1.2 names a hash function but no curve. So each algorithm that
 /// `supported_schemes` lists for the scheme is tried.
@@ -92,7 +93,7 @@ pub(crate) fn is_supported_in_tls12(scheme: SignatureScheme) -> bool {
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
-/// Returns the algorithm for `scheme` in TLS 1.3, as a slice of one.
+/// Returns the algorithm for `scheme` in TLS 1.3, as a slice with one element.
 fn tls13_algorithms(
     scheme: SignatureScheme,
     supported_schemes: &WebPkiSupportedAlgorithms,
@@ -118,7 +119,8 @@ fn algorithms(
         .ok_or_else(|| PeerMisbehaved::SignedHandshakeWithUnadvertisedSigScheme.into())
 }
 
-/// Calls `verify` with each algorithm until one fits the key, and returns that result.
+/// Calls `verify` with each algorithm until one fits the key, and returns the result for that
+/// algorithm.
 fn verify_by(
     algorithms: Algorithms,
     verify: impl Fn(&dyn SignatureVerificationAlgorithm) -> Result<(), WebPkiError>,

@@ -198,7 +198,7 @@ impl Case {
     }
 }
 
-/// Returns the common value of `verdicts`, which must be equal.
+/// Returns the value of `verdicts`, which must all be equal.
 fn the_only(verdicts: impl Iterator<Item = Result<(), Error>>) -> Result<(), Error> {
     verdicts
         .reduce(|one, other| {

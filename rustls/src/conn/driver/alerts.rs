@@ -63,8 +63,8 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// Checks the content and passes it to the machine, which knows if it is expected now (RFC 5246
-    /// §7.1).
+    /// Checks the content and passes it to the machine, which knows whether a change_cipher_spec is
+    /// expected now (RFC 5246 §7.1).
     #[cfg(feature = "tls12")]
     fn change_cipher(&mut self, content: &[u8]) -> Result<(), Failure> {
         match content {

@@ -34,11 +34,11 @@ use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData}
 /// - [`open_in_place`](Self::open_in_place) opens records in the caller's buffer.
 ///
 /// After either, check [`sender_wants_write`](Self::sender_wants_write). It is true if the sending
-/// half now has something to send: the KeyUpdate that the peer has requested, or the alert for an
-/// error. If the thread of that half is idle, wake it.
+/// half now has something to send: a KeyUpdate that the peer requested, or the alert for an error.
+/// If the thread of that half is idle, wake it.
 ///
-/// Dropping the receiver does not affect the sender, but messages from the peer are then no longer
-/// processed, not even alerts.
+/// Dropping the receiver does not affect the sender, but messages from the peer, including alerts,
+/// are then no longer processed.
 pub struct Receiver<Data> {
     driver: Driver<Data>,
     link: Arc<Link>,
@@ -58,9 +58,9 @@ impl<Data> Receiver<Data> {
     /// call [`Sender::write_tls`](super::Sender::write_tls) while
     /// [`Sender::wants_write`](super::Sender::wants_write) is true.
     ///
-    /// It becomes false again once the sending half has made its next call that sends; its
-    /// `wants_write` then reports pending output. It is also false if that half is closed or
-    /// dropped, and after an error without an alert for the peer, such as an alert from the peer.
+    /// It becomes false again after the next sending call on the sending half, whose `wants_write`
+    /// then reports pending output. It is also false if that half is closed or dropped, and after
+    /// an error without an alert for the peer, such as an alert from the peer.
     pub fn sender_wants_write(&self) -> bool {
         wants_sender(&self.link)
     }
@@ -71,8 +71,8 @@ impl<Data> Receiver<Data> {
     }
 
     /// Opens the first record with application data in `incoming_tls`, in place, and processes the
-    /// records before it. `incoming_tls` contains bytes received from the peer. Call this again
-    /// with the bytes after those to [`discard`](AppDataRecord::discard).
+    /// records before it. `incoming_tls` contains bytes received from the peer. Then call this
+    /// again with the bytes that follow those to [`discard`](AppDataRecord::discard).
     ///
     /// The payload is empty if no application data is left: the rest is an incomplete record, or
     /// the peer [has closed](Self::peer_has_closed). Receive more bytes, append them to the
@@ -105,7 +105,7 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection, and each later call returns the same one. The sending
+    /// Any [`Error`] ends the connection, and each later call returns the same error. The sending
     /// half sends the alert. The exception is [`Error::General`] because data from
     /// [`read_tls`](Self::read_tls) is unread: the connection then continues.
     pub fn open_in_place<'i>(
@@ -168,8 +168,8 @@ impl<Data> Receiver<Data> {
         common.export_keying_material(output, label, context)
     }
 
-    /// Ends this half if the other has failed, and then runs `operation`. A panic in either fails
-    /// the connection.
+    /// Ends this half if the other half has failed, and then runs `operation`. A panic in either
+    /// step fails the connection.
     #[inline(always)]
     fn after_failures<R>(&mut self, operation: impl FnOnce(&mut Driver<Data>) -> R) -> R {
         let link = &self.link;
@@ -208,7 +208,7 @@ impl<Data> Receiver<Data> {
 
     /// Reads TLS bytes into the connection's receive buffer, with one call to `rd.read`.
     ///
-    /// Returns their number, which is 0 at the end of the stream. Call
+    /// Returns the number of bytes read, which is 0 at the end of the stream. Call
     /// [`Self::process_new_packets`] next.
     ///
     /// # Errors
@@ -218,12 +218,12 @@ impl<Data> Receiver<Data> {
         self.driver.common.records.read_tls(rd)
     }
 
-    /// Processes the bytes that [`Self::read_tls`] has read: decrypts application data for
+    /// Processes the bytes that [`Self::read_tls`] read: decrypts application data for
     /// [`Self::reader`], and handles all other messages.
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection, even one of the sending half. That half sends the alert
+    /// Any [`Error`] ends the connection, even one from the sending half. That half sends the alert
     /// ([`Self::sender_wants_write`]). Plaintext received earlier can still be read, and each later
     /// call returns the same error.
     pub fn process_new_packets(&mut self) -> Result<ReceiverState, Error> {
@@ -233,8 +233,8 @@ impl<Data> Receiver<Data> {
 
     /// Processes received bytes like [`Self::process_new_packets`], and then reads plaintext into
     /// `buf`, opening records there directly if they fit. See
-    /// [`process_new_packets_into`](crate::ConnectionCommon::process_new_packets_into) of a whole
-    /// connection.
+    /// [`process_new_packets_into`](crate::ConnectionCommon::process_new_packets_into) for a
+    /// connection that is not split.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl<Data> Receiver<Data> {
         }
     }
 
-    /// Returns a reader of received plaintext.
+    /// Returns a reader for received plaintext.
     pub fn reader(&mut self) -> Reader<'_> {
         Reader::new(&mut self.driver.common)
     }
@@ -269,7 +269,8 @@ impl Receiver<ClientConnectionData> {
     }
 
     /// Returns the state of Encrypted ClientHello; see
-    /// [`ech_status`](crate::client::UnbufferedClientConnection::ech_status) of a whole connection.
+    /// [`ech_status`](crate::client::UnbufferedClientConnection::ech_status) for a connection that
+    /// is not split.
     pub fn ech_status(&self) -> EchStatus {
         self.driver.data.ech_status
     }
@@ -288,13 +289,12 @@ impl Receiver<ServerConnectionData> {
         self.driver.data.server_name()
     }
 
-    /// See [`received_resumption_data`](crate::ServerConnection::received_resumption_data) of
-    /// `ServerConnection`.
+    /// See [`received_resumption_data`](crate::ServerConnection::received_resumption_data).
     pub fn received_resumption_data(&self) -> Option<&[u8]> {
         self.driver.data.received_resumption_data()
     }
 
-    /// Returns a reader of the client's unread early data, if early data was accepted.
+    /// Returns a reader for the client's unread early data, if early data was accepted.
     pub fn early_data(&mut self) -> Option<ReadEarlyData<'_>> {
         match self.driver.data.early_data {
             EarlyData::Accepted => Some(ReadEarlyData::new(&mut self.driver.common)),

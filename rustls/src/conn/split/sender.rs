@@ -34,8 +34,8 @@ use crate::record::sender::InPlaceRoom;
 /// The half of a connection that sends.
 ///
 /// [`ClientConnection::into_split`](crate::ClientConnection::into_split) creates it and has an
-/// example. There are three ways to send. They can be mixed if the output of each is sent before
-/// that of the next:
+/// example. There are three ways to send. They can be mixed, provided that the output of each call
+/// is sent before that of the next call:
 ///
 /// - [`writer`](Self::writer) encrypts into the connection's own buffer, and
 ///   [`write_tls`](Self::write_tls) writes it to the socket.
@@ -77,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// True if there is something to send: written data, or a message that the receiving half has
+    /// True if there is something to send: written data, or a message that the receiving half
     /// requested.
     pub fn wants_write(&self) -> bool {
         self.common.wants_write()
@@ -92,7 +92,7 @@ impl Sender {
     ///
     /// - [`EncryptError::InsufficientSize`] if `outgoing_tls` is too short. The error holds the
     ///   size needed. The same call with that much space succeeds, unless the peer requests new
-    ///   keys in between, which takes a little more.
+    ///   keys in between, which takes slightly more space.
     /// - [`EncryptError::EncryptExhausted`] if nothing more can be encrypted, for example after a
     ///   close_notify or a failure ([`error`](Self::error)). Queued output can still be taken with
     ///   [`take_tls`](Self::take_tls).
@@ -190,8 +190,8 @@ impl Sender {
         self.after_requests(CommonState::send_close_notify);
     }
 
-    /// Replaces the keys of both directions: sends a KeyUpdate that requests one in return (RFC
-    /// 9846 §4.7.3).
+    /// Replaces the keys for both directions by sending a KeyUpdate that requests one in return
+    /// (RFC 9846 §4.7.3).
     ///
     /// A key that reaches its usage limit is replaced automatically, without this call.
     ///
@@ -203,14 +203,14 @@ impl Sender {
         self.after_requests(CommonState::refresh_traffic_keys)
     }
 
-    /// Returns the error that has ended the connection, in either half.
+    /// Returns the error that ended the connection, in either half.
     pub fn error(&self) -> Option<Error> {
         let own = self.common.check_failed().err();
         own.or_else(|| Some(self.link.failure()?.error.clone()))
     }
 
-    /// Handles requests and failures of the receiving half, and then runs `operation`. A panic in
-    /// either fails the connection.
+    /// Handles requests and failures from the receiving half, and then runs `operation`. A panic in
+    /// either step fails the connection.
     #[inline(always)]
     fn after_requests<R>(&mut self, operation: impl FnOnce(&mut CommonState) -> R) -> R {
         let link = &self.link;
@@ -232,7 +232,7 @@ impl Sender {
         self.after_requests(|_| ());
     }
 
-    /// Handles requests of the receiving half, and queues the KeyUpdate among them if possible.
+    /// Handles requests from the receiving half, and queues a requested KeyUpdate if possible.
     fn queue_answers(&mut self) {
         self.after_requests(CommonState::send_owed_update);
     }
@@ -246,7 +246,7 @@ impl Sender {
 }
 
 impl CommonState {
-    /// Handles requests and failures of the receiving half.
+    /// Handles requests and failures from the receiving half.
     #[cold]
     fn answer(&mut self, link: &Link) {
         let requests = link.take_requests();
@@ -308,7 +308,7 @@ impl Sender {
     }
 
     /// Limits the number of TLS bytes that [`Writer`] may queue. `None` removes the limit. By
-    /// default it is the limit of the connection before the split, which is 64 KiB unless set.
+    /// default, it is the limit set before the split, which is 64 KiB unless set.
     pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
         self.common.buffer_limit = limit;
     }
@@ -340,7 +340,7 @@ impl fmt::Debug for Sender {
 /// Encrypts plaintext into the outgoing buffer of a [`Sender`], for [`Sender::write_tls`] to send.
 ///
 /// At the buffer limit, a write accepts only part of its input, or nothing (`Ok(0)`). After a
-/// close_notify, a write returns [`io::ErrorKind::BrokenPipe`]. After a failure of either half, it
+/// close_notify, a write returns [`io::ErrorKind::BrokenPipe`]. After either half has failed, it
 /// returns the connection's error as [`io::ErrorKind::InvalidData`].
 #[cfg(feature = "std")]
 pub struct Writer<'a> {
@@ -350,9 +350,9 @@ pub struct Writer<'a> {
 #[cfg(feature = "std")]
 impl Writer<'_> {
     /// Returns the number of plaintext bytes that the next write accepts, or `None` if there is no
-    /// limit. See [`rustls::Writer`](crate::Writer::room_left). It is also 0 after a failure of
-    /// either half. A message that the receiving half requests before the write may reduce it a
-    /// little.
+    /// limit. See [`rustls::Writer`](crate::Writer::room_left). The number is 0 after either half
+    /// has failed. A message that the receiving half requests before the write may reduce it
+    /// slightly.
     pub fn room_left(&self) -> Option<usize> {
         if self.sender.link.has_failed() {
             Some(0)
@@ -361,7 +361,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the writer of an unsplit connection, after handling requests of the receiving half.
+    /// Returns the writer of an unsplit connection, after handling requests from the receiving
+    /// half.
     #[inline]
     fn connection_writer(&mut self) -> crate::conn::writer::Writer<'_> {
         self.sender.handle_requests();
@@ -371,9 +372,9 @@ impl Writer<'_> {
         crate::conn::writer::Writer::new(WriteAccess::new(common, session))
     }
 
-    /// Returns [`io::ErrorKind::BrokenPipe`] once sending is over, and `written` until then. The
-    /// writer of an unsplit connection drops the data instead, because programs written for 0.23
-    /// expect no error.
+    /// Returns [`io::ErrorKind::BrokenPipe`] if this side has stopped sending, and `written`
+    /// otherwise. The writer of an unsplit connection drops the data instead, because programs
+    /// written for rustls 0.23 expect no error.
     #[inline]
     fn broken_pipe_if_over(&self, written: io::Result<usize>) -> io::Result<usize> {
         if self.sender.common.records.is_sending_over() {
@@ -393,13 +394,14 @@ impl io::Write for Writer<'_> {
         self.broken_pipe_if_over(written)
     }
 
-    /// Accepts bytes up to the buffer limit. Slices are joined into common records.
+    /// Accepts bytes up to the buffer limit. Bytes from several slices may share a record.
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
         let written = self.connection_writer().write_vectored(bufs);
         self.broken_pipe_if_over(written)
     }
 
-    /// Returns the connection's error if it has failed. Sends nothing: [`Sender::write_tls`] does.
+    /// Returns the connection's error if it has failed. Does not send anything; call
+    /// [`Sender::write_tls`] for that.
     fn flush(&mut self) -> io::Result<()> {
         self.connection_writer().flush()
     }

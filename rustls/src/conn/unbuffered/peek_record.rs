@@ -6,20 +6,21 @@ use crate::record::receiver::WaitingRecord;
 
 impl<Data> UnbufferedConnectionCommon<Data> {
     /// Returns the size of the next record in `incoming_tls`, and an upper bound of its application
-    /// data, without opening it. Pass the same bytes as to the next `process_tls_records`.
+    /// data, without opening it. Pass the same bytes that you will pass to the next
+    /// `process_tls_records`.
     ///
     /// Returns `None` if the record is incomplete, if its header is invalid, and after the peer's
     /// close_notify or a failure. In these cases, pass all bytes to `process_tls_records`.
     ///
-    /// Use it to **defer a record** if the application has no room for the content yet. Only
+    /// Use it to **defer a record** if the application does not have room for its content yet. Only
     /// `process_tls_records` opens records, and only those in the bytes that it is given. So keep
-    /// the record's bytes unchanged for as long as needed. Meanwhile the connection stays usable
-    /// without input: it sends, replaces keys and closes. To open the record, pass exactly
+    /// the record's bytes unchanged for as long as needed. In the meantime, the connection remains
+    /// usable without input: it can send, replace keys and close. To open the record, pass exactly
     /// `record_len` bytes, so that no later record is opened with it. Records are processed in
     /// order: KeyUpdates and alerts after a deferred record wait too.
     ///
-    /// Process records with `max_payload` 0 immediately: they carry no application data. These are
-    /// all records of the handshake, and early data that is not accepted (RFC 9846 §4.3.10). For
+    /// Process records with `max_payload` 0 immediately, because they carry no application data.
+    /// These are all handshake records, and early data that is not accepted (RFC 9846 §4.3.10). For
     /// accepted early data, `max_payload` is at most the number of bytes still allowed.
     ///
     /// ```

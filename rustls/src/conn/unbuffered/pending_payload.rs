@@ -1,8 +1,8 @@
-//! Application data that a state has returned and the application has not taken yet.
+//! Application data that a state holds and the application has not taken yet.
 //!
-//! The data is in the caller's buffer, and the state's `discard` includes its record. So it is lost
-//! if the application drops the state without taking it. An application that only peeks at the
-//! length may take the data later. So peeking makes a copy, which the next state returns.
+//! The data is in the caller's buffer, and the state's `discard` includes its record. So the data
+//! is lost if the application drops the state without taking it. An application that only peeks at
+//! the length may take the data later. So peeking makes a copy, which the next state returns.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ enum Stage {
     Empty,
     /// A state holds the data.
     Pending,
-    /// The application has taken the copy, which is still allocated.
+    /// The application took the copy, which is still allocated.
     CopyTaken,
 }
 

@@ -1,4 +1,4 @@
-//! The state in which an unbuffered server has received early data.
+//! The state in which an unbuffered server receives early data.
 
 use core::num::NonZeroUsize;
 
@@ -9,7 +9,7 @@ use crate::handshake::server::connection_data::ServerConnectionData;
 /// Early data was received (0-RTT, RFC 9846 §2.3). The handshake is not complete yet, and the data
 /// may be a replay by an attacker.
 ///
-/// It is the data of one record. Take it like that of [`ReadTraffic`](super::ReadTraffic).
+/// The state holds the data from one record. Take it as from [`ReadTraffic`](super::ReadTraffic).
 pub struct ReadEarlyData<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
     /// The early data in the caller's buffer; empty if the connection has a copy.

@@ -1,17 +1,17 @@
-//! The state in which an unbuffered connection has received application data.
+//! The state in which an unbuffered connection receives application data.
 
 use core::num::NonZeroUsize;
 
 use super::{AppDataRecord, ConnectionState, UnbufferedConnectionCommon};
 use crate::error::Error;
 
-/// Application data of one record was received.
+/// Application data from one record was received.
 /// [`UnbufferedStatus::discard`](super::UnbufferedStatus::discard) includes the record.
 ///
 /// Take the data with [`Self::next_record`], or it is lost when the record is discarded. The next
 /// call to [`process_tls_records`](super::UnbufferedConnectionCommon::process_tls_records) then
-/// ends the connection with [`Error::General`]. After [`Self::peek_len`], the data may be left: the
-/// next state returns it again. To leave a whole record unopened, call
+/// ends the connection with [`Error::General`]. After [`Self::peek_len`], the data need not be
+/// taken: the next state returns it again. To leave a record unopened, call
 /// [`peek_record`](super::UnbufferedConnectionCommon::peek_record) first.
 pub struct ReadTraffic<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
@@ -26,7 +26,7 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
     }
 
     /// Returns the record's application data in the buffer that received it, or `None` if it has
-    /// already been taken. Later records have their own states.
+    /// already been taken. Later records are returned in later states.
     #[inline]
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
         let payload = self.conn.pending.take(self.payload)?;
@@ -35,8 +35,8 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
 
     /// Returns the number of bytes that [`Self::next_record`] will return.
     ///
-    /// It copies them, because the application may discard the record without taking them: the next
-    /// state then returns the copy.
+    /// This copies the bytes, because the application may discard the record without taking them.
+    /// The next state then returns the copy.
     pub fn peek_len(&self) -> Option<NonZeroUsize> {
         NonZeroUsize::new(self.conn.pending.copy_once(self.payload)?)
     }

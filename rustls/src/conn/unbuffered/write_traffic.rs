@@ -197,9 +197,9 @@ impl<Data> WriteTraffic<'_, Data> {
         write_to_vec(outgoing_tls, used, |out| self.queue_close_notify(out))
     }
 
-    /// Replaces the keys of both directions: queues a KeyUpdate that requests one in return (RFC
-    /// 9846 §4.7.3). It is sent with the next [`Self::encrypt`], or the next state is its
-    /// [`EncodeTlsData`](super::EncodeTlsData).
+    /// Replaces the keys for both directions by queueing a KeyUpdate that requests one in return
+    /// (RFC 9846 §4.7.3). It is sent with the next [`Self::encrypt`]; otherwise, the next state is
+    /// an [`EncodeTlsData`](super::EncodeTlsData) for it.
     ///
     /// # Errors
     ///
@@ -213,15 +213,15 @@ impl<Data> WriteTraffic<'_, Data> {
 }
 
 impl<Data> UnbufferedConnectionCommon<Data> {
-    /// Returns a writer of application data at any time, independent of received data. Returns
-    /// `None` if none can be sent: before the handshake allows it, and after this side's
-    /// close_notify or a failure.
+    /// Returns a writer for application data at any time, independently of received data. Returns
+    /// `None` if application data cannot be sent: before the handshake allows it, and after this
+    /// side's close_notify or a failure.
     ///
     /// The peer's close_notify ends only the peer's direction (RFC 9846 §6.1). So this side may
     /// continue to send after [`ConnectionState::PeerClosed`](super::ConnectionState::PeerClosed),
-    /// and close later. This also applies to TLS 1.2, where RFC 5246 §7.2.1 requires closing
+    /// and close later. This also applies to TLS 1.2, although RFC 5246 §7.2.1 requires closing
     /// immediately and discarding pending writes. That rule cuts off responses, and TLS 1.3 removed
-    /// it. Only the application knows if the peer still reads. To follow the old rule, call
+    /// it. Only the application knows whether the peer is still reading. To follow RFC 5246, call
     /// [`WriteTraffic::queue_close_notify`] immediately.
     ///
     /// Bytes that the connection has queued are sent first, as with every [`WriteTraffic`]. Send

@@ -21,7 +21,7 @@ pub(crate) enum CertificateChoice {
 }
 
 impl CertificateChoice {
-    /// Calls `resolver` for a request with these `authorities` and `schemes`.
+    /// Asks `resolver` about a request with these `authorities` and `schemes`.
     pub(crate) async fn by(
         resolver: &dyn ResolvesClientCert,
         authorities: &[DistinguishedName],

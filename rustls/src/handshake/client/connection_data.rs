@@ -8,7 +8,7 @@ use crate::handshake::Context;
 pub struct ClientConnectionData {
     /// The number of session tickets received from the server.
     pub(crate) tickets_received: u32,
-    /// True once the server has accepted early data.
+    /// True if the server has accepted early data.
     pub(crate) early_data_accepted: bool,
     pub(crate) ech_status: EchStatus,
 }

@@ -1,7 +1,7 @@
 //! Encrypted ClientHello on the client (RFC 9849).
 //!
-//! The inner ClientHello is for the real server. It travels encrypted inside the outer one, which
-//! names only the public name of the server's network.
+//! The inner ClientHello is for the real server. It is sent encrypted inside the outer one, which
+//! contains only the public name of the server's network.
 //!
 //! ```text
 //!   handshake::client::offer
@@ -21,7 +21,7 @@
 //!   list.
 //! - `outer`: the ClientHelloOuter, and the HPKE context that encrypts the inner hello.
 //! - `grease`: an extension that looks the same but has no content.
-//! - `acceptance`: detection of the hello that the server uses, and the switch to the outer one.
+//! - `acceptance`: detection of which hello the server uses, and the switch to the outer one.
 //!
 //! The rest of a handshake sees only [`Ech`]. The wire format is in `msgs::ech` and
 //! `msgs::client_extensions`.
@@ -46,19 +46,19 @@ use crate::msgs::client_extensions::Layout;
 use crate::msgs::ech::{INNER, read_retry_configs};
 use crate::msgs::pre_shared_key::OfferedPsks;
 
-/// The use of ECH in a client's ClientHello, from the first hello to the end of the handshake.
+/// How a client's ClientHello uses ECH, from the first hello to the end of the handshake.
 pub(crate) enum Ech {
     /// The hello does not use ECH.
     Absent,
     /// An extension that only looks like ECH, with its body.
     Grease(Vec<u8>),
-    /// The hello is a ClientHelloInner. Once there is a ServerHello, the server has accepted ECH.
+    /// The hello is a ClientHelloInner. If there is a ServerHello, the server has accepted ECH.
     Inner,
     /// The server uses the ClientHelloOuter.
     Rejected(Box<RejectedEch>),
 }
 
-/// An ECH offer that the server has rejected.
+/// An ECH offer that the server rejected.
 pub(crate) struct RejectedEch {
     /// The body of the `encrypted_client_hello` extension that was sent.
     pub(crate) extension: Vec<u8>,
@@ -90,7 +90,7 @@ impl Ech {
         }
     }
 
-    /// Returns the status before the server has answered.
+    /// Returns the status before the server has replied.
     pub(crate) fn status(&self) -> EchStatus {
         match self {
             Self::Absent => EchStatus::NotOffered,
@@ -108,8 +108,8 @@ impl Ech {
         }
     }
 
-    /// True once ECH has been rejected. RFC 9849 §6.1.7: the peer then authenticates only for the
-    /// public name, and none of its values are reported or kept.
+    /// True if ECH was rejected. RFC 9849 §6.1.7: the peer then authenticates only for the public
+    /// name, and none of its values are reported or kept.
     pub(crate) fn is_rejected(&self) -> bool {
         matches!(self, Self::Rejected(_))
     }
@@ -139,7 +139,7 @@ impl Ech {
         }
     }
 
-    /// Fails a handshake that is complete except that ECH was rejected.
+    /// Fails a completed handshake in which ECH was rejected.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ impl Ech {
 ///
 /// # Errors
 ///
-/// Returns errors of HPKE if the server's public key is malformed, and
+/// Returns HPKE errors if the server's public key is malformed, and
 /// [`Error::FailedToGetRandomBytes`].
 pub(crate) fn prepare(
     offer: &mut Offer,

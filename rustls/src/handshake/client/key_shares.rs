@@ -1,4 +1,4 @@
-//! The key shares in a ClientHello (RFC 9846 §4.3.8): one exchange, which may serve two groups.
+//! The key shares in a ClientHello (RFC 9846 §4.3.8): one exchange, which may cover two groups.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -81,7 +81,7 @@ impl KeyShares {
     /// # Errors
     ///
     /// Returns [`PeerMisbehaved::WrongGroupForKeyShare`] if the client sent no share for the group,
-    /// and errors of the exchange.
+    /// and errors from the exchange.
     pub(crate) fn complete(
         self,
         server_share: &KeyShareEntry<'_>,

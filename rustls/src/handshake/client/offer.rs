@@ -36,10 +36,10 @@ use crate::msgs::short_list::ShortList;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// The typical length of a ClientHello in bytes, without its key shares.
+/// The typical length of a ClientHello in bytes, excluding its key shares.
 const USUAL_LEN: usize = 384;
 
-/// The parts of an offer that both ClientHellos of a connection share.
+/// The parts of an offer that are the same in both ClientHellos of a connection.
 pub(crate) struct Offer {
     pub(crate) config: ClientSettings,
     pub(crate) server_name: ServerName<'static>,
@@ -47,18 +47,18 @@ pub(crate) struct Offer {
     pub(crate) random: Random,
     /// The legacy_session_id, which names the offered session, is random, or is empty.
     pub(crate) session_id: SessionId,
-    /// The id that accompanies a ticket of TLS 1.2, unless `session_id` is already random.
+    /// The ID that accompanies a TLS 1.2 ticket, unless `session_id` is already random.
     #[cfg(feature = "tls12")]
     pub(super) random_id: [u8; 32],
     /// The TLS 1.2 session that is offered, and the current time.
     #[cfg(feature = "tls12")]
     pub(crate) tls12_session: Option<(Tls12ClientSessionValue, UnixTime)>,
-    /// The group that this server chose earlier, from the session store.
+    /// The group that this server chose earlier, as remembered by the session store.
     pub(crate) kx_hint: Option<NamedGroup>,
-    /// The use of Encrypted ClientHello in the hello.
+    /// How the ClientHello uses ECH.
     pub(crate) ech: Ech,
-    /// The last verification of the server's certificates. In a resumed session it happened before
-    /// the session began.
+    /// The last verification of the server's certificates. For a resumed session, it happened
+    /// before the session was created.
     pub(crate) verification: Option<Verification>,
     /// The transport parameters for the server, if the carrier has an extension for them.
     transport_parameters: Vec<u8>,
@@ -110,7 +110,7 @@ impl Offer {
     }
 
     /// Encodes a ClientHello with `shares`, the `cookie` of a HelloRetryRequest, and `session`. The
-    /// binder of the session is still zero.
+    /// session's binder is still zero.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl Offer {
     ) -> ClientExtensions<'a> {
         let verifier = self.config.verifier();
         let versions = self.config.versions;
-        // omit extensions of TLS 1.3 if that version is not offered
+        // omit TLS 1.3 extensions if that version is not offered
         let tls13 = self.offers_tls13().then_some(());
         let extensions = ClientExtensions {
             server_name: self.sent_name(),
@@ -338,7 +338,7 @@ impl Offer {
         Ok(())
     }
 
-    /// Returns the name that the key exchange group of this server is stored under.
+    /// Returns the name under which this server's key exchange group is stored.
     pub(crate) fn visible_name(&self) -> ServerName<'static> {
         visible_name(&self.config, &self.server_name).into_owned()
     }
@@ -370,7 +370,7 @@ fn offered_type(is_raw: bool) -> Option<Vec<CertificateType>> {
 }
 
 /// The random parts of a ClientHello, except its key shares. They are drawn in one call, because
-/// each call of the generator can cost as much as hashing a kilobyte.
+/// each call to the generator can cost as much as hashing a kilobyte.
 struct Randoms {
     random: [u8; 32],
     session_id: [u8; 32],

@@ -23,7 +23,7 @@ const MAX_LEN: usize = LengthSize::U16.max_len();
 
 impl Offer {
     /// Offers `session`, at the time `now`, if its suite is offered. Servers choose the length of a
-    /// ticket; one that does not fit is omitted.
+    /// ticket, and a ticket that does not fit is omitted.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The extension types of a ClientHello, parsed from its bytes. A server may answer only these (RFC
-//! 9846 §4.3).
+//! The extension types of a ClientHello, parsed from its bytes. A server may reply only to these
+//! (RFC 9846 §4.3).
 
 use rustls_core::codec::{Codec, LengthSize, Reader};
 
@@ -9,14 +9,14 @@ use crate::msgs::HANDSHAKE_HEADER_LEN;
 use crate::msgs::client_hello::{Random, SessionId};
 use crate::msgs::extensions::ExtensionSet;
 
-/// The types of the extensions that were sent.
+/// The extension types that were sent.
 #[derive(Debug, Default)]
 pub(crate) struct OfferedExtensions(ExtensionSet);
 
 impl OfferedExtensions {
     /// Returns the types in `message`, an encoded ClientHello of this client.
     pub(super) fn of(message: &[u8]) -> Self {
-        // if the message is unreadable, nothing counts as offered and every answer is rejected
+        // if the message is unreadable, nothing counts as offered and every reply is rejected
         read_types(message).map(Self).unwrap_or_default()
     }
 

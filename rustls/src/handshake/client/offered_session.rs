@@ -1,5 +1,5 @@
-//! A TLS 1.3 session offered for resumption: its `pre_shared_key` extension (RFC 9846 §4.3.11), and
-//! early data (§4.3.10).
+//! A TLS 1.3 session offered for resumption: its `pre_shared_key` extension (RFC 9846 §4.3.11) and
+//! its early data (§4.3.10).
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -23,9 +23,9 @@ const NO_BINDER: [u8; hash::Output::MAX_LEN] = [0; hash::Output::MAX_LEN];
 /// The session that a ClientHello offers. There is at most one.
 pub(crate) struct OfferedSession {
     pub(crate) value: Tls13ClientSessionValue,
-    /// The suite to resume with: the session's own if it is offered, else one with the same hash.
-    /// It is always one of this configuration's provider; the session may have been created with
-    /// another provider.
+    /// The suite to resume with: the session's own if it is offered, otherwise one with the same
+    /// hash. It always comes from this configuration's provider, although the session may have been
+    /// created with a different one.
     suite: &'static Tls13CipherSuite,
     pub(crate) early_secret: EarlySecret,
     /// True if `early_data` is offered as well.
@@ -34,7 +34,7 @@ pub(crate) struct OfferedSession {
 }
 
 impl OfferedSession {
-    /// Takes a session with the server of `offer` from the store.
+    /// Takes a session with the server in `offer` from the store.
     pub(crate) fn take(offer: &Offer) -> Option<Tls13ClientSessionValue> {
         // RFC 9846 §C.4: a ticket is used once. It is removed here, so it cannot be offered again
         let store = offer.config.resumption.store.as_ref()?;
@@ -111,7 +111,7 @@ impl OfferedSession {
         }
     }
 
-    /// Returns the length of the extension in bytes: type and length, identities, binders.
+    /// Returns the length of the whole extension in bytes, including its type and length fields.
     pub(crate) fn extension_len(&self) -> usize {
         4 + (2 + 2 + self.value.ticket().len() + 4) + (2 + 1 + self.binder_len())
     }

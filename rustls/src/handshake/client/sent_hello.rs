@@ -1,4 +1,4 @@
-//! A sent ClientHello, and everything needed to check the server's answer.
+//! A sent ClientHello, and everything needed to check the server's reply.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ pub(crate) struct SentHello {
     pub(crate) encoded: Vec<u8>,
     /// The ClientHelloOuter, while the server may still use it instead.
     pub(crate) outer: Option<Box<OuterHello>>,
-    /// The transcript up to this message, if it exists already. It exists if a binder was computed
+    /// The transcript up to this message, if it already exists. It exists if a binder was computed
     /// (with the session's hash), or after a HelloRetryRequest.
     transcript: Option<Box<Transcript>>,
     /// The extension types in the message.
@@ -41,7 +41,7 @@ pub(crate) struct Retry {
     pub(crate) suite: &'static Tls13CipherSuite,
     /// The transcript from message_hash to the HelloRetryRequest.
     pub(crate) transcript: Transcript,
-    /// The outer hello of ECH, for both ClientHellos.
+    /// The outer ECH hello, for both ClientHellos.
     pub(crate) outer: Option<Box<OuterHello>>,
 }
 
@@ -70,7 +70,8 @@ impl SentHello {
         if let (Some(session), Some(transcript)) = (&session, &mut transcript) {
             transport.remember_peer_parameters(session.value.quic_parameters());
             if session.with_early_data {
-                // RFC 9846 §E.4: with early data it directly follows the first ClientHello
+                // RFC 9846 §E.4: with early data, the change_cipher_spec directly follows the first
+                // ClientHello
                 ccs.send_once(transport);
                 session.start_early_data(&offer, transcript.current(), transport);
             }
@@ -161,7 +162,7 @@ impl SentHello {
         sent_message(&self.encoded, self.outer.as_deref()).len()
     }
 
-    /// True if the server may answer with a HelloRetryRequest.
+    /// True if the server may reply with a HelloRetryRequest.
     pub(crate) fn accepts_retry(&self) -> bool {
         self.offer.offers_tls13() && !self.is_retried()
     }
@@ -187,9 +188,9 @@ struct Hello<'a> {
 }
 
 impl Hello<'_> {
-    /// Encodes a ClientHello that offers `session`. Sets `session` to `None` if it does not fit: a
-    /// ticket can be as long as all extensions together. Returns a transcript if the session has a
-    /// binder.
+    /// Encodes a ClientHello that offers `session`. Sets `session` to `None` if the session does
+    /// not fit, because a ticket can be as long as all extensions together. Returns a transcript if
+    /// the session has a binder.
     fn encode(
         &self,
         session: &mut Option<Box<OfferedSession>>,

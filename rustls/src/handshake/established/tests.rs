@@ -1,5 +1,5 @@
-//! KeyUpdates between two ends that share their secrets. The tests of handshakes cover KeyUpdates
-//! with rustls 0.23.
+//! KeyUpdates between two ends that share their secrets. The handshake tests cover KeyUpdates with
+//! rustls 0.23.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -145,7 +145,7 @@ fn an_unused_key_is_not_replaced() {
         a.refresh();
     }
     assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
-    // the answer also replaces this side's keys
+    // the reply also replaces this side's keys
     b.refresh();
     assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
     b.refresh();
@@ -171,7 +171,7 @@ fn a_second_request_waits_for_the_answer_to_the_first() {
     assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
 }
 
-/// In a split connection, the receiving half may get the answer while the sending half seals.
+/// In a split connection, the receiving half may get the reply while the sending half is sealing.
 #[test]
 fn an_answer_that_arrives_during_an_update_is_not_awaited_again() {
     struct AnsweredMeanwhile(Arc<Link>);
@@ -239,7 +239,7 @@ fn pending_requests_share_one_answer() {
     assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED]);
 }
 
-/// A KeyUpdate that is already on its way does not answer a request that crosses it.
+/// A KeyUpdate that is already on its way does not count as the reply to a request that crosses it.
 #[test]
 fn crossing_requests_are_both_answered() {
     let [mut a, mut b] = ends();
@@ -267,7 +267,7 @@ fn application_data_separates_answers() {
     assert_eq!(a.receive(&mut b).unwrap(), [NOT_REQUESTED; 2]);
 }
 
-/// A sent answer does not answer later requests.
+/// A sent reply does not satisfy later requests.
 #[test]
 fn a_request_after_an_answer_gets_its_own_answer() {
     let [mut a, mut b] = ends();

@@ -1,5 +1,5 @@
-//! A client's handshake: from the ClientHello to the choice of the version, then in that version's
-//! states.
+//! A client's handshake: from the ClientHello to the choice of the version, then through that
+//! version's states.
 //!
 //! ```text
 //!   start ── ClientHello ──► Hello ◄──┐
@@ -80,7 +80,7 @@ impl ClientHandshake {
             alpn_protocols,
             cx.transport,
         )?);
-        // tests of applications depend on the order of calls to the store: keep it
+        // applications' tests depend on the order of calls to the store, so keep it
         let ticket = OfferedSession::take(&offer);
         #[cfg(feature = "tls12")]
         let tls12_session = match ticket {
@@ -120,7 +120,7 @@ impl ClientHandshake {
             (Self::Hello(state), HandshakeType::ServerHello) => {
                 match message.decode(server_hello::read)? {
                     // RFC 9846 §4.2.4: a second HelloRetryRequest is an unexpected_message. TLS 1.2
-                    // has none at all
+                    // does not have this message
                     Received::HelloRetryRequest(_) if !state.accepts_retry() => Err(unexpected(
                         &HandshakeMessage {
                             typ: HandshakeType::HelloRetryRequest,

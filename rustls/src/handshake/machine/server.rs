@@ -1,5 +1,5 @@
-//! A server's handshake: from the ClientHello to the choice of the version, then in that version's
-//! states.
+//! A server's handshake: from the ClientHello to the choice of the version, then through that
+//! version's states.
 //!
 //! ```text
 //!      START ──► Unconfigured, at whose ClientHello the application chooses a configuration
@@ -90,7 +90,7 @@ impl ServerHandshake {
             (Self::Hello(_), _) => Err(unexpected(&message, &[HandshakeType::ClientHello])),
             #[cfg(feature = "std")]
             (Self::Unconfigured, _) => Err(unexpected(&message, &[])),
-            // messages stay buffered while the handshake waits
+            // messages stay buffered while the handshake is waiting
             (Self::Waiting(_) | Self::Failed, _) => Err(unexpected(&message, &[])),
         }
     }

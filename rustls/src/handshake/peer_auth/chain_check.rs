@@ -1,4 +1,4 @@
-//! The calls of a verifier for one chain, and the acceptances that save the full verification.
+//! The calls to a verifier for one chain, and the acceptances that can replace full verification.
 
 use pki_types::{CertificateDer, UnixTime};
 
@@ -14,8 +14,8 @@ use crate::failure::Failure;
 pub(crate) struct ChainCheck<'a, V> {
     verifier: V,
     known: &'a VerifiedChains,
-    /// The verifier's side and rules. `None` if it has no rules, or if no acceptance may be relied
-    /// on.
+    /// The verifier's side and rules. `None` if the verifier has no rules, or if no acceptance may
+    /// be relied on.
     pub(super) basis: Option<Basis>,
     pub(super) callbacks: Callbacks,
 }
@@ -24,14 +24,14 @@ pub(crate) struct ChainCheck<'a, V> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verdict {
     pub(super) verified_at: UnixTime,
-    /// The acceptance for later handshakes, if a verifier with equal rules may rely on it.
+    /// The acceptance to keep for later handshakes, if verifiers with equal rules may rely on it.
     pub(super) acceptance: Option<Acceptance>,
     /// The first time when the verdict may change, if the verifier knows it.
     pub(super) until: Option<UnixTime>,
 }
 
 impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
-    /// Creates the check by `verifier`. `known` holds the acceptances of earlier handshakes.
+    /// Creates a check by `verifier`. `known` holds the acceptances from earlier handshakes.
     pub(crate) fn new(verifier: V, known: &'a VerifiedChains, callbacks: Callbacks) -> Self {
         let rules = known.is_enabled().then(|| verifier.rules()).flatten();
         Self {
@@ -69,9 +69,9 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         })
     }
 
-    /// Calls the verifier for the checks that an acceptance does not prove, such as that of the
-    /// server's name. Returns true if the verifier accepts the chain, provided that it has accepted
-    /// it in an earlier handshake.
+    /// Calls the verifier for the checks that an acceptance does not prove, such as the check of
+    /// the server's name. Returns true if the verifier accepts the chain, provided that it has
+    /// accepted it in an earlier handshake.
     pub(super) fn still_accepts(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> bool {
         split(chain).is_ok_and(|(end_entity, intermediates)| {
             self.verifier.recheck_chain(end_entity, intermediates, now)
@@ -133,7 +133,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
     }
 
     fn acceptance(&self, proof: &Proof, now: UnixTime) -> Option<Acceptance> {
-        // a wrapper may pass on the proof of a verifier with other rules
+        // a wrapper may pass on the proof of a verifier with different rules
         let basis = self
             .basis
             .filter(|basis| proof.rules() == Some(basis.rules))?;
@@ -142,8 +142,8 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
 
     /// Returns the first time when the verdict may change, if the verifier knows it.
     ///
-    /// A wrapper without rules may have verified at a time other than the clock's. Its proof is
-    /// that of the inner verifier, whose end may lie in the past.
+    /// A wrapper without rules may have verified the chain at a time other than the clock's. It
+    /// returns the inner verifier's proof, which may have ended in the past.
     pub(super) fn until(&self, proof: &Proof, now: UnixTime) -> Option<UnixTime> {
         let is_future = |until: &UnixTime| until.as_secs() > now.as_secs();
         let has_rules_of_proof = || {

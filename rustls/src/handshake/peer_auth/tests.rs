@@ -27,7 +27,7 @@ struct Step {
     name: u8,
     now: u64,
     signs: bool,
-    /// The session to resume on a server, counted back from the last one.
+    /// The session to resume on a server, counted back from the most recent.
     resumes: Option<usize>,
     /// True if a server without rules verifies the chain at the Certificate.
     is_early: bool,
@@ -54,7 +54,7 @@ impl Peers {
         }
     }
 
-    /// Returns the outcome and the calls of the verifier, with 's' for the signature.
+    /// Returns the outcome and the calls to the verifier, with 's' for the signature.
     fn handshake(&mut self, step: &Step) -> (Outcome, String) {
         let verifier = Recorded::new(step.model);
         let outcome = if self.is_server {
@@ -320,7 +320,7 @@ fn an_invalid_signature_is_rejected() {
     }
 }
 
-/// An attacker may relay a handshake to another server, which signs it. The time until the
+/// An attacker may relay a handshake to a different server, which signs it. The time until the
 /// rejection must not reveal whether the client knows that server.
 #[test]
 fn a_known_chain_for_another_name_is_verified_in_full() {
@@ -497,7 +497,7 @@ fn an_acceptance_in_a_session_ends_after_a_day() {
     }
 }
 
-/// Sessions of a client end with the acceptance, even if nobody else may rely on it.
+/// A client's sessions end with the acceptance, even if nobody else may rely on it.
 #[test]
 fn the_end_of_an_acceptance_is_reported() {
     let without_rules = Model {

@@ -1,4 +1,4 @@
-//! One interface to the verifiers of both sides, and the rules about the scheme of a signature.
+//! One interface to the verifiers of both sides, and the rules about signature schemes.
 
 use alloc::vec::Vec;
 use core::future::Future;
@@ -34,7 +34,7 @@ pub(crate) trait PeerVerifier: Sync {
         callbacks: Callbacks,
     ) -> impl Future<Output = Result<Proof, Error>> + Send;
 
-    /// Checks what an acceptance of the chain does not prove. If it returns false, the chain must
+    /// Checks what an acceptance of the chain does not prove. If this returns false, the chain must
     /// be verified in full.
     fn recheck_chain(
         &self,
@@ -60,13 +60,13 @@ pub(crate) struct HandshakeSignature<'a> {
     pub(crate) rules: SchemeRules,
 }
 
-/// The rules of a version about the scheme of a signature.
+/// A protocol version's rules about signature schemes.
 #[derive(Clone, Copy)]
 pub(crate) enum SchemeRules {
     Tls13,
     #[cfg(feature = "tls12")]
     Tls12 {
-        /// The schemes of the cipher suite, if the peer is a server.
+        /// The schemes that the cipher suite allows, if the peer is a server.
         of_suite: Option<&'static [SignatureScheme]>,
     },
 }
@@ -84,7 +84,7 @@ impl HandshakeSignature<'_> {
             SchemeRules::Tls13 => scheme.supported_in_tls13(),
             #[cfg(feature = "tls12")]
             SchemeRules::Tls12 { of_suite } => {
-                // RFC 5246 §7.4.3: the scheme must fit the type of key in the suite
+                // RFC 5246 §7.4.3: the scheme must fit the suite's key type
                 let fits = |of_suite: &[SignatureScheme]| {
                     let mut of_suite = of_suite.iter();
                     of_suite.any(|it| it.algorithm() == scheme.algorithm())
@@ -104,7 +104,7 @@ impl HandshakeSignature<'_> {
     }
 }
 
-/// A client's verifier, with the arguments for one server.
+/// A client's verifier for servers, with the arguments for one server.
 pub(crate) struct ServerVerifier<'a> {
     pub(crate) verifier: &'a dyn ServerCertVerifier,
     pub(crate) server_name: &'a ServerName<'a>,
@@ -112,7 +112,7 @@ pub(crate) struct ServerVerifier<'a> {
     pub(crate) ocsp_response: &'a [u8],
 }
 
-/// A server's verifier of clients.
+/// A server's verifier for clients.
 pub(crate) struct ClientVerifier<'a>(pub(crate) &'a dyn ClientCertVerifier);
 
 impl PeerVerifier for ServerVerifier<'_> {

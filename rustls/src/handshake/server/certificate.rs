@@ -18,7 +18,7 @@ use crate::logging::trace;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::server_name::ServerNamePayload;
 
-/// Returns the name that the client asks for, in lower case.
+/// Returns the server name that the client requested, in lower case.
 pub(crate) fn server_name(
     extensions: &ClientExtensions<'_>,
 ) -> Result<Option<DnsName<'static>>, PeerMisbehaved> {
@@ -64,7 +64,7 @@ pub(crate) async fn resolve_certificate<M: CallMode>(
     };
     let resolved = match M::CALLBACKS.future(|| resolver.resolve_async(view())) {
         Some(future) => {
-            // drop the schemes while waiting, because there may be as many as fit into the message
+            // drop the schemes while waiting, because there may be thousands of them
             drop(signature_schemes);
             hello.wait(Call::Certificate, future).await
         }

@@ -12,18 +12,18 @@ use crate::handshake::Context;
 pub struct ServerConnectionData {
     /// The server name that the client requested.
     pub(crate) server_name: Option<DnsName<'static>>,
-    /// The application's data in sessions. Boxed because few connections have any.
+    /// The application's own data in sessions. Boxed because few connections have any.
     resumption_data: Option<Box<ResumptionData>>,
-    /// True if a session is resumed, with or without data of the application.
+    /// True if a session is resumed, with or without application data.
     is_resumed: bool,
     pub(crate) early_data: EarlyData,
 }
 
 #[derive(Debug, Default)]
 struct ResumptionData {
-    /// The application's data to store in the sessions of this connection.
+    /// The application's own data to store in this connection's sessions.
     to_send: Vec<u8>,
-    /// The application's data from the resumed session.
+    /// The application's own data from the resumed session.
     received: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ impl ServerConnectionData {
         self.server_name.as_ref().map(AsRef::as_ref)
     }
 
-    /// Returns the application data to store in the sessions of this connection.
+    /// Returns the application's own data to store in this connection's sessions.
     pub(crate) fn resumption_data(&self) -> &[u8] {
         match &self.resumption_data {
             Some(data) => &data.to_send,
@@ -57,7 +57,7 @@ impl ServerConnectionData {
         self.resumption_data.get_or_insert_default().to_send = data.into();
     }
 
-    /// Returns the application data of the resumed session.
+    /// Returns the application's own data from the resumed session.
     #[cfg(feature = "std")]
     pub(crate) fn received_resumption_data(&self) -> Option<&[u8]> {
         let received = || Some(&self.resumption_data.as_ref()?.received[..]);

@@ -1,6 +1,6 @@
-//! A ClientHello while the server negotiates.
+//! Holds the ClientHello while the server negotiates.
 //!
-//! A call of the application may take long, and many connections may wait at the same time. A
+//! An application callback may take a long time, and many connections may wait at the same time. A
 //! ClientHello of 64 KiB can decode to lists of 890 KiB, so a waiting connection holds only the
 //! encoded message, and decodes it again afterwards. Each decision is made only once.
 
@@ -27,24 +27,24 @@ pub(crate) struct ReceivedHello<'r, 'a, M> {
     /// The requested name, in lower case.
     pub(crate) server_name: Option<&'r DnsName<'static>>,
     pub(crate) config: &'r ServerSettings,
-    /// The transport parameters, once they are checked. They are reported even if the ClientHello
-    /// is rejected.
+    /// The transport parameters, once they are checked. They are reported to the application even
+    /// if the ClientHello is rejected.
     pub(crate) transport_parameters: TransportParameters<'a>,
     mode: PhantomData<M>,
 }
 
-/// A ClientHello that is decoded except while a call is pending.
+/// A ClientHello that is kept decoded, except while a callback is pending.
 pub(crate) struct HeldHello<'a> {
     encoded: &'a [u8],
     decoded: Decoded<'a>,
-    /// The pending call, for the log; `None` if no call can be pending.
+    /// The pending callback, for the log. `None` if no callback can be pending.
     current_call: Option<&'a CurrentCall>,
 }
 
 enum Decoded<'a> {
     /// Nothing waits, so the decoded message is never dropped.
     Borrowed(&'a ClientHello<'a>),
-    /// Boxed, so that a connection that waits has no space for it.
+    /// Boxed, so that a waiting connection needs no space for the decoded message.
     Owned(Option<Box<ClientHello<'a>>>),
 }
 
@@ -94,7 +94,8 @@ impl<'a> HeldHello<'a> {
         self.encoded
     }
 
-    /// Returns the decoded message. Decodes it if a call was pending since the last time.
+    /// Returns the decoded message. Decodes it again if a callback has been pending since the
+    /// previous call.
     pub(crate) fn get(&mut self) -> Result<&ClientHello<'a>, InvalidMessage> {
         match &mut self.decoded {
             Decoded::Borrowed(hello) => Ok(hello),
@@ -108,7 +109,7 @@ impl<'a> HeldHello<'a> {
     }
 
     /// Waits for `future`, which runs `call`. Drops the decoded message if the future is not ready
-    /// immediately. The caller pins it, because a move would copy all of its state.
+    /// immediately. The caller pins the future, because a move would copy all of its state.
     pub(crate) async fn wait<T>(
         &mut self,
         call: Call,

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::ProtocolName;
 
-/// Returns the server's most preferred protocol that the client offers too.
+/// Returns the server's most preferred protocol among those that the client offers.
 pub(crate) fn select_protocol(
     hello: &ClientHello<'_>,
     config: &ServerSettings,

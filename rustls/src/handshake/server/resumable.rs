@@ -25,7 +25,7 @@ impl SessionFacts<'_> {
     ///
     /// # Errors
     ///
-    /// Returns the reason for the log.
+    /// Returns the reason why not, for the log.
     pub(crate) fn check_fit(
         &self,
         config: &ServerSettings,
@@ -100,8 +100,8 @@ impl SessionFacts<'_> {
     }
 }
 
-/// Accepts an anonymous client unless `verifier` requires a certificate. It may have begun to do so
-/// between the handshake and the creation of the ticket.
+/// Accepts an anonymous client unless `verifier` requires a certificate. The requirement may have
+/// changed since the session was created.
 fn accept_anonymous(verifier: &dyn ClientCertVerifier) -> Option<AcceptedClient> {
     let is_mandatory = verifier.offer_client_auth() && verifier.client_auth_mandatory();
     (!is_mandatory).then_some(AcceptedClient { acceptance: None })

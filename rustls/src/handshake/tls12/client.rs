@@ -28,9 +28,8 @@
 //!                         Connected ◄── HelloRequest, refused
 //! ```
 //!
-//! `Waiting` is the state while a call of the application is pending. Such calls are made for
-//! the verification of the server's chain and signature, the client's certificate, and the client's
-//! signature.
+//! `Waiting` is the state while an application callback is pending: one that verifies the server's
+//! chain and signature, chooses the client's certificate, or signs for the client.
 //!
 //! Each state is a struct in the file next to it. It has a method `read_<message>` for each message
 //! it accepts, which consumes the state and returns the next. The states pass on an
@@ -75,7 +74,7 @@ pub(crate) enum State {
     WaitNewSessionTicket(WaitNewSessionTicket),
     WaitChangeCipherSpec(WaitChangeCipherSpec),
     WaitFinished(WaitFinished),
-    /// Waits for an operation of the application. Messages stay buffered.
+    /// Waits for an application operation. Messages stay buffered.
     Waiting(Box<Operation<Self, ClientConnectionData>>),
     Connected,
 }

@@ -1,5 +1,5 @@
-//! The server's side of the TLS 1.2 handshake after the choice of the version, and the messages
-//! after it.
+//! The server side of the TLS 1.2 handshake, once the version has been chosen, and of the messages
+//! after the handshake.
 //!
 //! The figure follows RFC 5246 §7.3, with RFC 5077 §3.1 for tickets. Messages between two states
 //! form one flight:
@@ -29,9 +29,8 @@
 //!       └─────────┘ ClientHello: refused                                          ../renegotiation
 //! ```
 //!
-//! `Waiting` is the state while a call of the application is pending. Such calls are made for
-//! the signature in the flight, the verification of the client's chain and signature, and the
-//! storage or ticket of the session.
+//! `Waiting` is the state while an application callback is pending: one that signs the flight,
+//! verifies the client's chain and signature, stores the session, or creates its ticket.
 
 mod abbreviated;
 mod client_auth;
@@ -70,7 +69,7 @@ pub(crate) enum State {
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitChangeCipherSpec(Box<WaitChangeCipherSpec>),
     WaitFinished(WaitFinished),
-    /// Waits for an operation of the application. Messages stay buffered.
+    /// Waits for an application operation. Messages stay buffered.
     Waiting(Box<Operation<Self, ServerConnectionData>>),
     Connected,
 }

@@ -1,4 +1,4 @@
-//! Compressed certificates (CompressedCertificate, RFC 8879) of either side.
+//! Compressed certificates (CompressedCertificate, RFC 8879) on both sides.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -42,7 +42,8 @@ pub(super) fn decompress(
         .find(|known| is_offered && known.algorithm() == message.algorithm)
         .ok_or_else(|| bad_certificate(PeerMisbehaved::SelectedUnofferedCertCompression))?;
 
-    // RFC 8879 §5: the same limit as without compression, checked before memory is allocated
+    // RFC 8879 §5: the same limit as for uncompressed certificates, checked before memory is
+    // allocated
     if message.uncompressed_length > MAX_HANDSHAKE_LEN {
         return Err(bad_certificate(InvalidMessage::MessageTooLarge));
     }
@@ -54,7 +55,7 @@ pub(super) fn decompress(
     Ok(certificate)
 }
 
-/// Decodes the body of a Certificate that was compressed. A malformed body is a bad_certificate,
+/// Decodes the body of a Certificate that was compressed. A malformed body causes bad_certificate,
 /// like one that cannot be decompressed.
 pub(super) fn read_certificate(body: &[u8]) -> Result<CertificateMsg<'_>, Failure> {
     let mut r = Reader::new(body);
@@ -68,7 +69,7 @@ fn bad_certificate(error: impl Into<Error>) -> Failure {
     Failure::new(error, AlertDescription::BadCertificate)
 }
 
-/// Returns the first of `compressors` whose algorithm the peer has `offered`.
+/// Returns the first of `compressors` whose algorithm the peer `offered`.
 pub(super) fn choose_compressor(
     offered: Option<&[CertificateCompressionAlgorithm]>,
     compressors: &[&'static dyn CertCompressor],

@@ -11,7 +11,7 @@ use crate::enums::Side;
 use crate::error::Error;
 use crate::handshake::flight::Flight;
 
-/// Adds the CertificateVerify of `side` to `flight`, whose last message is its Certificate.
+/// Adds the CertificateVerify of `side` to `flight`, which must end with that side's Certificate.
 pub(crate) async fn add_certificate_verify(
     side: Side,
     signer: &dyn Signer,
@@ -23,13 +23,13 @@ pub(crate) async fn add_certificate_verify(
     Ok(())
 }
 
-/// Returns the content that `signer` signs. `transcript` is the hash up to and including its
-/// Certificate.
+/// Returns the content that `signer` signs. `transcript` is the hash up to and including the
+/// signer's Certificate.
 pub(crate) fn signed_content(signer: Side, transcript: &hash::Output) -> SignedContent {
     SignedContent::new(signer, transcript.as_ref())
 }
 
-/// The input of a CertificateVerify signature, without allocation:
+/// The input of a CertificateVerify signature, built without allocation:
 ///
 /// ```text
 ///   64 spaces ‖ context string ‖ 0 ‖ transcript hash

@@ -74,7 +74,7 @@ pub(crate) enum State {
     WaitCertificate(WaitCertificate),
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitFinished(WaitFinished),
-    /// Waits for an operation of the application. Messages stay buffered.
+    /// Waits for an application operation. Messages stay buffered.
     Waiting(Box<Operation<Self, ClientConnectionData>>),
     Connected(Box<Connected>),
 }

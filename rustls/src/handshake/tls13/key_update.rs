@@ -1,4 +1,4 @@
-//! The handling of the peer's KeyUpdate (RFC 9846 §4.7.3), the same for both sides.
+//! Handles the peer's KeyUpdate (RFC 9846 §4.7.3), on both sides.
 
 use crate::enums::{AlertDescription, KeyUpdateRequest};
 use crate::error::{Error, InvalidMessage};
@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::handshake::Context;
 use crate::handshake::established::Established;
 
-/// Switches to the peer's next keys, and answers if the peer requests it.
+/// Switches to the peer's next keys, and replies with a KeyUpdate if the peer requests one.
 pub(crate) fn read_key_update<Data>(
     request: KeyUpdateRequest,
     cx: &mut Context<'_, Data>,

@@ -1,5 +1,5 @@
-//! The server's side of the TLS 1.3 handshake after the choice of the version, and the messages
-//! after it.
+//! The server side of the TLS 1.3 handshake, once the version has been chosen, and of the messages
+//! after the handshake.
 //!
 //! [`crate::msgs`] encodes and decodes messages, and [`crate::keys::tls13`] derives secrets. The
 //! connection handles records and alerts. The states are those of RFC 9846 Appendix A.2. Messages
@@ -26,8 +26,8 @@
 //!              └───────┘ KeyUpdate                                                  ../key_update
 //! ```
 //!
-//! `Waiting` is the state while a call of the application is pending. Such calls are made for
-//! the signature in the flight, the verification of the client's chain and signature, and tickets.
+//! `Waiting` is the state while an application callback is pending: one that signs the flight,
+//! verifies the client's chain and signature, or creates tickets.
 
 mod client_auth;
 mod early_data;
@@ -66,7 +66,7 @@ pub(crate) enum State {
     WaitCertificate(Box<WaitCertificate>),
     WaitCertificateVerify(Box<WaitCertificateVerify>),
     WaitFinished(Box<WaitFinished>),
-    /// Waits for an operation of the application. Messages stay buffered.
+    /// Waits for an application operation. Messages stay buffered.
     Waiting(Box<Operation<Self, ServerConnectionData>>),
     Connected,
 }

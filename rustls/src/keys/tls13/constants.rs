@@ -1,5 +1,5 @@
-//! Constants of the key schedule, the same in each handshake without a PSK. The tests derive them
-//! again.
+//! Key schedule constants, which are the same in every handshake without a PSK. The tests derive
+//! them again.
 
 use rustls_core::crypto::hash::HashAlgorithm;
 
@@ -12,8 +12,8 @@ pub(super) fn no_messages(algorithm: HashAlgorithm) -> Option<&'static [u8]> {
     }
 }
 
-/// Returns `Derive-Secret(HKDF-Extract(0, 0), "derived", "")` for known hash functions. It is the
-/// salt of the handshake secret without a PSK.
+/// Returns `Derive-Secret(HKDF-Extract(0, 0), "derived", "")` for known hash functions. This is the
+/// salt for the handshake secret in handshakes without a PSK.
 pub(super) fn salt_without_psk(algorithm: HashAlgorithm) -> Option<&'static [u8]> {
     match algorithm {
         HashAlgorithm::SHA256 => Some(&SHA256_SALT),

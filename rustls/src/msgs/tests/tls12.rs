@@ -1,5 +1,5 @@
-//! Tests for the messages of TLS 1.2: they survive a round trip, truncated ones are errors, and
-//! rustls 0.23 rejects the same bytes with the same error.
+//! Tests for the TLS 1.2 messages: they survive a round trip, truncated ones are errors, and rustls
+//! 0.23 rejects the same bytes with the same error.
 
 use alloc::string::String;
 use alloc::vec::Vec;

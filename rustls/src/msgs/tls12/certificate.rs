@@ -1,4 +1,4 @@
-//! Certificate and CertificateStatus of TLS 1.2: RFC 5246 §7.4.2 and RFC 6066 §8.
+//! The TLS 1.2 messages Certificate and CertificateStatus: RFC 5246 §7.4.2 and RFC 6066 §8.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,4 @@
-//! CertificateRequest of TLS 1.2: RFC 5246 §7.4.4.
+//! The TLS 1.2 CertificateRequest: RFC 5246 §7.4.4.
 
 use alloc::vec::Vec;
 
@@ -18,7 +18,7 @@ pub(crate) struct CertificateRequest {
     pub(crate) certificate_types: ShortList<ClientCertificateType>,
     /// `supported_signature_algorithms`; never empty in a decoded message.
     pub(crate) signature_schemes: ShortList<SignatureScheme>,
-    /// `certificate_authorities`; empty for any authority.
+    /// `certificate_authorities`; empty if any authority is acceptable.
     pub(crate) authorities: Vec<DistinguishedName>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct ServerKeyExchange<'a> {
 }
 
 impl<'a> ServerKeyExchange<'a> {
-    /// Reads the message of a suite with the key exchange `algorithm`.
+    /// Reads the message for a suite with the key exchange `algorithm`.
     pub(crate) fn read(
         r: &mut Reader<'a>,
         algorithm: KeyExchangeAlgorithm,
@@ -90,7 +90,7 @@ impl<'a> ServerKeyExchangeParams<'a> {
         }
     }
 
-    /// Creates the parameters of `group` with the server's public key.
+    /// Creates the parameters for `group` with the server's public key.
     pub(crate) fn of_ffdhe(group: FfdheGroup<'a>, public: &'a [u8]) -> Self {
         Self::Dhe {
             p: group.p,
@@ -156,7 +156,7 @@ pub(crate) struct ClientKeyExchange<'a> {
 }
 
 impl<'a> ClientKeyExchange<'a> {
-    /// Reads the message of a suite with the key exchange `algorithm`.
+    /// Reads the message for a suite with the key exchange `algorithm`.
     pub(crate) fn read(
         r: &mut Reader<'a>,
         algorithm: KeyExchangeAlgorithm,
@@ -182,7 +182,7 @@ impl EncodeMessage for ClientKeyExchange<'_> {
     }
 }
 
-/// Checks the length of a public key: a key of an external provider may be too long for its length
+/// Checks the length of a public key: an external provider's key may be too long for its length
 /// field.
 fn check_public(public: &[u8], algorithm: KeyExchangeAlgorithm) -> Result<(), Error> {
     let (len, most) = (public.len(), public_width(algorithm).max_len());

@@ -1,4 +1,4 @@
-//! NewSessionTicket of TLS 1.2: RFC 5077 §3.3.
+//! The TLS 1.2 NewSessionTicket: RFC 5077 §3.3.
 
 use alloc::vec::Vec;
 
@@ -12,7 +12,7 @@ use crate::msgs::EncodeMessage;
 pub(crate) struct NewSessionTicket<'a> {
     /// `ticket_lifetime_hint`, in seconds; 0 if unspecified.
     pub(crate) lifetime_hint: u32,
-    /// `ticket`; empty if the server sends none in spite of its promise.
+    /// `ticket`; empty if the server does not send one after all.
     pub(crate) ticket: &'a [u8],
 }
 

@@ -356,7 +356,7 @@ fn tickets_expire() {
 
 /// RFC 9846 §4.7.1: a chain of sessions ends, and a new verification of the server starts another.
 #[test]
-fn sessions_are_not_prolonged_forever() {
+fn resumption_does_not_extend_sessions_forever() {
     for provider in PROVIDERS {
         let server = Arc::new(server_config(provider));
         for new in APIS {

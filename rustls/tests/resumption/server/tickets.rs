@@ -118,7 +118,7 @@ resumption_data!(data_with_ours, ThisBuffered, ours);
 resumption_data!(data_with_theirs, UpstreamBuffered, theirs);
 
 #[test]
-fn data_of_applications_is_kept_in_sessions() {
+fn the_applications_own_data_is_kept_in_sessions() {
     for settings in Settings::all() {
         let ours = data_with_ours(&settings);
         assert_eq!(ours[0], None);

@@ -42,7 +42,7 @@ fn sessions_expire() {
 
 /// RFC 9846 §4.7.1: a chain of sessions ends.
 #[test]
-fn sessions_are_not_prolonged_forever() {
+fn resumption_does_not_extend_sessions_forever() {
     for settings in PROVIDERS.map(Settings::new) {
         for server in servers(&settings) {
             let mut ticket = server.tickets(&settings).remove(0);

@@ -271,7 +271,7 @@ fn both_handshakes_must_agree_on_the_extended_master_secret() {
 /// The client rejects the answer to its offer. If it kept the session, it would offer it in every
 /// connection and always fail.
 #[test]
-fn a_session_ends_with_an_answer_that_is_refused() {
+fn a_failed_resumption_discards_the_session() {
     type Wrong = fn(&mut Script);
     const WRONG: [(&str, Wrong, &str, u8); 6] = table! {
         "TLS 1.1": |it| it.hello.legacy_version = 0x0302, "ServerDoesNotSupportTls12Or13", 70;

@@ -42,7 +42,7 @@ fn demanding(provider: Provider) -> [Server; 3] {
 }
 
 #[test]
-fn every_changed_byte_of_the_client_is_refused() {
+fn changing_any_byte_from_the_client_is_refused() {
     for servers in PROVIDERS.map(demanding) {
         for (message, least) in [
             (CLIENT_KEY_EXCHANGE, 4 + 33),

@@ -135,7 +135,8 @@ fn texts_are_parsed_by_type() {
     }
 }
 
-/// Authorities have issued texts that violate their type. The rest of the name stays readable.
+/// Authorities have issued names with texts that violate their declared type. The rest of such a
+/// name stays readable.
 #[test]
 fn values_that_violate_their_type_have_no_text() {
     for (tag, value) in [

@@ -1,9 +1,9 @@
-//! The lists of a ClientHello that waits for a configuration. Each list is decoded on the first
-//! call for it.
+//! The lists in a ClientHello that is waiting for a configuration. Each list is decoded when it is
+//! first requested.
 //!
 //! Only the encoded message is held. A decoded list takes up to twelve times its length in the
-//! message, so a hostile client could multiply the memory of its connection with lists that no
-//! application reads.
+//! message, so a hostile client could multiply the memory use of its connection with lists that the
+//! application never reads.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -16,14 +16,14 @@ use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::client_hello::{self, ClientHello};
 use crate::msgs::short_list::ShortList;
 
-/// The lists of a ClientHello.
+/// The lists in a ClientHello.
 pub(crate) struct OnDemand<'a> {
     /// The body of the message, which has already been decoded once.
     body: &'a [u8],
     lists: &'a KeptLists,
 }
 
-/// The lists that the application has called for. They are kept as long as the message, because
+/// The lists that the application has requested. They live as long as the message, because
 /// accessors return slices of them.
 #[derive(Default)]
 pub(crate) struct KeptLists {
@@ -86,7 +86,7 @@ impl<'a> OnDemand<'a> {
             .as_deref()
     }
 
-    /// Decodes the message again, and returns one list of it.
+    /// Decodes the message again, and returns one of its lists.
     fn decode<T>(&self, list: impl FnOnce(ClientHello<'a>) -> Option<T>) -> Option<T> {
         // this cannot fail, because the same bytes have been decoded before
         list(ClientHello::read_bytes(self.body).ok()?)

@@ -43,7 +43,7 @@ fn at(secs: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(secs))
 }
 
-/// Creates the common part of a session that was verified and received at 1000 seconds.
+/// Creates the shared part of a session that was verified and received at 1000 seconds.
 fn common(
     verifier: &Arc<dyn ServerCertVerifier>,
     client_auth: &Arc<dyn ResolvesClientCert>,

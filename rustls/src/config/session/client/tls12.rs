@@ -8,12 +8,12 @@ use crate::keys::tls12::SessionSecret;
 use crate::msgs::client_hello::SessionId;
 use crate::suites::Tls12CipherSuite;
 
-/// A TLS 1.2 session: its id or its ticket, and its master secret.
+/// A TLS 1.2 session: its ID or its ticket, and its master secret.
 #[derive(Clone)]
 pub struct Tls12ClientSessionValue {
     common: ClientSessionCommon,
     suite: &'static Tls12CipherSuite,
-    /// The id assigned by the server. Empty if the server only sent a ticket.
+    /// The ID assigned by the server. Empty if the server sent only a ticket.
     session_id: SessionId,
     /// The ticket, shared by the connections that offer it.
     ticket: Option<Arc<[u8]>>,

@@ -41,7 +41,7 @@ struct CertificateDigest {
 /// The digest of the names that a verifier sends to clients.
 struct AuthoritiesDigest {
     verifier: Weak<dyn ClientCertVerifier>,
-    /// Address and length of the list. The verifier may return another list later.
+    /// The address and length of the list. The verifier may later return a different list.
     names: (usize, usize),
     digest: Digest,
 }

@@ -89,7 +89,7 @@ pub(super) fn chain() -> PeerChain {
     PeerChain::copy(ChainKind::X509, [&[2; 300][..], &[3; 2]])
 }
 
-/// Creates a session with the chain of a connection.
+/// Creates a session with a connection's chain.
 fn of_connection(chain: &PeerChain) -> Tls13Session<'_> {
     Tls13Session {
         facts: SessionFacts {

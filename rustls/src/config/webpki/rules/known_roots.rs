@@ -1,6 +1,6 @@
-//! Digests of roots and algorithms, by the objects that hold them.
+//! Digests of roots and algorithms, keyed by the objects that hold them.
 //!
-//! Some programs create a configuration for each connection, with the same roots. Hashing those
+//! Some programs create a configuration for each connection, with the same roots. Hashing the roots
 //! each time would cost as much as a signature.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -33,13 +33,14 @@ struct Known {
 /// The inputs of a digest other than the roots.
 #[derive(Clone, Copy, PartialEq)]
 struct Key {
-    /// Address and length of the list of algorithms. The list is static, so they are never reused.
+    /// The address and length of the algorithm list. The list is static, so its address is never
+    /// reused.
     algorithms: (usize, usize),
-    /// The hash function of the digest.
+    /// The hash function that computed the digest.
     hash: HashAlgorithm,
 }
 
-/// Returns the digest of `roots` and `algorithms` by `hash`, computed by `compute` if it is not
+/// Returns the digest of `roots` and `algorithms` by `hash`, calculated by `compute` if it is not
 /// known.
 pub(super) fn digest(
     roots: &Arc<RootCertStore>,

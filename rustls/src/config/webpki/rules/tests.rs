@@ -14,7 +14,7 @@ fn nothing<T>(_: &mut T) {}
 
 type Change<'a> = &'a dyn Fn(&mut Inputs);
 
-/// The inputs of a digest, owned.
+/// A digest's inputs, owned.
 struct Inputs {
     usage: Usage,
     roots: Vec<TrustAnchor<'static>>,
@@ -45,7 +45,7 @@ fn anchor(subject: &[u8], key: &[u8], constraints: Option<&[u8]>) -> TrustAnchor
     }
 }
 
-/// An algorithm with the identifiers of another one.
+/// An algorithm with the identifiers of a different one.
 #[derive(Debug)]
 struct Stricter(&'static dyn SignatureVerificationAlgorithm, bool);
 
@@ -167,7 +167,7 @@ fn order_of_roots_and_other_objects_do_not_change_the_digest() {
     }
 }
 
-/// Digests of roots and lists are shared in the whole process.
+/// Digests of roots and lists are shared across the whole process.
 #[test]
 fn a_stub_of_sha256_has_no_rules_and_does_not_change_others() {
     let issuer = root("Root of a stub", nothing);
@@ -266,7 +266,8 @@ impl SignatureVerificationAlgorithm for Named {
     }
 }
 
-/// The encoding that is hashed. Machines share sessions by it, so a change needs a new `FORMAT`.
+/// Pins the encoding of the hash input. Servers that share sessions must agree on it, so any change
+/// requires a new `FORMAT`.
 #[test]
 fn the_digest_covers_every_input_with_its_length() {
     fn count(count: u64) -> Vec<u8> {

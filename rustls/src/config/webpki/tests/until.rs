@@ -207,7 +207,7 @@ fn every_list_may_end_an_acceptance() {
     assert!(!case(2022).is_kept(now()));
 }
 
-/// The server's verifier returns the same end. Neither verifier prints it, as in 0.23.
+/// The server's verifier returns the same end. Neither verifier prints it, as in rustls 0.23.
 #[test]
 fn both_sides_return_the_end() {
     let case = Case::new(nothing, expires_in(2026));

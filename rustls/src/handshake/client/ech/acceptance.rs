@@ -1,4 +1,4 @@
-//! Detection of the hello that the server uses (RFC 9849 §6.1.4), and its consequences.
+//! Detection of which hello the server uses (RFC 9849 §6.1.4), and the consequences.
 
 use alloc::boxed::Box;
 
@@ -26,7 +26,7 @@ const RANDOM_END: usize = HANDSHAKE_HEADER_LEN + 2 + 32;
 
 impl SentHello {
     /// Determines from `server_hello`, the encoded message, which hello the server uses. Returns
-    /// the new status of ECH unless it was already known.
+    /// the new ECH status, unless it was already known.
     ///
     /// # Errors
     ///
@@ -61,8 +61,8 @@ impl SentHello {
         Ok(Some(EchStatus::Rejected))
     }
 
-    /// Determines from a HelloRetryRequest which hello the server uses. Returns the new status of
-    /// ECH if it is known now.
+    /// Determines from a HelloRetryRequest which hello the server uses. Returns the new ECH status
+    /// if it is now known.
     ///
     /// `request` is the encoded message, `confirmation` the body of its `encrypted_client_hello`
     /// extension.
@@ -177,7 +177,7 @@ mod tests {
         let mut message = Vec::new();
         request.encode_message(&mut message).unwrap();
         message.extend_from_slice(behind);
-        // the length of the extensions follows header, version, random, session id, suite and
+        // the length of the extensions follows header, version, random, session ID, suite and
         // compression
         let at = HANDSHAKE_HEADER_LEN + 2 + 32 + 33 + 2 + 1;
         let len = u16::try_from(message.len() - at - 2).unwrap();

@@ -1,5 +1,5 @@
-//! GREASE for Encrypted ClientHello: the extension of a client without the server's keys (RFC 9849
-//! §6.2.1), and the fake session in a ClientHelloOuter (§6.1.2).
+//! GREASE for Encrypted ClientHello: the extension sent by a client that does not have the server's
+//! keys (RFC 9849 §6.2.1), and the fake session in a ClientHelloOuter (§6.1.2).
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,10 +21,10 @@ use crate::suites::Tls13CipherSuite;
 /// The tag length of every AEAD registered so far (RFC 9180 §7.3).
 const TAG_LEN: usize = 16;
 
-/// An inner hello of at most this length and its session fit into every ClientHello.
+/// An inner hello of at most this length always fits into a ClientHello, together with its session.
 const SURELY_FITS: usize = 2048;
 
-/// An upper bound on the rest of the extension: its header, the public key of a KEM, a tag.
+/// An upper bound on the rest of the extension: its header, a KEM public key, and a tag.
 const AROUND_INNER: usize = 512;
 
 /// Creates the body of the `encrypted_client_hello` extension that the hello of `offer` would carry
@@ -32,8 +32,7 @@ const AROUND_INNER: usize = 512;
 ///
 /// # Errors
 ///
-/// Returns errors of HPKE if the placeholder key is malformed, and
-/// [`Error::FailedToGetRandomBytes`].
+/// Returns HPKE errors if the placeholder key is malformed, and [`Error::FailedToGetRandomBytes`].
 pub(super) fn extension(
     config: &EchGreaseConfig,
     offer: &Offer,
@@ -43,7 +42,7 @@ pub(super) fn extension(
     let suite = config.suite.suite();
     let mut inner_len = encoded_inner_len(offer, shares, session);
     if inner_len > SURELY_FITS && !fits_beside(inner_len, offer, shares, session) {
-        // like real ECH: if the hellos do not fit with the session, they omit it
+        // like real ECH, which omits the session if the hellos do not fit with it
         inner_len = encoded_inner_len(offer, shares, None);
     }
     let tag_len = suite.sym.aead_id.tag_len().unwrap_or(TAG_LEN);
@@ -75,7 +74,7 @@ fn encoded_inner_len(
     encode_inner(inner, None, 0).1.len()
 }
 
-/// True if one hello has room for `session` and for an extension with an inner hello of `inner_len`
+/// True if a hello has room for both `session` and an extension with an inner hello of `inner_len`
 /// bytes.
 fn fits_beside(
     inner_len: usize,
@@ -117,7 +116,7 @@ impl GreasePsk {
         Ok(psk)
     }
 
-    /// Replaces age and binder for the second ClientHello, which offers the same identity.
+    /// Replaces the age and the binder for the second ClientHello, which offers the same identity.
     ///
     /// # Errors
     ///

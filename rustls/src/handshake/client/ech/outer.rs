@@ -20,7 +20,8 @@ use crate::msgs::ech::OuterEch;
 use crate::msgs::server_name::ServerNamePayload;
 use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
 
-/// The ClientHelloOuter of a connection, until it is known which of the two hellos the server uses.
+/// The ClientHelloOuter of a connection, until it is known whether the server uses the inner or the
+/// outer hello.
 pub(crate) struct OuterHello {
     pub(super) random: Random,
     pub(super) public_name: DnsName<'static>,
@@ -73,7 +74,7 @@ impl OuterHello {
     /// # Errors
     ///
     /// Returns [`Error::General`] if the message would be too long, without encrypting anything.
-    /// Also returns errors of HPKE, and [`Error::FailedToGetRandomBytes`].
+    /// Also returns HPKE errors, and [`Error::FailedToGetRandomBytes`].
     pub(crate) fn seal(
         &mut self,
         inner: ClientHello<'_>,
@@ -181,7 +182,7 @@ pub(super) fn encode_inner<'a>(
 }
 
 /// Returns the padding that hides the length of the server name (RFC 9849 §6.1.3). The outer hello
-/// shows everything else anyway.
+/// reveals all other lengths anyway.
 fn name_padding(inner: &ClientExtensions<'_>, maximum_name_length: u8) -> usize {
     let longest = usize::from(maximum_name_length);
     match &inner.server_name {

@@ -1,4 +1,4 @@
-//! The check of the version that a ServerHello selects (RFC 9846 §4.2.3, §4.3.1).
+//! Checks the version that a ServerHello selects (RFC 9846 §4.2.3, §4.3.1).
 
 use crate::enums::ProtocolVersion;
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
@@ -32,7 +32,7 @@ pub(super) fn select_version(sent: &SentHello, hello: &ServerHello<'_>) -> Resul
     }
 }
 
-/// Returns the version of a server that selected none in supported_versions.
+/// Returns the version of a server that did not use supported_versions.
 fn select_older_version(sent: &SentHello, hello: &ServerHello<'_>) -> Result<Version, Error> {
     let enabled = sent.offer.config.versions;
     // RFC 9846 §4.2.3: the marker shows that a server with TLS 1.3 was downgraded

@@ -1,4 +1,4 @@
-//! The handling of a ClientHello, and the choice of the protocol version.
+//! Handles a ClientHello, and chooses the protocol version.
 //!
 //! ```text
 //!   choose_version ── synchronous ──► negotiate ── may call the application ──► Decision::apply
@@ -44,7 +44,7 @@ pub(crate) struct WaitClientHello {
     retry: Option<Box<Retry>>,
 }
 
-/// The decision about a ClientHello. Nothing has been sent yet.
+/// The decision on a ClientHello. Nothing has been sent yet.
 #[allow(clippy::large_enum_variant)] // destructured immediately: a box would only allocate
 enum Decision<'a> {
     Tls13(tls13::server::negotiation::Decision<'a>),
@@ -142,7 +142,7 @@ fn choose_version(
     }
 }
 
-/// Negotiates like [`negotiate`], in an operation that owns the ClientHello.
+/// Calls [`negotiate`] in an operation that owns the ClientHello.
 fn negotiate_async(
     version: Version,
     encoded: &[u8],
@@ -189,7 +189,7 @@ fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Resu
     transport.set_peer_parameters(&parameters)
 }
 
-/// Decides on the answer to a ClientHello. Calls the application. Changes nothing in the connection
+/// Decides how to reply to a ClientHello. Calls the application. Changes nothing in the connection
 /// except the properties that its accessors report.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
@@ -220,7 +220,7 @@ impl Decision<'_> {
         }
     }
 
-    /// Sends the answer. If a call is pending, the rest follows after it.
+    /// Sends the reply. If a callback is pending, the rest is sent when it is done.
     fn apply(
         self,
         config: ServerSettings,
@@ -234,7 +234,7 @@ impl Decision<'_> {
     }
 }
 
-/// Sends the answer of TLS 1.3. If a call is pending, the rest follows after it.
+/// Sends the TLS 1.3 reply. If a callback is pending, the rest is sent when it is done.
 fn apply_tls13(
     decision: tls13::server::negotiation::Decision<'_>,
     config: ServerSettings,
@@ -270,9 +270,9 @@ fn check_compression(hello: &ClientHello<'_>) -> Result<(), PeerIncompatible> {
     }
 }
 
-/// Checks that there is a signature_algorithms extension, even if the client has no version in
-/// common. As in rustls 0.23, the error then names the extension: clients older than TLS 1.2 do not
-/// send it.
+/// Checks that there is a signature_algorithms extension, even if the client shares no version with
+/// the server. As in rustls 0.23, the error then names the extension: clients older than TLS 1.2 do
+/// not send it.
 fn check_signature_algorithms(hello: &ClientHello<'_>) -> Result<(), Failure> {
     let extensions = &hello.extensions;
     if extensions.signature_algorithms.is_some() {
@@ -290,7 +290,7 @@ fn check_signature_algorithms(hello: &ClientHello<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Chooses the protocol version. No other code chooses it.
+/// Chooses the protocol version. The version is chosen only here.
 fn select_version(
     hello: &ClientHello<'_>,
     config: &ServerSettings,

@@ -1,4 +1,4 @@
-//! The arguments that verifiers receive, and the answers of verifiers that state no rules.
+//! The arguments that verifiers receive, and the results of verifiers that state no rules.
 
 use core::pin::pin;
 
@@ -151,7 +151,7 @@ fn both_methods_receive_all_arguments_of_the_handshake() {
     }
 }
 
-/// A verifier with only the methods of 0.23.
+/// A verifier that implements only the methods that existed in rustls 0.23.
 #[derive(Debug)]
 struct Plain;
 

@@ -22,7 +22,7 @@ pub(super) fn at(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))
 }
 
-/// Returns the chains: an end entity and an issuer, or a key.
+/// Returns the chains: an end entity and an issuer, or a raw public key.
 pub(super) fn chain(number: u8) -> PeerChain {
     let kind = match number {
         3 => ChainKind::RawPublicKey,
@@ -32,7 +32,7 @@ pub(super) fn chain(number: u8) -> PeerChain {
     PeerChain::copy(kind, [&[number.min(2); 20][..], &[number; 3]])
 }
 
-/// The same chain as it waits for the signature.
+/// The same chain, while it is waiting for the signature.
 pub(super) fn received(number: u8) -> ReceivedChain {
     let chain = chain(number);
     ReceivedChain::copy(chain.kind(), chain.der())

@@ -1,8 +1,8 @@
 //! The end of a handshake: NewSessionTicket (RFC 5077), change_cipher_spec and Finished (RFC 5246
 //! §7.4.9).
 //!
-//! In a new session, the client has sent its Finished before these arrive. In a resumed session, it
-//! answers with its Finished.
+//! In a new session, the client sends its Finished before these messages arrive. In a resumed
+//! session, it replies with its Finished.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ pub(super) struct Finishing {
     pub(super) handshake: Box<Handshake>,
     pub(super) master_secret: MasterSecret,
     pub(super) keys: KeyBlock,
-    /// The time when the ClientHello offered the session that is resumed, if any.
+    /// The time when the ClientHello offered the resumed session, if any.
     pub(super) resumed_at: Option<UnixTime>,
     pub(super) ticket: Option<ReceivedTicket>,
 }

@@ -1,4 +1,4 @@
-//! The common part of the states between the ServerHello and the end of the handshake.
+//! The data shared by all states between the ServerHello and the end of the handshake.
 
 use alloc::boxed::Box;
 
@@ -13,7 +13,7 @@ pub(super) struct Handshake {
     pub(super) suite: &'static Tls12CipherSuite,
     pub(super) transcript: Transcript,
     pub(super) randoms: Randoms,
-    /// The server's id for the session. Empty if the server does not store it.
+    /// The server's ID for the session. Empty if the server does not store it.
     pub(super) session_id: SessionId,
     /// RFC 7627: true if the master secret is bound to the handshake.
     pub(super) uses_extended_master_secret: bool,

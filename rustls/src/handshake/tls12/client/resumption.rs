@@ -1,5 +1,5 @@
-//! The choice of the session that a ClientHello offers, by its id (RFC 5246 §7.3) or by its ticket
-//! (RFC 5077), and the storage of sessions.
+//! Chooses the session to offer in a ClientHello, by ID (RFC 5246 §7.3) or ticket (RFC 5077), and
+//! stores new sessions.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -21,12 +21,12 @@ use crate::msgs::client_hello::SessionId;
 use crate::msgs::server_hello::ServerHello;
 use crate::suites::Tls12CipherSuite;
 
-/// The lifetime in seconds of a session for which the server specifies none: the upper limit that
-/// RFC 5246 §F.1.4 suggests.
+/// The lifetime, in seconds, of a session for which the server does not specify a lifetime: the
+/// upper limit that RFC 5246 §F.1.4 suggests.
 const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 
 /// Returns the session with `server_name` that may be resumed under `config`, and the current time.
-/// Its suite may no longer be offered.
+/// The session's suite may no longer be on offer.
 pub(crate) fn stored_session(
     config: &ClientSettings,
     server_name: &ServerName<'_>,
@@ -68,7 +68,7 @@ pub(super) fn resumed_session(
     let offered = offer.tls12_session.take();
     let is_echo = !offer.session_id.is_empty() && hello.legacy_session_id_echo == offer.session_id;
     let Some((session, now)) = offered else {
-        // RFC 9846 §4.2.2: the id for middlebox compatibility names no session
+        // RFC 9846 §4.2.2: the ID for middlebox compatibility does not name a session
         return if is_echo {
             Err(PeerMisbehaved::ServerEchoedCompatibilitySessionId)
         } else {
@@ -88,7 +88,7 @@ fn check_unchanged_parameters(
     hello: &ServerHello<'_>,
     suite: &'static Tls12CipherSuite,
 ) -> Result<(), PeerMisbehaved> {
-    // RFC 5246 §7.4.1.3: the suite must be that of the session
+    // RFC 5246 §7.4.1.3: the suite must be the session's
     if session.suite() != suite {
         return Err(PeerMisbehaved::ResumptionOfferedWithVariedCipherSuite);
     }
@@ -99,14 +99,14 @@ fn check_unchanged_parameters(
     Ok(())
 }
 
-/// The entry of a session in the client's store.
+/// A session's entry in the client's store.
 pub(crate) struct StoreEntry {
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
 }
 
 impl StoreEntry {
-    /// Returns the entry of the server that `offer` goes to.
+    /// Returns the entry for the server that receives `offer`.
     pub(crate) fn of(offer: &Offer) -> Box<Self> {
         Box::new(Self {
             config: offer.config.config().clone(),
@@ -123,7 +123,7 @@ impl SessionInUse for StoreEntry {
     }
 }
 
-/// Stores the session of a complete handshake if the server sent an id or a ticket. Returns true if
+/// Stores the session of a complete handshake if the server sent an ID or a ticket. Returns true if
 /// this stored a new session.
 pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerChain>) -> bool {
     let handshake = &finishing.handshake;
@@ -141,7 +141,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     if !is_new || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
         return false;
     }
-    // read the clock once: a new ticket may count as a little older than it is
+    // read the clock once: a new ticket may count as slightly older than it is
     let now = finishing.resumed_at.or_else(|| config.current_time().ok());
     let (Some(server_chain), Some(verification), Some(now)) =
         (server_chain, handshake.offer.verification, now)
@@ -161,7 +161,7 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         now,
         lifetime,
     );
-    // if the session was resumed by a ticket, its id was made up by this side
+    // if the session was resumed by a ticket, its ID was made up by this side
     let session_id = if is_resumed {
         SessionId::EMPTY
     } else {

@@ -28,7 +28,7 @@ use crate::msgs::tls12::key_exchange::ClientKeyExchange;
 /// authenticated.
 pub(crate) struct WaitServerHelloDone {
     handshake: Box<Handshake>,
-    /// The chain of the server, which has signed the key exchange.
+    /// The chain of the server, which signed the key exchange.
     server_chain: PeerChain,
     group: &'static dyn SupportedKxGroup,
     server_public: Vec<u8>,
@@ -150,8 +150,8 @@ impl WaitServerHelloDone {
         let Some(CertificateChoice::Certificate(_, signer)) = client_auth else {
             return Ok((flight, finishing));
         };
-        // RFC 5246 §7.4.8: the signature covers all messages so far. They were not kept if
-        // has_certs() of the resolver returned false
+        // RFC 5246 §7.4.8: the signature covers all messages so far. They were not kept if the
+        // resolver's has_certs() returned false
         let messages = messages.ok_or_else(|| {
             Error::General(
                 "the resolver returned a certificate although has_certs() is false".into(),

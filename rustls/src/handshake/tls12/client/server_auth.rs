@@ -40,7 +40,7 @@ impl WaitCertificate {
         // RFC 5246 §7.4.2: the server must have at least one certificate
         if certificate.0.is_empty() {
             // the error alone would map to the alert for clients without certificates, so name the
-            // alert of TLS 1.3
+            // TLS 1.3 alert
             return Err(Failure::new(
                 Error::NoCertificatesPresented,
                 AlertDescription::DecodeError,
@@ -55,8 +55,8 @@ impl WaitCertificate {
     }
 }
 
-/// Waits for the ServerKeyExchange. The certificates are not verified yet, because their status may
-/// come first.
+/// Waits for the ServerKeyExchange. The certificates are not verified yet, because their OCSP
+/// status may come first.
 pub(crate) struct WaitServerKeyExchange {
     handshake: Box<Handshake>,
     /// The server's chain, with at least one certificate.
@@ -138,7 +138,7 @@ impl WaitServerKeyExchange {
     }
 }
 
-/// Returns the group of `params`, if it was offered and the public value is acceptable.
+/// Returns the group in `params`, if it was offered and the public value is acceptable.
 fn check_params(
     params: &ServerKeyExchangeParams<'_>,
     offer: &Offer,

@@ -1,4 +1,4 @@
-//! The abbreviated handshake (RFC 5246 §7.3): the server's flight when it resumes a session.
+//! The abbreviated handshake (RFC 5246 §7.3): the server's flight when a session is resumed.
 
 use alloc::boxed::Box;
 

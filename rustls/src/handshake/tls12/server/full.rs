@@ -25,12 +25,12 @@ use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
 use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParams};
 
-/// The usual maximum length of the flight without certificates: extensions, framing, a key and a
+/// The usual maximum length of the flight, excluding certificates: extensions, framing, a key and a
 /// signature.
 const OTHERS_LEN: usize = 1024;
 
 /// Sends everything up to ServerHelloDone, signed with one of `schemes`, and waits for the client's
-/// flight. If signing takes time, sends nothing until it is done.
+/// flight. If the signature is pending, sends nothing until it is ready.
 pub(super) fn send_flight(
     handshake: Handshake,
     parameters: &Parameters,

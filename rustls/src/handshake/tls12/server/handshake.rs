@@ -1,4 +1,4 @@
-//! The common part of all states after the ServerHello.
+//! The data shared by all states after the ServerHello.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::suites::Tls12CipherSuite;
 
-/// The length in bytes of a Finished with its header.
+/// The length in bytes of a Finished message including its header.
 const FINISHED_LEN: usize = 4 + 12;
 
 pub(super) struct Handshake {
@@ -36,11 +36,11 @@ pub(super) struct Handshake {
     pub(super) transcript: Transcript,
     /// True if the extended master secret was negotiated (RFC 7627).
     pub(super) is_extended: bool,
-    /// The session id of the ServerHello.
+    /// The session ID in the ServerHello.
     pub(super) session_id: SessionId,
-    /// True if the session is, or will be, in the storage under this id.
+    /// True if the session is, or will be, in the storage under this ID.
     pub(super) is_stored: bool,
-    /// True if the ServerHello has promised a ticket (RFC 5077 §3.2).
+    /// True if the ServerHello promised a ticket (RFC 5077 §3.2).
     pub(super) sends_ticket: bool,
     /// `None` if the clock failed, in which case no session is kept.
     pub(super) now: Option<UnixTime>,
@@ -53,7 +53,8 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// Returns the encoded session for the promised ticket, or `None` if the ticket is to be empty.
+    /// Returns the encoded session for the promised ticket, or `None` if the ticket should be
+    /// empty.
     fn session_for_ticket(
         &self,
         master_secret: &MasterSecret,
@@ -109,8 +110,8 @@ impl Handshake {
 
 impl WaitChangeCipherSpec {
     /// Keeps the session: stores `to_store`, or seals a ticket. Then sends the server's Finished,
-    /// and continues with `next`. While a call for this is pending, only the records in `opens` may
-    /// be opened.
+    /// and continues with `next`. While storing or sealing is pending, only the records in `opens`
+    /// may be opened.
     pub(super) fn finish(
         mut self: Box<Self>,
         to_store: Option<ServerSessionValue>,

@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Abbreviated,
 }
 
-/// The properties of a ClientHello that the answer depends on, without its lists.
+/// The properties of a ClientHello that the reply depends on, except its lists.
 #[derive(Clone, Copy)]
 pub(super) struct HelloFacts {
     pub(super) random: Random,

@@ -1,4 +1,4 @@
-//! Checks of a TLS 1.2 ClientHello that do not depend on the negotiation.
+//! Checks of a TLS 1.2 ClientHello that do not depend on negotiation.
 
 use crate::config::server::ServerConfig;
 use crate::enums::{AlertDescription, ECPointFormat};
@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 
-/// Runs the checks that come before the selection of parameters.
+/// Runs the checks that precede parameter selection.
 pub(super) fn check_hello(hello: &ClientHello<'_>, config: &ServerConfig) -> Result<(), Failure> {
     let extensions = &hello.extensions;
     if config.require_ems && !extensions.extended_master_secret {
@@ -27,8 +27,8 @@ fn check_renegotiation_info(extensions: &ClientExtensions<'_>) -> Result<(), Fai
     }
 }
 
-/// Checks ec_point_formats, after the selection of the suite. As in rustls 0.23, the accessors of a
-/// rejected connection then report the suite.
+/// Checks ec_point_formats, after the suite has been selected. So the accessors of a rejected
+/// connection report the suite, as in rustls 0.23.
 pub(super) fn check_point_formats(
     extensions: &ClientExtensions<'_>,
 ) -> Result<(), PeerIncompatible> {

@@ -21,15 +21,15 @@ pub(crate) struct WaitClientKeyExchange {
     pub(super) group: &'static dyn SupportedKxGroup,
     /// The server's half of the exchange.
     pub(super) kx: Box<dyn ActiveKeyExchange>,
-    /// The client's chain, not empty. Possession of its key is not proven yet.
+    /// The client's chain, not empty. The client has not proven possession of its key yet.
     pub(super) peer_chain: Option<ReceivedChain>,
 }
 
 /// The next state after a ClientKeyExchange.
 pub(super) enum AfterKeyExchange {
-    /// The client must prove that it has the key of its certificate.
+    /// The client must prove that it has the private key for its certificate.
     Authenticates(Box<WaitCertificateVerify>),
-    /// The client has sent no certificate.
+    /// The client sent no certificate.
     Anonymous(Box<WaitChangeCipherSpec>),
 }
 

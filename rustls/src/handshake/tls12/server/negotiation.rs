@@ -1,5 +1,5 @@
-//! The negotiation of TLS 1.2, up to the decision between a full and an abbreviated handshake. It
-//! sends nothing, and changes no state of the connection.
+//! The negotiation of TLS 1.2, up to the decision between a full and an abbreviated handshake.
+//! Negotiation sends nothing, and does not change the connection's state.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -32,7 +32,7 @@ use crate::logging::debug;
 use crate::msgs::client_hello::{Random, SessionId};
 use crate::suites::SupportedCipherSuite;
 
-/// The decision about a ClientHello.
+/// The decision on a ClientHello.
 pub(crate) struct Decision {
     facts: HelloFacts,
     parameters: Parameters,
@@ -50,8 +50,8 @@ enum Authentication {
     Session(ResumedSession),
 }
 
-/// Checks the ClientHello and negotiates parameters. Calls the application in the order of rustls
-/// 0.23.
+/// Checks the ClientHello and negotiates parameters. Calls the application in the same order as
+/// rustls 0.23.
 pub(crate) async fn negotiate<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
     negotiated: &mut Negotiated,
@@ -107,7 +107,7 @@ pub(crate) async fn negotiate<M: CallMode>(
 }
 
 impl Decision {
-    /// Sends the server's flight. If a signature or a ticket takes time, waits for it first.
+    /// Sends the server's flight. If a signature or a ticket is pending, waits for it first.
     pub(crate) fn send_flight(
         self,
         config: ServerSettings,
@@ -168,7 +168,7 @@ impl Decision {
                 randoms,
                 transcript,
                 is_extended,
-                // RFC 5246 §7.4.1.3, RFC 5077 §3.4: the echoed id shows that the session is resumed
+                // RFC 5246 §7.4.1.3, RFC 5077 §3.4: the echoed ID shows that the session is resumed
                 session_id: facts.legacy_session_id,
                 is_stored: session.is_stored,
                 sends_ticket,

@@ -31,11 +31,11 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Selects from the offers of `hello`. The server's certificate has the key `certified_key`.
+    /// Selects from what `hello` offers. `certified_key` is the server's certificate and key.
     ///
     /// # Errors
     ///
-    /// Returns an error that names the parameter without a common value.
+    /// Returns an error that names the parameter on which client and server do not agree.
     pub(super) fn new(
         hello: &ClientHello<'_>,
         certified_key: &CertifiedKey,
@@ -53,18 +53,18 @@ impl Selection {
 
 pub(super) struct Parameters {
     pub(super) suite: &'static Tls12CipherSuite,
-    /// The group of a full handshake.
+    /// The group for a full handshake.
     pub(super) group: &'static dyn SupportedKxGroup,
     pub(super) alpn_protocol: Option<Vec<u8>>,
     pub(super) certified_key: Arc<CertifiedKey>,
 }
 
 impl Parameters {
-    /// Selects the parameters other than suite and group.
+    /// Selects all parameters except suite and group.
     ///
     /// # Errors
     ///
-    /// Returns an error that names the parameter without a common value.
+    /// Returns an error that names the parameter on which client and server do not agree.
     pub(super) fn new(
         hello: &ClientHello<'_>,
         selection: Selection,
@@ -83,11 +83,13 @@ impl Parameters {
 
     /// Returns the schemes of the suite that the client can verify.
     pub(super) fn schemes(&self, hello: &ClientHello<'_>) -> Vec<SignatureScheme> {
-        // RFC 5246 §7.4.3: hash and signature algorithm must be a pair of signature_algorithms
+        // RFC 5246 §7.4.3: hash and signature algorithm must be a pair listed in
+        // signature_algorithms
         self.suite.resolve_sig_schemes(offered_schemes(hello))
     }
 
-    /// Returns a signer of the certificate's key for the scheme in `usable` that the key prefers.
+    /// Returns a signer for the certificate's key, with the scheme in `usable` that the key
+    /// prefers.
     pub(super) fn signer(&self, usable: &[SignatureScheme]) -> Result<Box<dyn Signer>, Error> {
         self.certified_key
             .key
@@ -124,11 +126,11 @@ fn select_suite(
     }
 }
 
-/// The common group for each type of key exchange, if there is one.
+/// The group that both sides support for each type of key exchange, if any.
 struct Groups {
     ecdhe: Option<&'static dyn SupportedKxGroup>,
     dhe: Option<&'static dyn SupportedKxGroup>,
-    /// True if both sides have finite-field groups, but none in common.
+    /// True if both sides have finite-field groups, but none that both support.
     differs_in_dhe: bool,
 }
 
@@ -160,7 +162,7 @@ impl Groups {
         }
     }
 
-    /// Creates the failure for a client without common parameters.
+    /// Creates the failure for a client with which there are no shared parameters.
     fn refuse(&self, error: PeerIncompatible) -> Failure {
         if self.differs_in_dhe {
             // RFC 7919 §4: this alert shows that a finite-field group is missing
@@ -190,8 +192,8 @@ fn offered_schemes<'a>(hello: &'a ClientHello<'_>) -> &'a [SignatureScheme] {
     schemes.as_deref().unwrap_or(&[])
 }
 
-/// Returns the schemes that may sign the key exchange of a common suite. The certificate is chosen
-/// by these.
+/// Returns the schemes that may sign the key exchange of a suite that both sides support. They
+/// determine the choice of the certificate.
 pub(super) fn usable_schemes(
     hello: &ClientHello<'_>,
     config: &ServerConfig,

@@ -1,4 +1,4 @@
-//! Storage and lookup of TLS 1.2 sessions, in tickets (RFC 5077) or by session id (RFC 5246
+//! Storage and lookup of TLS 1.2 sessions, in tickets (RFC 5077) or by session ID (RFC 5246
 //! §7.4.1.3).
 
 use alloc::boxed::Box;
@@ -33,8 +33,8 @@ use crate::suites::Tls12CipherSuite;
 /// The time in seconds during which a stored session may be resumed, as RFC 5246 §F.1.4 suggests.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// The maximum length of a ticket in bytes. In the message it follows lifetime and length (RFC 5077
-/// §3.3), and the message must not be longer than peers with this library accept.
+/// The maximum length of a ticket in bytes. In the message, the ticket follows the lifetime and the
+/// length (RFC 5077 §3.3). The message must not be longer than peers that use this library accept.
 const MAX_TICKET_LEN: usize = NewSessionTicket::MAX_LEN - 4 - 2;
 
 pub(super) struct ResumedSession {
@@ -44,11 +44,11 @@ pub(super) struct ResumedSession {
     pub(super) client_chain: Option<PeerChain>,
     pub(super) client_acceptance: Option<Acceptance>,
     pub(super) application_data: Vec<u8>,
-    /// True if the session is in the storage, and not in a ticket.
+    /// True if the session is in the storage rather than in a ticket.
     pub(super) is_stored: bool,
 }
 
-/// The way that a client names a session.
+/// The session that a ClientHello offers, by ticket or by ID.
 #[derive(Clone, Copy)]
 pub(super) enum OfferedSession<'a> {
     None,
@@ -57,8 +57,8 @@ pub(super) enum OfferedSession<'a> {
 }
 
 impl<'a> OfferedSession<'a> {
-    /// Returns the offer of `hello`. RFC 5077 §3.4: the session id is ignored if there is a ticket.
-    /// §3.2: an empty ticket only announces support.
+    /// Returns the session offered in `hello`. RFC 5077 §3.4: the session ID is ignored if there is
+    /// a ticket. §3.2: an empty ticket only announces support.
     pub(super) fn of(hello: &ClientHello<'a>) -> Self {
         match hello.extensions.session_ticket {
             Some(ticket @ [_, ..]) => Self::Ticket(ticket),
@@ -137,7 +137,7 @@ pub(super) async fn find_session<M: CallMode>(
     }))
 }
 
-/// A session from a ticket or from the storage, not checked yet.
+/// A session from a ticket or from the storage that has not been checked yet.
 struct Candidate {
     value: ServerSessionValue,
     lifetime: Lifetime,
@@ -205,14 +205,14 @@ impl SessionInUse for StoredSession {
     }
 }
 
-/// Returns the storage key of the session `id`. TLS 1.3 removes the sessions that it looks up, by
-/// keys of 32 bytes. A session id is public, so it must not be such a key.
+/// Returns the storage key for the session `id`. TLS 1.3 looks up and removes sessions by 32-byte
+/// keys. A session ID is public, so it must not be usable as such a key.
 fn storage_key(id: &SessionId) -> Vec<u8> {
     [&[3, 3], id.as_ref()].concat()
 }
 
 impl Handshake {
-    /// Creates an id for the new session. It is empty if the session is in a ticket, or not kept.
+    /// Creates an ID for the new session. It is empty if the session is in a ticket, or not kept.
     pub(super) fn new_session_id(&self) -> Result<SessionId, Error> {
         let is_stored =
             !self.sends_ticket && self.now.is_some() && self.config.session_storage.can_cache();
@@ -224,7 +224,7 @@ impl Handshake {
         Ok(id.into())
     }
 
-    /// Returns the session that a complete handshake stores under its id, if any.
+    /// Returns the session to store under its ID at the end of the handshake, if any.
     pub(super) fn session_to_store(
         &self,
         master_secret: &MasterSecret,
@@ -251,7 +251,7 @@ impl Handshake {
     /// Returns the session of this handshake, if it is in the storage.
     ///
     /// Call this only after the client's Finished, which proves that the client has the session.
-    /// Before that, anybody who has seen the id could remove the session.
+    /// Before that, anybody who has seen the ID could remove the session.
     pub(super) fn stored_session(&self) -> Option<Box<dyn SessionInUse>> {
         if !self.is_stored {
             return None;
@@ -318,7 +318,7 @@ mod tests {
     use crate::providers::any_provider;
     use crate::server::{ProducesTickets, ResolvesServerCertUsingSni, StoresServerSessions};
 
-    /// A ticketer and a storage that have a session for every ticket and every key.
+    /// A ticketer and a storage that return a session for every ticket and every key.
     #[derive(Debug)]
     struct HasEach {
         is_enabled: bool,

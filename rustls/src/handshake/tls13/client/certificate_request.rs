@@ -48,7 +48,7 @@ impl WaitCertificateOrRequest {
 
         let authorities = request.certificate_authorities.unwrap_or_default();
         let offer = &self.handshake.offer;
-        // RFC 9849 §6.1.7: the client does not authenticate to the server of the public name
+        // RFC 9849 §6.1.7: the client does not authenticate to the server with the public name
         let may_authenticate = !offer.ech.is_rejected();
         if may_authenticate && !self.may_be_asked {
             // RFC 7250 §4.2: the server requests X.509, and the client has a raw public key
@@ -81,13 +81,13 @@ impl WaitCertificateOrRequest {
         !self.handshake.offer.config.cert_decompressors.is_empty()
     }
 
-    /// Returns the next state if the server requests no certificate.
+    /// Returns the next state if the server does not request a certificate.
     pub(super) fn without_request(self) -> WaitCertificate {
         WaitCertificate::new(self.handshake, None)
     }
 }
 
-/// Returns the schemes of a CertificateRequest that are allowed in a CertificateVerify.
+/// Returns the schemes in a CertificateRequest that are allowed in a CertificateVerify.
 fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureScheme>, Failure> {
     let error = PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
     // RFC 9846 §4.4.2: signature_algorithms is mandatory, and must have a usable scheme

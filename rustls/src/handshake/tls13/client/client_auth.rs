@@ -1,4 +1,4 @@
-//! The client's messages that answer a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
+//! The client's reply to a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
 
 use crate::callbacks::Callbacks;
 use crate::config::compress::CertCompressor;
@@ -12,7 +12,7 @@ use crate::handshake::tls13::certificate_compression::add_certificate;
 use crate::handshake::tls13::certificate_verify::add_certificate_verify;
 use crate::msgs::certificate::CertificateMsg;
 
-/// The client's authentication, after the server has sent a CertificateRequest.
+/// How the client authenticates after a CertificateRequest.
 pub(super) struct ClientAuth {
     pub(super) choice: CertificateChoice,
     /// The compressor for the client's Certificate, if the server supports one.

@@ -17,15 +17,15 @@ use crate::msgs::extensions::ExtensionContext;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::suites::Tls13CipherSuite;
 
-/// The state of a complete handshake.
+/// The state after a completed handshake.
 pub(crate) struct Connected {
     suite: &'static Tls13CipherSuite,
     /// `None` if no session is stored.
     resumption_secret: Option<OkmBlock>,
     config: PastClientSettings,
     server_name: ServerName<'static>,
-    /// The verification of the server's certificates, by this connection or by the one that began
-    /// its session.
+    /// The verification of the server's certificates, by this connection or by the one that created
+    /// the resumed session.
     verification: Option<Verification>,
 }
 
@@ -69,7 +69,8 @@ impl Connected {
         Ok(())
     }
 
-    /// Stores the ticket for a later connection to this server. Drops it if the clock fails.
+    /// Stores the ticket for a later connection to this server. Drops the ticket if the clock
+    /// fails.
     fn store(
         &self,
         ticket: &NewSessionTicket<'_>,

@@ -15,7 +15,7 @@ use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
 
-/// The next state, which depends on the authentication of the server.
+/// The next state, which depends on how the server authenticates.
 pub(super) enum Authentication {
     Certificates(WaitCertificateOrRequest),
     Resumed(WaitFinished),
@@ -84,8 +84,8 @@ impl WaitEncryptedExtensions {
         })
     }
 
-    /// Handles the server's acceptance of early data. RFC 9846 §4.3.10, §4.3.11: it must resume the
-    /// session of the early data, with the same suite and protocol.
+    /// Handles the server's acceptance of early data. RFC 9846 §4.3.10, §4.3.11: the server must
+    /// resume the session that the early data belongs to, with the same suite and protocol.
     fn accept_early_data(&mut self, selected: Option<ProtocolName<'_>>) -> Result<(), Failure> {
         let Some(session) = &self.0.session else {
             return Err(PeerMisbehaved::EarlyDataExtensionWithoutResumption.into());

@@ -1,4 +1,4 @@
-//! The check of extensions that a server may send without an offer.
+//! Checks extensions in messages where the server may send extensions that were not offered.
 
 use crate::enums::ExtensionType;
 use crate::error::PeerMisbehaved;
@@ -8,7 +8,7 @@ use crate::msgs::extensions::{ExtensionContext, allowed_in};
 ///
 /// # Errors
 ///
-/// Returns [`PeerMisbehaved::DisallowedEncryptedExtension`] if one belongs in another message.
+/// Returns [`PeerMisbehaved::DisallowedEncryptedExtension`] if one belongs in a different message.
 pub(super) fn check_extensions(
     received: &[ExtensionType],
     message: ExtensionContext,

@@ -52,7 +52,7 @@ impl WaitFinished {
         );
         check_finished(expected.as_ref(), &finished)?;
         handshake.check_session_id_echo()?;
-        // RFC 9846 §5.1: the server's keys change next, so check before an answer is sent
+        // RFC 9846 §5.1: the server's keys change next, so check before a reply is sent
         cx.transport.check_aligned()?;
 
         handshake.transcript.add(encoded);
@@ -76,7 +76,7 @@ impl WaitFinished {
 }
 
 impl Handshake {
-    /// Installs the keys of application data. `server_finished` is the hash of the messages up to
+    /// Installs the keys for application data. `server_finished` is the hash of the messages up to
     /// the server's Finished. The client's Finished has already been sent.
     fn connect(
         self: Box<Self>,

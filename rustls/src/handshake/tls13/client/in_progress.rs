@@ -1,4 +1,4 @@
-//! The common part of the states between the ServerHello and the end of the handshake.
+//! The data shared by all states between the ServerHello and the end of the handshake.
 
 use alloc::boxed::Box;
 
@@ -27,11 +27,11 @@ pub(super) struct Handshake {
     /// The client's handshake traffic secret.
     pub(super) client_secret: OkmBlock,
     pub(super) finished_keys: FinishedKeys,
-    /// True if the ServerHello had the session ID of the ClientHello.
+    /// True if the ServerHello contained the ClientHello's session ID.
     pub(super) is_session_id_echoed: bool,
 }
 
-/// The keys of both sides' Finished (RFC 9846 §4.5.3).
+/// The keys for both sides' Finished messages (RFC 9846 §4.5.3).
 pub(super) struct FinishedKeys {
     pub(super) client: OkmBlock,
     pub(super) server: OkmBlock,
@@ -42,7 +42,7 @@ pub(super) struct FinishedKeys {
 pub(super) enum EarlyData {
     /// Early data was not offered, or can no longer be accepted.
     No,
-    /// Early data was offered, and the server has not answered yet.
+    /// Early data was offered, and the server has not replied yet.
     Offered,
     /// The server has accepted early data. EndOfEarlyData ends it.
     Accepted,
@@ -74,7 +74,7 @@ impl Handshake {
         log("SERVER_HANDSHAKE_TRAFFIC_SECRET", server_secret);
     }
 
-    /// Installs the keys of both handshake traffic secrets, and derives the Finished keys. The
+    /// Installs the keys from both handshake traffic secrets, and derives the Finished keys. The
     /// client's keys are installed later if it may still send EndOfEarlyData.
     pub(super) fn install_keys(
         &mut self,
@@ -109,7 +109,7 @@ impl Handshake {
     ///
     /// All other checks come first: rustls 0.23 ignores the echo, and programs replay recorded
     /// flights of a server to see the client reject them for other reasons. Nothing depends on the
-    /// echo, and the transcript has it.
+    /// echo, and the transcript covers it.
     pub(super) fn check_session_id_echo(&self) -> Result<(), Failure> {
         // RFC 9846 §4.2.3: abort with illegal_parameter. No variant of `PeerMisbehaved` fits
         if self.is_session_id_echoed {

@@ -1,4 +1,4 @@
-//! The HelloRetryRequest (RFC 9846 §4.2.4), answered by a second ClientHello.
+//! The HelloRetryRequest (RFC 9846 §4.2.4), and the second ClientHello that it causes.
 
 use alloc::boxed::Box;
 
@@ -13,7 +13,7 @@ use crate::handshake::negotiated::HandshakeKind;
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// Answers the first HelloRetryRequest. The caller rejects a second one.
+/// Replies to the first HelloRetryRequest. The caller rejects a second one.
 pub(crate) fn read_hello_retry_request(
     mut first: Box<SentHello>,
     request: HelloRetryRequest<'_>,
@@ -21,7 +21,7 @@ pub(crate) fn read_hello_retry_request(
     cx: &mut ClientContext<'_>,
 ) -> Result<Box<SentHello>, Failure> {
     check_request(&first, &request)?;
-    // RFC 9846 §5.1: nothing may follow, because the server waits for the client's answer
+    // RFC 9846 §5.1: nothing may follow, because the server waits for the client's reply
     cx.transport.check_aligned()?;
     cx.negotiated.version = Some(ProtocolVersion::TLSv1_3);
     let suite = check_selected(&first, &request)?;

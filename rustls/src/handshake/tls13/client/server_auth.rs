@@ -57,8 +57,8 @@ impl WaitCertificate {
         certificate: CertificateMsg<'_>,
         encoded: &[u8],
     ) -> Result<Box<WaitCertificateVerify>, Failure> {
-        // RFC 9846 §4.5.1: the context is empty, because the server's Certificate answers no
-        // request
+        // RFC 9846 §4.5.1: the context is empty, because the server's Certificate is not a reply to
+        // a request
         if !certificate.context.is_empty() {
             return Err(InvalidMessage::InvalidCertRequest.into());
         }

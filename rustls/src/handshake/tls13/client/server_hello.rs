@@ -108,7 +108,7 @@ fn check_suite(
 fn missing_key_share(hello: &ServerHello<'_>) -> Failure {
     let error = PeerMisbehaved::MissingKeyShare;
     match hello.extensions.pre_shared_key {
-        // RFC 9846 §4.3.11: this contradicts the only mode in psk_key_exchange_modes
+        // RFC 9846 §4.3.11: this contradicts the only mode offered in psk_key_exchange_modes
         Some(_) => Failure::new(error, AlertDescription::IllegalParameter),
         None => error.into(),
     }

@@ -23,7 +23,7 @@ use crate::msgs::compressed_certificate::CompressedCertificate;
 
 /// Waits for the client's Certificate, which may be empty.
 pub(crate) struct WaitCertificate {
-    /// The state after authentication.
+    /// The state that follows authentication.
     pub(super) finished: Box<WaitFinished>,
 }
 

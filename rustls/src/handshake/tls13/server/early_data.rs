@@ -21,8 +21,8 @@ use crate::keys::tls13::TrafficSecret;
 /// sessions already prevent replays.
 const MAX_AGE_DIFFERENCE: u64 = 60_000;
 
-/// The number of bytes of records to skip if early data is not allowed. Another configuration may
-/// have allowed it, so one record's worth is tolerated.
+/// The number of bytes of records to skip if early data is not allowed. A different configuration
+/// may have allowed it, so one record's worth is tolerated.
 const TOLERATED: usize = 1 << 14;
 
 /// Returns the number of bytes of rejected early data to skip. `of_ticket` is the limit in the
@@ -39,7 +39,7 @@ pub(super) fn skipped_limit(config: &ServerConfig, of_ticket: u32) -> usize {
 /// A session that is resumed, possibly with early data.
 pub(super) struct Offer<'a> {
     pub(super) offers_early_data: bool,
-    /// True if it is the first session that the client offers.
+    /// True if this is the first session that the client offers.
     pub(super) is_first: bool,
     pub(super) obfuscated_ticket_age: u32,
     pub(super) session: &'a Tls13Session<'a>,
@@ -113,8 +113,8 @@ pub(crate) struct WaitEndOfEarlyData {
 }
 
 impl WaitEndOfEarlyData {
-    /// Creates the state. The secret is cloned into its final place, because a move would leave
-    /// another copy.
+    /// Creates the state. The secret is cloned into its final place, because a move would leave a
+    /// copy behind.
     pub(super) fn boxed(
         finished: Box<WaitFinished>,
         client_handshake_traffic_secret: &OkmBlock,

@@ -36,8 +36,8 @@ pub(crate) struct WaitFinished {
 }
 
 impl WaitFinished {
-    /// Handles the client's Finished. `self` stays in its box, so that its secrets are zeroized: a
-    /// move out of a box would leave a copy there.
+    /// Handles the client's Finished. `self` stays in its box, so that its secrets are zeroized:
+    /// moving them out of the box would leave a copy there.
     pub(super) fn read_finished(
         mut self: Box<Self>,
         finished: &Finished<'_>,
@@ -79,7 +79,7 @@ impl WaitFinished {
     }
 }
 
-/// Installs the keys of application data, and sends the tickets.
+/// Installs the keys for application data, and sends the tickets.
 fn connect(tickets: MadeTickets, cx: &mut ServerContext<'_>) -> Result<State, Failure> {
     let Some(Established::Tls13(secrets)) = cx.established else {
         return Err(Error::HandshakeNotComplete.into());

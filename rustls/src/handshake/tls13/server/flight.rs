@@ -46,7 +46,7 @@ use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::Tls13CipherSuite;
 
-/// The length of a ServerHello without its share, if no session is resumed.
+/// The length of a ServerHello excluding its key share, if no session is resumed.
 const SERVER_HELLO_LEN: usize = {
     let header = 4;
     let (version, random, session_id) = (2, 32, 1 + 32);
@@ -57,7 +57,7 @@ const SERVER_HELLO_LEN: usize = {
     header + version + random + session_id + suite + compression + extensions
 };
 
-/// NEGOTIATED: the parameters for the answer to a ClientHello.
+/// NEGOTIATED: the parameters for the reply to a ClientHello.
 pub(crate) struct Agreed<'a> {
     pub(super) facts: HelloFacts,
     /// True if a HelloRetryRequest has already been sent.
@@ -70,7 +70,7 @@ pub(crate) struct Agreed<'a> {
     pub(super) early_secret: EarlySecret,
     /// The transcript up to the ClientHello.
     pub(super) transcript: Transcript,
-    /// The limit on early data that is skipped unless it is accepted, in bytes. `None` if the
+    /// The maximum number of bytes of early data to skip if it is not accepted. `None` if the
     /// client offers none.
     pub(super) skipped_early_data: Option<usize>,
 }
@@ -106,8 +106,8 @@ impl Agreed<'_> {
         }
     }
 
-    /// Sends everything up to Finished, and waits for the client's flight. If signing takes time,
-    /// sends nothing until it is done.
+    /// Sends everything up to Finished, and waits for the client's flight. If the signature is
+    /// pending, sends nothing until it is ready.
     pub(crate) fn send_flight(
         mut self,
         config: ServerSettings,
@@ -179,7 +179,8 @@ impl Agreed<'_> {
         }
     }
 
-    /// Rejects early data if the application has done so, possibly while a call was pending.
+    /// Rejects early data if the application has rejected it, possibly while a callback was
+    /// pending.
     fn decide_early_data(&mut self, cx: &mut ServerContext<'_>) {
         // RFC 9846 §4.3.10: early data that is not accepted is skipped
         cx.transport.skip_early_data(self.skipped_early_data);
@@ -205,7 +206,7 @@ struct UnsignedFlight {
 }
 
 impl WaitFinished {
-    /// Adds the signature of the server's certificate, and sends the flight.
+    /// Adds the signature with the server's key, and sends the flight.
     fn sign_flight(
         mut self: Box<Self>,
         unsigned: UnsignedFlight,
@@ -238,7 +239,7 @@ impl WaitFinished {
     }
 
     /// Sends the `flight`, ending with the server's Finished, and installs the keys for the
-    /// messages after it.
+    /// messages after Finished.
     fn end_flight(
         &mut self,
         flight: PausedFlight,
@@ -255,8 +256,8 @@ impl WaitFinished {
         Ok(())
     }
 
-    /// Derives the secrets of application data, and installs the key to send it with. The
-    /// transcript ends with the server's Finished.
+    /// Derives the secrets for application data, and installs the sending key. The transcript ends
+    /// with the server's Finished.
     fn install_sending_key(&mut self, client_random: &Random, cx: &mut ServerContext<'_>) {
         let transcript = self.transcript.current();
         let main_secret = &self.main_secret;
@@ -345,8 +346,8 @@ impl FlightMessages<'_> {
             },
         });
         flight.send(cx.transport)?;
-        // RFC 9846 §E.4: a client with a session id expects one after the server's first message.
-        // After a retry, that was the HelloRetryRequest
+        // RFC 9846 §E.4: a client that sent a session ID expects a change_cipher_spec after the
+        // server's first message. After a retry, that was the HelloRetryRequest
         if !is_retried && !legacy_session_id.is_empty() {
             cx.transport.send_change_cipher_spec();
         }
@@ -403,7 +404,7 @@ impl FlightMessages<'_> {
             transport_parameters: transport_parameters
                 .map(|(typ, parameters)| TransportParameters::new(typ, parameters))
                 .unwrap_or_default(),
-            // RFC 9149 §3: confirms that the request is followed
+            // RFC 9149 §3: confirms that the request is honoured
             ticket_request: self.tickets.hint,
             ..EncryptedExtensions::default()
         });
@@ -520,9 +521,10 @@ impl HandshakeKeys {
         log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", server);
     }
 
-    /// Installs the keys of the next messages, and derives those of both Finished. The client's
-    /// next records are early data if that is accepted. Then EndOfEarlyData delays the keys of its
-    /// handshake messages, unless the carrier has none.
+    /// Installs the keys for the next messages, and derives those for both Finished messages. If
+    /// early data is accepted, the client's next records are early data, and the keys for its
+    /// handshake messages are installed after EndOfEarlyData, unless the carrier has no such
+    /// message.
     fn install(
         &mut self,
         suite: &'static Tls13CipherSuite,
@@ -558,7 +560,7 @@ impl HandshakeKeys {
     }
 }
 
-/// The application's log of the secrets of one connection.
+/// The application's key log, for one connection.
 struct SecretLog<'a> {
     key_log: &'a dyn KeyLog,
     client_random: &'a Random,

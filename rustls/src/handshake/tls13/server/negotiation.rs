@@ -1,5 +1,5 @@
 //! The negotiation of TLS 1.3: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest (RFC 9846
-//! Appendix A.2). Nothing is sent, and no state of the connection changes.
+//! Appendix A.2). Negotiation sends nothing, and does not change the connection's state.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -31,7 +31,7 @@ use crate::msgs::client_hello::ClientHello;
 use crate::msgs::pre_shared_key::OfferedPsks;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// The decision about a ClientHello.
+/// The decision on a ClientHello.
 #[allow(clippy::large_enum_variant)] // destructured immediately: a box would only allocate
 pub(crate) enum Decision<'a> {
     Agreed(Agreed<'a>),
@@ -48,8 +48,8 @@ impl Decision<'_> {
     }
 }
 
-/// Checks the ClientHello and negotiates parameters. Calls the application in the order of rustls
-/// 0.23.
+/// Checks the ClientHello and negotiates parameters. Calls the application in the same order as
+/// rustls 0.23.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
 pub(crate) async fn negotiate<'a, M: CallMode>(
@@ -127,14 +127,14 @@ pub(crate) async fn negotiate<'a, M: CallMode>(
     }))
 }
 
-/// Reports the selected parameters of a ClientHello that is rejected because of others. rustls 0.23
-/// rejects it after the ServerHello, so its accessors report these parameters, too.
+/// Reports the parameters selected for a ClientHello that is rejected because of other parameters.
+/// rustls 0.23 rejects it after the ServerHello, so its accessors report them, too.
 fn report_selected(parameters: &Parameters<'_>, negotiated: &mut Negotiated) {
     report_exchange(parameters.group, negotiated);
     negotiated.alpn_protocol = parameters.alpn_protocol.clone();
 }
 
-/// Like [`report_selected`], before the application protocol is selected.
+/// Like [`report_selected`], but before the application protocol is selected.
 fn report_exchange(group: &'static dyn SupportedKxGroup, negotiated: &mut Negotiated) {
     negotiated.kx_group = Some(group);
     negotiated.handshake_kind.get_or_insert(HandshakeKind::Full);
@@ -184,8 +184,8 @@ fn log_parameters(parameters: &Parameters<'_>) {
     }
 }
 
-/// Starts the transcript with `bound`, the ClientHello without its binders. It continues that of a
-/// HelloRetryRequest.
+/// Starts the transcript with `bound`, the ClientHello without its binders. After a
+/// HelloRetryRequest, continues the existing transcript.
 fn start_transcript(
     retry: Option<Box<Retry>>,
     suite: &'static Tls13CipherSuite,
@@ -201,7 +201,7 @@ fn start_transcript(
     }
 }
 
-/// Returns the authentication by a certificate.
+/// Returns how the server authenticates with a certificate.
 fn authenticate(
     hello: &ClientHello<'_>,
     certified_key: Arc<CertifiedKey>,

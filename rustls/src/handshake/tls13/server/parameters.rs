@@ -28,13 +28,13 @@ pub(super) struct Selection<'a> {
     pub(super) client_share: Option<&'a [u8]>,
 }
 
-/// The properties of a ClientHello that the answer depends on, without its lists.
+/// The properties of a ClientHello that the reply depends on, except its lists.
 #[derive(Clone, Copy)]
 pub(super) struct HelloFacts {
     pub(super) random: Random,
     pub(super) legacy_session_id: SessionId,
     pub(super) offers_early_data: bool,
-    /// True if the client can resume with a ticket of this handshake.
+    /// True if the client can resume with a ticket from this handshake.
     pub(super) accepts_resumption: bool,
     pub(super) ticket_request: Option<TicketRequest>,
 }
@@ -53,8 +53,8 @@ impl<'a> Selection<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error that names the parameter without a common value, or the one that changed
-    /// after the HelloRetryRequest.
+    /// Returns an error that names the parameter on which client and server do not agree, or the
+    /// one that changed after the HelloRetryRequest.
     pub(super) fn new(
         hello: &ClientHello<'a>,
         retry: Option<&Retry>,
@@ -76,12 +76,12 @@ impl<'a> Selection<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Selects the parameters other than suite and group from `hello`. `client_share` is the
-    /// client's share for the selected group.
+    /// Selects all parameters except suite and group from `hello`. `client_share` is the client's
+    /// share for the selected group.
     ///
     /// # Errors
     ///
-    /// Returns an error that names the parameter without a common value.
+    /// Returns an error that names the parameter on which client and server do not agree.
     pub(super) fn new(
         hello: &ClientHello<'_>,
         selection: &Selection<'a>,
@@ -118,8 +118,9 @@ impl HelloFacts {
     }
 }
 
-/// Returns the client's most preferred group that the provider has, even if another one would save
-/// a round trip. RFC 9846 §4.3.8 allows both; this respects the client's preference.
+/// Returns the client's most preferred group that the provider supports, even if a different one
+/// would save a round trip. RFC 9846 §4.3.8 allows either choice; this one respects the client's
+/// preference.
 fn select_group(
     hello: &ClientHello<'_>,
     config: &ServerConfig,
@@ -150,8 +151,8 @@ fn share_of<'a>(hello: &ClientHello<'a>, name: NamedGroup) -> Option<&'a [u8]> {
     Some(share.payload)
 }
 
-/// Returns the first common suite, in the client's order, or in the provider's order if
-/// `ignore_client_order` is set.
+/// Returns the first suite that both sides support, in the client's order, or in the provider's
+/// order if `ignore_client_order` is set.
 fn select_suite(
     hello: &ClientHello<'_>,
     retry: Option<&Retry>,
@@ -182,7 +183,8 @@ fn select_suite(
     }
 }
 
-/// Returns a signer of the certificate's key for its preferred scheme that the client can verify.
+/// Returns a signer for the certificate's key. Among the schemes that the client can verify, it
+/// uses the one that the key prefers.
 pub(super) fn select_signer(
     hello: &ClientHello<'_>,
     certified_key: &CertifiedKey,

@@ -1,7 +1,8 @@
-//! The choice of the session that a ClientHello resumes (RFC 9846 §2.2, §4.3.11).
+//! Chooses the session that a ClientHello resumes (RFC 9846 §2.2, §4.3.11).
 //!
-//! Cipher suite, group and protocol are selected first. Sessions that do not fit these are ignored.
-//! The first session that fits is chosen, and the client must prove that it has its key.
+//! Cipher suite, group and protocol are selected first. Sessions that do not fit the selection are
+//! ignored. The first session that fits is chosen, and the client must prove that it has the
+//! session's key.
 
 use alloc::vec::Vec;
 use core::pin::pin;
@@ -48,7 +49,7 @@ pub(super) struct Resumed {
 }
 
 impl Resumed {
-    /// Passes the properties in the session to the accessors of the connection.
+    /// Passes the session's properties to the connection's accessors.
     pub(super) fn report(self, provider: &CryptoProvider, cx: &mut ServerContext<'_>) {
         if let Some(chain) = self.client_chain {
             cx.negotiated.set_expected_peer(chain, provider);
@@ -96,7 +97,8 @@ impl<'a> OfferedSessions<'a> {
 pub(super) struct FoundSession {
     /// The session, and its early secret.
     pub(super) session: Option<(Resumed, EarlySecret)>,
-    /// The limit of early data in the first session that the client offers, or 0 if it is unknown.
+    /// The early data limit in the first session that the client offers, or 0 if the session is
+    /// unknown.
     pub(super) first_early_data_size: u32,
 }
 
@@ -192,7 +194,7 @@ pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
 ///
 /// # Errors
 ///
-/// Returns the reason for the log.
+/// Returns the reason why not, for the log.
 fn check_suitable<M>(
     session: &Tls13Session<'_>,
     kind: TicketKind,

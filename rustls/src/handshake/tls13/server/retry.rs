@@ -1,4 +1,4 @@
-//! HelloRetryRequest (RFC 9846 §4.2.4), and its requirements on the second ClientHello.
+//! HelloRetryRequest (RFC 9846 §4.2.4), and what it requires of the second ClientHello.
 //!
 //! The server keeps its state in memory, so it sends no cookie.
 
@@ -35,7 +35,7 @@ pub(crate) struct Retry {
 pub(crate) struct RetryNeeded {
     pub(super) retry: Box<Retry>,
     pub(super) legacy_session_id: SessionId,
-    /// The limit on early data that is skipped, in bytes. `None` if the client offers none.
+    /// The maximum number of bytes of early data to skip. `None` if the client offers none.
     pub(super) skipped_early_data: Option<usize>,
 }
 
@@ -61,7 +61,8 @@ impl RetryNeeded {
             },
         });
         flight.send(cx.transport)?;
-        // RFC 9846 §E.4: a client with a session id expects one after the server's first message
+        // RFC 9846 §E.4: a client that sent a session ID expects a change_cipher_spec after the
+        // server's first message
         if !legacy_session_id.is_empty() {
             cx.transport.send_change_cipher_spec();
         }
@@ -70,8 +71,8 @@ impl RetryNeeded {
 }
 
 impl Retry {
-    /// Creates the state after a HelloRetryRequest for a share of the selected group. `encoded` is
-    /// the first ClientHello.
+    /// Creates the state after a HelloRetryRequest that asks for a share for the selected group.
+    /// `encoded` is the first ClientHello.
     pub(super) fn new(
         hello: &ClientHello<'_>,
         encoded: &[u8],
@@ -96,7 +97,7 @@ impl Retry {
         &self,
         server_name: Option<&DnsName<'_>>,
     ) -> Result<(), PeerMisbehaved> {
-        // RFC 9846 §4.2.2: the client may only change what the server has requested
+        // RFC 9846 §4.2.2: the client may only change what the server asked it to change
         match server_name == self.server_name.as_ref() {
             true => Ok(()),
             false => Err(PeerMisbehaved::ServerNameDifferedOnRetry),
@@ -104,12 +105,12 @@ impl Retry {
     }
 }
 
-/// Checks that `hello` follows the HelloRetryRequest, in the fields that do not depend on the
-/// selection of parameters.
+/// Checks that `hello` obeys the HelloRetryRequest, in the fields that do not depend on the
+/// selected parameters.
 ///
 /// RFC 9846 §4.2.2 requires that clients change nothing else in the ClientHello. Some choose a new
 /// random, or list only the requested group. Only the parameters in [`Retry`] depend on the first
-/// ClientHello, and both are in the transcript, so other changes are accepted.
+/// ClientHello, and both ClientHellos are in the transcript, so other changes are accepted.
 pub(super) fn check_second_hello(
     hello: &ClientHello<'_>,
     retry: &Retry,

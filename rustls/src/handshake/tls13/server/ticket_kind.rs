@@ -1,4 +1,4 @@
-//! The place of sessions: in tickets, or in the session storage.
+//! Where sessions are kept: in tickets, or in the session storage.
 //!
 //! This module calls the application's code: the ticketer and the storage.
 
@@ -44,8 +44,8 @@ impl TicketKind {
         config.session_storage.can_cache().then_some(Self::Stored)
     }
 
-    /// Begins to make a ticket. It cannot be made if the session is too large, or the storage does
-    /// not accept it. `plain` is a scratch buffer.
+    /// Begins to make a ticket. The ticket cannot be made if the session is too large, or if the
+    /// storage does not accept it. `plain` is a scratch buffer.
     pub(super) fn make(
         self,
         session: &Tls13Session<'_>,
@@ -80,7 +80,7 @@ impl TicketKind {
         }
     }
 
-    /// Returns the call that makes a ticket.
+    /// Returns the callback that makes a ticket.
     pub(super) fn call(self) -> Call {
         match self {
             Self::Sealed => Call::Ticket,
@@ -88,8 +88,8 @@ impl TicketKind {
         }
     }
 
-    /// Returns the session of `ticket`. A stored session is removed from the storage (RFC 9846
-    /// §8.1).
+    /// Returns the session that `ticket` stands for. A stored session is removed from the storage
+    /// (RFC 9846 §8.1).
     pub(super) async fn find<M: CallMode>(
         self,
         ticket: &[u8],
@@ -110,8 +110,8 @@ impl TicketKind {
         }
     }
 
-    /// Returns the limit of early data in the session of `ticket`, or 0 if there is none. The
-    /// session stays in the storage.
+    /// Returns the early data limit in the session that `ticket` stands for, or 0 if there is no
+    /// such session. The session stays in the storage.
     pub(super) async fn early_data_size<M: CallMode>(
         self,
         ticket: &[u8],
@@ -139,8 +139,8 @@ impl TicketKind {
         }
     }
 
-    /// Returns the limit of early data for a ticket. RFC 9846 §8: it is 0 if the ticket can be used
-    /// more than once, because early data could then be replayed.
+    /// Returns the early data limit for a ticket. RFC 9846 §8: the limit is 0 if the ticket can be
+    /// used more than once, because early data could then be replayed.
     pub(super) fn max_early_data_size(self, config: &ServerConfig) -> u32 {
         match self {
             Self::Sealed => 0,
@@ -149,7 +149,7 @@ impl TicketKind {
     }
 }
 
-/// Draws the key of a session in the storage.
+/// Draws a storage key for a session.
 fn storage_key(config: &ServerConfig) -> Result<[u8; STORAGE_KEY_LEN], Error> {
     let mut key = [0; STORAGE_KEY_LEN];
     config.provider.secure_random.fill(&mut key)?;
@@ -188,7 +188,7 @@ pub(super) enum Making {
 }
 
 impl Making {
-    /// Polls the call, if there is one, and keeps its result.
+    /// Polls the callback, if one is pending, and keeps its result.
     pub(super) fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<()> {
         let ticket = match self {
             Self::Made(_) => return Poll::Ready(()),

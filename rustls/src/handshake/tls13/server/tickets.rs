@@ -1,7 +1,8 @@
 //! NewSessionTicket (RFC 9846 §4.7.1): the tickets that clients may resume with.
 //!
-//! A ticket is either a complete session, sealed by the ticketer, or its key in the session storage
-//! (`ticket_kind`). [`crate::config::session::value`] describes the content of a session.
+//! A ticket is either a complete session, sealed by the ticketer, or the session's key in the
+//! session storage (`ticket_kind`). [`crate::config::session::value`] describes the content of a
+//! session.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -42,7 +43,7 @@ use crate::suites::Tls13CipherSuite;
 /// The length of a `ticket_nonce` in bytes. Some clients, such as wolfSSL 5.5, reject longer ones.
 const NONCE_LEN: usize = 8;
 
-/// The maximum length of a NewSessionTicket without its ticket, in bytes.
+/// The maximum length of a NewSessionTicket excluding its ticket, in bytes.
 pub(super) const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + NONCE_LEN) + 2 + (2 + 8);
 
 /// The number of tickets for one client.
@@ -86,7 +87,7 @@ impl TicketCount {
     }
 }
 
-/// The inputs of tickets, apart from the connection and the configuration.
+/// What tickets are made from, besides the connection and the configuration.
 #[derive(Clone, Copy)]
 pub(super) struct TicketInputs {
     pub(super) suite: &'static Tls13CipherSuite,
@@ -100,8 +101,9 @@ pub(super) struct TicketInputs {
 }
 
 impl TicketInputs {
-    /// Returns the terms of the tickets, or `None` if none are to be sent: without a clock or a
-    /// storage, or if the session's lifetime is over. The client then cannot resume.
+    /// Returns the terms of the tickets, or `None` if no tickets are to be sent, because there is
+    /// no clock or no storage, or because the session's lifetime is over. The client then cannot
+    /// resume.
     fn terms(&self, config: &ServerSettings, cx: &ServerContext<'_>) -> Option<Terms> {
         // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
         // handshake
@@ -122,7 +124,7 @@ impl TicketInputs {
     }
 }
 
-/// The properties that all tickets of a connection have.
+/// The properties that all tickets from a connection share.
 struct Terms {
     kind: TicketKind,
     /// The current time, in seconds since 1970.
@@ -187,8 +189,8 @@ struct Sessions<'a> {
     config: &'a ServerSettings,
     facts: ConnectionFacts<'a>,
     client_auth: ClientAuthId,
-    /// RFC 9846 §4.7.1: random, and fresh for each ticket. One call draws several, which costs the
-    /// same.
+    /// RFC 9846 §4.7.1: random, and fresh for each ticket. One call draws several, at the cost of
+    /// one.
     age_adds: [[u8; 4]; 4],
 }
 
@@ -207,7 +209,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Calls `make` with the session of the ticket `number`. Returns its `ticket_age_add`, and the
+    /// Calls `make` with the session for ticket `number`. Returns its `ticket_age_add`, and the
     /// result of `make`.
     fn next<T>(
         &mut self,
@@ -249,13 +251,13 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// Returns the nonce of the ticket `number`. RFC 9846 §4.7.1: it is unique among the tickets of a
-/// connection.
+/// Returns the nonce for ticket `number`. RFC 9846 §4.7.1: it is unique among a connection's
+/// tickets.
 fn nonce(number: usize) -> [u8; NONCE_LEN] {
     (number as u64).to_be_bytes()
 }
 
-/// Tickets that are not made yet.
+/// Tickets that have not been made yet.
 pub(super) struct UnmadeTickets {
     inputs: TicketInputs,
     terms: Terms,
@@ -277,8 +279,8 @@ impl UnmadeTickets {
         })
     }
 
-    /// Makes the tickets of the handshake `finished`, and continues with `next`. If a call takes
-    /// time, drops the handshake's secrets first.
+    /// Makes the tickets for the handshake `finished`, and continues with `next`. If a callback is
+    /// pending, drops the handshake's secrets before waiting.
     pub(super) fn make(
         self,
         finished: Box<WaitFinished>,
@@ -306,8 +308,8 @@ impl UnmadeTickets {
         operation::run(wait, making, cx)
     }
 
-    /// Makes the tickets, several at the same time. Stops if one cannot be made. A session, which
-    /// may be long, is only encoded when its ticket is made.
+    /// Makes the tickets, several at a time. Stops if a ticket cannot be made. A session, which may
+    /// be long, is only encoded when its ticket is made.
     ///
     /// # Errors
     ///
@@ -318,7 +320,7 @@ impl UnmadeTickets {
         config: &ServerSettings,
         callbacks: Callbacks,
     ) -> Result<MadeTickets, Error> {
-        /// The number of tickets that are made at the same time.
+        /// The number of tickets that are made at a time.
         const BATCH: usize = 4;
 
         let count = self.inputs.count;
@@ -339,7 +341,7 @@ impl UnmadeTickets {
                         next += 1;
                     }
                     Making::Made(None) if pending.is_empty() => return Ok(made),
-                    // tickets are sent in their order, so this one follows the pending ones
+                    // tickets are sent in order, so this one follows the pending ones
                     ticket => {
                         let is_last = matches!(ticket, Making::Made(None));
                         pending.push((age_add, ticket));
@@ -366,7 +368,7 @@ impl UnmadeTickets {
     }
 }
 
-/// Polls all tickets of `batch`. Returns `Ready` once each of them has been made or has failed.
+/// Polls all tickets in `batch`. Returns `Ready` once each of them has been made or has failed.
 fn poll_all(batch: &mut [(u32, Making)], task: &mut task::Context<'_>) -> Poll<()> {
     let mut is_pending = false;
     for (_, ticket) in batch {
@@ -378,15 +380,15 @@ fn poll_all(batch: &mut [(u32, Making)], task: &mut task::Context<'_>) -> Poll<(
     Poll::Ready(())
 }
 
-/// The NewSessionTicket messages of a connection.
+/// A connection's NewSessionTicket messages.
 #[derive(Default)]
 pub(super) struct MadeTickets {
-    /// The messages, in parts that share no record.
+    /// The messages, in parts that are sent in separate records.
     parts: SmallVec<[Vec<u8>; 1]>,
 }
 
 impl MadeTickets {
-    /// Adds the message of `ticket`.
+    /// Adds the message for `ticket`.
     fn add(
         &mut self,
         number: usize,
@@ -396,8 +398,8 @@ impl MadeTickets {
     ) -> Result<(), Error> {
         let ticket = ticket.as_ref();
         let len = TICKET_OVERHEAD + ticket.len();
-        // a long ticket shares no record: rustls 0.23 stops reading if a message and the records of
-        // the next one exceed 64 KiB
+        // a long ticket is sent in records of its own, because rustls 0.23 stops reading if a
+        // message and the records of the next one exceed 64 KiB
         let last = self.parts.last();
         if last.is_none_or(|part| part.len() + len > MAX_FRAGMENT_LEN) {
             // reserve room for the next tickets too, which have the same length, but only for a few
