@@ -1,14 +1,14 @@
-//! Building blocks for crypto providers: the code that all providers share, over small traits that
-//! a provider implements with its crypto library.
+//! Building blocks for crypto providers: the code that all providers need, on top of small traits
+//! that a provider implements with its crypto library.
 //!
-//! A provider implements these traits over its library, and gets:
+//! A provider that implements one of these traits gets:
 //!
 //! - [`AeadAlgorithm`], for an AEAD: records of TLS 1.3 and TLS 1.2 ([`Tls13Framing`],
 //!   [`Tls12GcmFraming`], [`Tls12Chacha20Framing`]);
-//! - [`PacketAlgorithm`], for an AEAD with its cipher for QUIC's headers: packet and header
+//! - [`PacketAlgorithm`], for an AEAD with its cipher for QUIC headers: packet and header
 //!   protection ([`QuicPackets`]);
 //! - [`HashFunction`], for a hash function with HMAC: transcript hash, HMAC and HKDF ([`Hashing`]),
-//!   and the PRF of TLS 1.2;
+//!   and the TLS 1.2 PRF;
 //! - an AEAD and a hash function together: cipher suites ([`Tls13Suite`], [`Tls12Suite`]), and
 //!   their lists ([`cipher_suites!`](crate::cipher_suites));
 //! - [`Ecdh`], for Diffie-Hellman on a curve: key exchange ([`EcdhGroup`]);
@@ -17,12 +17,12 @@
 //!   ([`HpkeBase`]);
 //! - [`KeyPair`], for private keys: signing keys from PKCS#8, SEC1 and PKCS#1 ([`KeyLoader`],
 //!   [`any_supported_type`]);
-//! - [`Aead`], for an AEAD with a shared key: protection of tickets ([`make_ticketer`]), and with
-//!   HKDF, tickets that any machine of a fleet opens ([`FleetTicketer`]).
+//! - [`Aead`], for an AEAD with a shared key: ticket protection ([`make_ticketer`]), and with HKDF,
+//!   tickets that any machine in a fleet can open ([`FleetTicketer`]).
 //!
 //! [`Choice`] combines the AEADs of two libraries; the processor decides which is used.
 //!
-//! The provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
+//! A provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
 //! algorithms that verify signatures, and the lists of what it offers, in order of preference.
 //! Together they form a [`CryptoProvider`](crate::provider::CryptoProvider).
 //!

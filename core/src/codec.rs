@@ -19,7 +19,7 @@ use crate::error::InvalidMessage;
 
 /// A type with a TLS wire encoding.
 ///
-/// `'a` is the lifetime of the received bytes, for values that borrow from their message.
+/// `'a` is the lifetime of the received bytes, for values that borrow from the message.
 pub trait Codec<'a>: Debug + Sized {
     /// Appends the encoding of `self` to `bytes`.
     fn encode(&self, bytes: &mut Vec<u8>);
@@ -39,7 +39,7 @@ pub trait Codec<'a>: Debug + Sized {
 
     /// Reads one value that must occupy all of `bytes`.
     ///
-    /// Returns [`InvalidMessage::TrailingData`] if bytes are left over, and the errors of
+    /// Returns [`InvalidMessage::TrailingData`] if bytes are left over, and otherwise the errors of
     /// [`Codec::read`].
     fn read_bytes(bytes: &'a [u8]) -> Result<Self, InvalidMessage> {
         let mut r = Reader::new(bytes);
@@ -221,9 +221,9 @@ impl LengthSize {
 /// Appends a vector: a length prefix of `size`, then the body that `body` appends.
 ///
 /// `body` must only append. A body longer than [`LengthSize::max_len`] is written completely after
-/// the maximum length, and must not be sent. With a prefix of two or three bytes the sender
-/// notices, because the message exceeds its own limit too. With [`LengthSize::U8`] it would not, so
-/// a debug assertion catches that bug.
+/// the maximum length, and must not be sent. With a prefix of two or three bytes, the sender
+/// notices, because the message also exceeds its own limit. With [`LengthSize::U8`], it would not
+/// notice, so a debug assertion catches that bug.
 #[inline]
 pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();
@@ -235,8 +235,8 @@ pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOn
     bytes[start..body_start].copy_from_slice(&encoded[encoded.len() - size.width()..]);
 }
 
-/// Appends `contents` with a length prefix of `size`. They must not exceed its maximum, as in
-/// [`with_length_prefix`].
+/// Appends `contents` with a length prefix of `size`. Their length must not exceed the maximum of
+/// `size`, as in [`with_length_prefix`].
 #[inline]
 pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
     // the length is known, so the prefix need not be filled in afterwards
@@ -250,8 +250,8 @@ pub fn encode_bytes(bytes: &mut Vec<u8>, size: LengthSize, contents: &[u8]) {
     bytes.extend_from_slice(contents);
 }
 
-/// Appends `items` with a length prefix of `size`, which counts bytes, not items. They must not
-/// exceed its maximum, as in [`with_length_prefix`].
+/// Appends `items` with a length prefix of `size`, which counts bytes, not items. Their length must
+/// not exceed the maximum of `size`, as in [`with_length_prefix`].
 pub fn encode_list<'a, T: Codec<'a>>(bytes: &mut Vec<u8>, size: LengthSize, items: &[T]) {
     with_length_prefix(bytes, size, |bytes| {
         for item in items {

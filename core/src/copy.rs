@@ -2,16 +2,16 @@
 //!
 //! glibc's `memcpy` and `memmove` copy more than a few kilobytes with a single `rep movsb`. On some
 //! AMD processors, this is slow if the destination starts a few bytes after the source, modulo the
-//! page size: 1 to 15 bytes on Zen 4, 1 to 31 on Zen 3. At such an offset, 16 KiB take 5400 ns
-//! instead of 250, several times as long as encrypting them. A record's header moves the payload to
-//! such an offset whenever plaintext and record start at the same offset in a page, as the large
-//! buffers of most allocators do.
+//! page size: 1 to 15 bytes on Zen 4, 1 to 31 on Zen 3. At such an offset, copying 16 KiB takes
+//! 5400 ns instead of 250, several times as long as encrypting them. A record's header moves the
+//! payload to such an offset whenever plaintext and record start at the same offset in a page, as
+//! the large buffers of most allocators do.
 //!
 //! So the functions here copy in short pieces, which take the same time at any offset. Only
-//! [`copy`] knows the offset, and copies at once at all others: `rep movsb` does not read the
-//! destination first, which saves a third of the time if it is not in a cache. All code that copies
-//! payloads uses these functions. The tests of `rustls/tests/large_copies` fail if a longer copy is
-//! made.
+//! [`copy`] knows the offset, and at all other offsets copies everything at once: `rep movsb` does
+//! not read the destination first, which saves a third of the time if it is not in a cache. All
+//! code that copies payloads uses these functions. The tests of `rustls/tests/large_copies` fail if
+//! a longer copy is made.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -31,7 +31,7 @@ const SLOW: Range<usize> = 1..32;
 ///
 /// # Panics
 ///
-/// If the lengths differ.
+/// Panics if the lengths differ.
 #[inline]
 pub fn copy(from: &[u8], to: &mut [u8]) {
     assert_eq!(from.len(), to.len());
@@ -42,8 +42,8 @@ pub fn copy(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Copies in pieces if that is faster. Kept out of line, because the instruction-count benchmark
-/// recognises it as a `memcpy` by its name.
+/// Copies in pieces. Kept out of line, because the instruction-count benchmark recognises it as a
+/// `memcpy` by its name.
 #[inline(never)]
 fn in_pieces(from: &[u8], to: &mut [u8]) {
     let distance = to.as_ptr().addr().wrapping_sub(from.as_ptr().addr()) % PAGE;
@@ -80,11 +80,11 @@ pub fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.chunks(piece)
 }
 
-/// Moves the bytes at `range` of `bytes` down to `to`.
+/// Moves the bytes at `range` in `bytes` down to `to`.
 ///
 /// # Panics
 ///
-/// If `to` is greater than `range.start`, or if `range` is not within `bytes`.
+/// Panics if `to` is greater than `range.start`, or if `range` is not within `bytes`.
 pub fn move_down(bytes: &mut [u8], range: Range<usize>, to: usize) {
     assert!(to <= range.start);
     let down = range.start - to;
@@ -102,7 +102,7 @@ pub fn move_down(bytes: &mut [u8], range: Range<usize>, to: usize) {
 ///
 /// # Panics
 ///
-/// If `vec` is shorter.
+/// Panics if `vec` is shorter than `len`.
 pub fn remove_front(vec: &mut Vec<u8>, len: usize) {
     let rest = vec.len() - len;
     move_down(vec, len..len + rest, 0);

@@ -1,10 +1,10 @@
 //! The crypto-provider interface: the traits that a provider implements, and the code built on
 //! them.
 //!
-//! This file owns randomness, private-key loading and the list of signature verification
+//! This file defines randomness, private-key loading and the list of signature verification
 //! algorithms. Key exchange, hashing, key derivation, bulk encryption, QUIC and HPKE each have
-//! their own module below. Cipher suites ([`crate::suites`]) and the whole provider
-//! ([`crate::provider`]) consist of these. No cryptography is implemented here.
+//! their own module. Cipher suites ([`crate::suites`]) and the whole provider ([`crate::provider`])
+//! are made of these. No cryptography is implemented here.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -63,14 +63,15 @@ pub trait KeyProvider: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`], or another error of the provider's choice, if the encoding is
-    /// wrong or the kind of key is not supported.
+    /// Returns [`Error::General`], or a different error of the provider's choice, if the encoding
+    /// is wrong or the kind of key is not supported.
     fn load_private_key(
         &self,
         key_der: PrivateKeyDer<'static>,
     ) -> Result<Arc<dyn SigningKey>, Error>;
 
-    /// True if every key that it loads signs in FIPS-approved mode. The default is false.
+    /// True if every key that this provider loads signs in FIPS-approved mode. The default is
+    /// false.
     fn fips(&self) -> bool {
         false
     }
@@ -83,10 +84,10 @@ pub struct WebPkiSupportedAlgorithms {
     ///
     /// These signatures name their algorithm in X.509 terms, so this list need not match `mapping`.
     ///
-    /// A verifier of this library trusts the result of another one if these algorithms are equal,
-    /// which it decides by their identifiers, `fips` and [`Debug`](fmt::Debug) output. If two
+    /// A verifier in this library relies on the result of another verifier if their algorithms are
+    /// equal, which is decided by identifiers, `fips` and [`Debug`](fmt::Debug) output. If two
     /// implementations accept different signatures under the same identifiers, their `Debug` output
-    /// must differ, and it must be the same in every process.
+    /// must differ. The output must be the same in every process.
     pub all: &'static [&'static dyn SignatureVerificationAlgorithm],
 
     /// The algorithms that can verify each TLS signature scheme, most preferred scheme first.
@@ -100,7 +101,7 @@ pub struct WebPkiSupportedAlgorithms {
 }
 
 impl WebPkiSupportedAlgorithms {
-    /// Returns the schemes of `mapping` in its order, for `signature_algorithms`.
+    /// Returns the schemes in `mapping`, in order, for `signature_algorithms`.
     pub fn supported_schemes(&self) -> Vec<SignatureScheme> {
         self.schemes().collect()
     }

@@ -1,5 +1,5 @@
-//! Writes the few DER values (X.690) that this library needs: around public keys, and around
-//! private keys for providers whose library reads only one encoding.
+//! Writes the few DER values (X.690) that this library needs: headers for public keys, and for
+//! private keys if a provider's library reads only one encoding.
 //!
 //! Reading DER is the job of rustls-webpki and the providers' libraries.
 

@@ -17,7 +17,7 @@ use crate::error::InvalidMessage;
 /// `ECHConfig`: one entry of an `ECHConfigList`.
 #[derive(Clone, PartialEq)]
 pub enum EchConfigPayload {
-    /// An entry of the version this library implements.
+    /// An entry with the version that this library implements.
     V18(EchConfigContents),
     /// An entry that clients ignore: it has a different version, or its `public_name` is not a host
     /// name.
@@ -32,7 +32,8 @@ pub enum EchConfigPayload {
 impl EchConfigPayload {
     /// Reads an `ECHConfigList` from `r`: its length prefix, then its entries.
     ///
-    /// Returns [`InvalidMessage::IllegalEmptyList`] if it has no entry, or the error of an entry.
+    /// Returns [`InvalidMessage::IllegalEmptyList`] if the list has no entries, or the error from
+    /// reading an entry.
     pub fn read_list(r: &mut Reader<'_>) -> Result<Vec<Self>, InvalidMessage> {
         let list = r.prefixed(LengthSize::U16)?.list()?;
         if list.is_empty() {
@@ -107,7 +108,7 @@ impl Codec<'_> for EchConfigPayload {
 pub struct EchConfigContents {
     /// The server's HPKE public key and its algorithms.
     pub key_config: HpkeKeyConfig,
-    /// The maximum length in bytes of the server names behind this server, for padding; zero if
+    /// The maximum length in bytes of the names that this server serves, for padding; zero if
     /// unknown.
     pub maximum_name_length: u8,
     /// The name that the server's certificate must be valid for if the server rejects ECH.
@@ -117,8 +118,8 @@ pub struct EchConfigContents {
 }
 
 impl EchConfigContents {
-    /// True if an extension is mandatory. This library supports none, so it must then ignore the
-    /// entry.
+    /// True if an extension is mandatory. This library does not support any, so it must then ignore
+    /// the entry.
     pub fn has_mandatory_extension(&self) -> bool {
         self.extensions.iter().any(EchConfigExtension::is_mandatory)
     }
@@ -177,9 +178,9 @@ fn host_name(name: &[u8]) -> Option<DnsName<'static>> {
 /// `HpkeKeyConfig`: an HPKE public key and its algorithms.
 #[derive(Clone, PartialEq)]
 pub struct HpkeKeyConfig {
-    /// The server's identifier of this key.
+    /// The server's identifier for this key.
     pub config_id: u8,
-    /// The key encapsulation mechanism of the key.
+    /// The key encapsulation mechanism.
     pub kem_id: HpkeKem,
     /// The key, encoded for its mechanism; at least one byte.
     pub public_key: Vec<u8>,
@@ -257,7 +258,7 @@ impl Codec<'_> for HpkeSymmetricCipherSuite {
 pub struct EchConfigExtension {
     /// The type, from the registry of ECH configuration extensions.
     pub extension_type: u16,
-    /// Its contents.
+    /// The contents.
     pub data: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! The code points of the protocol: registries of one or two bytes, and properties of single
+//! The code points of the protocol: registries of one or two bytes, and properties of individual
 //! values.
 //!
 //! Values outside a registry are kept as `Unknown`, so that they can be echoed, reported or
@@ -32,7 +32,7 @@ macro_rules! wire_enum {
         #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_meta])* $variant,)+
-            /// A value without a name in this enum.
+            /// A value that has no name in this enum.
             Unknown($integer),
         }
 
@@ -177,7 +177,7 @@ wire_enum! {
         HelloRequest = 0,
         /// `client_hello`.
         ClientHello = 1,
-        /// `server_hello`, and in TLS 1.3 HelloRetryRequest too.
+        /// `server_hello`; in TLS 1.3, also a HelloRetryRequest.
         ServerHello = 2,
         /// `hello_verify_request`: DTLS only.
         HelloVerifyRequest = 3,
@@ -185,8 +185,7 @@ wire_enum! {
         NewSessionTicket = 4,
         /// `end_of_early_data`.
         EndOfEarlyData = 5,
-        /// `hello_retry_request`: only in drafts of TLS 1.3; the final protocol sends
-        /// `server_hello`.
+        /// `hello_retry_request`: only in TLS 1.3 drafts; the final protocol sends `server_hello`.
         HelloRetryRequest = 6,
         /// `encrypted_extensions`.
         EncryptedExtensions = 8,
@@ -255,7 +254,7 @@ wire_enum! {
         CertificateRevoked = 44,
         /// `certificate_expired`: expired, or not valid at present.
         CertificateExpired = 45,
-        /// `certificate_unknown`: unacceptable for another reason.
+        /// `certificate_unknown`: unacceptable for some other reason.
         CertificateUnknown = 46,
         /// `illegal_parameter`: a well-formed field with an inadmissible value.
         IllegalParameter = 47,
@@ -283,7 +282,8 @@ wire_enum! {
         NoRenegotiation = 100,
         /// `missing_extension`: an extension this handshake requires.
         MissingExtension = 109,
-        /// `unsupported_extension`: an extension that was not offered, or not allowed there.
+        /// `unsupported_extension`: an extension that was not offered, or not allowed in that
+        /// message.
         UnsupportedExtension = 110,
         /// `certificate_unobtainable_RESERVED`: RFC 6066 §5.
         CertificateUnobtainable = 111,
@@ -297,7 +297,7 @@ wire_enum! {
         UnknownPSKIdentity = 115,
         /// `certificate_required`: the client sent none.
         CertificateRequired = 116,
-        /// `no_application_protocol`: none in common.
+        /// `no_application_protocol`: the two sides support no common protocol.
         NoApplicationProtocol = 120,
         /// `ech_required`: RFC 9849, the server rejected ECH and the client insists on it.
         EncryptedClientHelloRequired = 121,
@@ -508,7 +508,7 @@ wire_enum! {
         DssEphemeralDh = 6,
         /// `fortezza_dms_RESERVED`.
         FortezzaDms = 20,
-        /// `ecdsa_sign`, which covers EdDSA too.
+        /// `ecdsa_sign`, which also covers EdDSA.
         EcdsaSign = 64,
         /// `rsa_fixed_ecdh`.
         RsaFixedEcdh = 65,

@@ -21,7 +21,7 @@ use pki_types::{AlgorithmIdentifier, IpAddr, ServerName, UnixTime};
 
 use crate::enums::{AlertDescription, ContentType, HandshakeType};
 
-/// An error of this library.
+/// An error from this library.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -43,7 +43,7 @@ pub enum Error {
     InvalidEncryptedClientHello(EncryptedClientHelloError),
     /// The peer sent a malformed message.
     InvalidMessage(InvalidMessage),
-    /// The peer must send certificates, and sent none.
+    /// The peer did not send the required certificates.
     NoCertificatesPresented,
     /// The call does not support server names of this kind.
     UnsupportedNameType,
@@ -51,7 +51,7 @@ pub enum Error {
     DecryptError,
     /// A record cannot be encrypted: the keys are used up, or the crypto provider failed.
     EncryptError,
-    /// The peer and this configuration have nothing in common.
+    /// The peer and this configuration are incompatible.
     PeerIncompatible(PeerIncompatible),
     /// The peer violated the protocol.
     PeerMisbehaved(PeerMisbehaved),
@@ -61,23 +61,23 @@ pub enum Error {
     InvalidCertificate(CertificateError),
     /// A certificate revocation list is not acceptable.
     InvalidCertRevocationList(CertRevocationListError),
-    /// An error without its own variant.
+    /// An error that has no variant of its own.
     General(String),
     /// The current time is not known.
     FailedToGetCurrentTime,
     /// The source of random bytes failed.
     FailedToGetRandomBytes,
-    /// The call needs a complete handshake.
+    /// The handshake must be complete before this call.
     HandshakeNotComplete,
     /// The peer sent a record longer than the protocol allows.
     PeerSentOversizedRecord,
-    /// The two sides have no application protocol (ALPN) in common.
+    /// The two sides support no common application protocol (ALPN).
     NoApplicationProtocol,
     /// The maximum fragment size is out of range.
     BadMaxFragmentSize,
     /// A private key does not match its certificate.
     InconsistentKeys(InconsistentKeys),
-    /// An error of a crypto provider or another extension of this library.
+    /// An error from a crypto provider or a different extension of this library.
     Other(OtherError),
 }
 
@@ -243,7 +243,7 @@ pub enum CertificateError {
     ExpiredRevocationListContext {
         /// The time of the verification.
         time: UnixTime,
-        /// The time when a newer list was due.
+        /// The time at which a newer list was due.
         next_update: UnixTime,
     },
     /// A signature does not verify.
@@ -287,7 +287,7 @@ pub enum CertificateError {
     InvalidOcspResponse,
     /// The certificate is valid, but the application rejects it.
     ApplicationVerificationFailure,
-    /// An error of a verifier outside this library.
+    /// An error from a verifier outside this library.
     Other(OtherError),
 }
 
@@ -390,7 +390,7 @@ pub enum ExtendedKeyPurpose {
     ClientAuth,
     /// Authenticating a server.
     ServerAuth,
-    /// Another purpose, by the numbers of its object identifier.
+    /// Any other purpose, as the numbers of its object identifier.
     Other(Vec<usize>),
 }
 
@@ -437,21 +437,21 @@ pub enum CertRevocationListError {
     IssuerInvalidForCrl,
     /// The list cannot be parsed.
     ParseError,
-    /// The list is not of version 2.
+    /// The list is not version 2.
     UnsupportedCrlVersion,
     /// The list has an unknown critical extension.
     UnsupportedCriticalExtension,
     /// The list is a delta CRL: it contains only changes.
     UnsupportedDeltaCrl,
-    /// The list is an indirect CRL: it covers certificates of other issuers.
+    /// The list is an indirect CRL: it covers certificates from other issuers.
     UnsupportedIndirectCrl,
     /// The list has an unknown reason for a revocation.
     UnsupportedRevocationReason,
-    /// An error of a verifier outside this library.
+    /// An error from a verifier outside this library.
     Other(OtherError),
 }
 
-/// An error of the configuration of Encrypted Client Hello.
+/// An error in the configuration of Encrypted Client Hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncryptedClientHelloError {
@@ -469,7 +469,7 @@ pub enum EncryptedClientHelloError {
 pub enum InconsistentKeys {
     /// The private key's public key differs from the certificate's.
     KeyMismatch,
-    /// The private key does not reveal its public key, so they cannot be compared.
+    /// The private key does not reveal its public key, so the two cannot be compared.
     Unknown,
 }
 

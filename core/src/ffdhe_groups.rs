@@ -17,7 +17,7 @@ pub struct FfdheGroup<'a> {
 }
 
 impl FfdheGroup<'static> {
-    /// The parameters of `named_group`; `None` if RFC 7919 does not define it.
+    /// Returns the parameters of `named_group`, or `None` if RFC 7919 does not define it.
     #[deprecated(
         note = "it links the primes of all groups; `SupportedKxGroup::ffdhe_group()` need not"
     )]
@@ -27,7 +27,8 @@ impl FfdheGroup<'static> {
 }
 
 impl<'a> FfdheGroup<'a> {
-    /// The code point of the group with these parameters; `None` if RFC 7919 does not define it.
+    /// Returns the code point of the group with these parameters, or `None` if RFC 7919 does not
+    /// define it.
     #[deprecated(note = "it links the primes of all groups; `SupportedKxGroup::name()` need not")]
     pub fn named_group(&self) -> Option<NamedGroup> {
         NAMED

@@ -1,9 +1,9 @@
 //! The foundation of rustls-inplace: the wire vocabulary, the crypto-provider interface and the
 //! record layer.
 //!
-//! It contains no handshake, no I/O and no cryptography. Applications use the `rustls` crate, which
-//! re-exports all of this under the paths of rustls 0.23. This crate is for authors of crypto
-//! providers.
+//! This crate contains no handshake, no I/O and no cryptography. Applications use the `rustls`
+//! crate, which re-exports all of this under the paths of rustls 0.23. This crate is for authors of
+//! crypto providers.
 //!
 //! ```text
 //!   provider-aws-lc ─┐
@@ -11,8 +11,8 @@
 //!   provider-ring ───┘
 //! ```
 //!
-//! - [`enums`], [`codec`]: numbers and structures of the wire; [`error`]: errors, and the alerts
-//!   that report them to the peer.
+//! - [`enums`], [`codec`]: numbers and structures of the wire format; [`error`]: errors, and the
+//!   alerts that report them to the peer.
 //! - [`crypto`], [`sign`]: the traits that a provider implements; [`blocks`]: building blocks for
 //!   it.
 //! - [`suites`], [`quic`], [`provider`]: cipher suites, QUIC keys and whole providers, made of

@@ -20,7 +20,7 @@ mod with_std {
             Self(std::sync::Mutex::new(data))
         }
 
-        /// Waits for the lock. It is released when the guard is dropped.
+        /// Waits for the lock, which is released when the guard is dropped.
         ///
         /// Returns `None` if a thread panicked while holding the lock.
         #[inline]
@@ -46,7 +46,7 @@ mod without_std {
 
     /// A lock that the application implements, together with the data that it protects.
     pub trait Lock<T>: Debug + Send + Sync {
-        /// Waits for the lock. It is released when the guard is dropped.
+        /// Waits for the lock, which is released when the guard is dropped.
         ///
         /// # Errors
         ///
@@ -66,7 +66,7 @@ mod without_std {
     /// Access to the data that a lock protects. Dropping it releases the lock.
     pub type MutexGuard<'a, T> = Box<dyn DerefMut<Target = T> + 'a>;
 
-    /// The error of a lock whose data may be inconsistent.
+    /// The error returned by a lock whose data may be inconsistent.
     pub struct Poisoned;
 
     /// A mutex whose lock the application implements.
@@ -84,12 +84,13 @@ mod without_std {
         }
 
         /// Waits for the lock. Returns `None` if it is [`Poisoned`]. Dropping the guard releases
-        /// it.
+        /// the lock.
         pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
             self.0.lock().ok()
         }
 
-        /// The same as [`Self::lock`]: only the application's lock knows if it is poisoned.
+        /// The same as [`Self::lock`], because only the application's lock knows whether it is
+        /// poisoned.
         #[doc(hidden)]
         pub fn lock_even_poisoned(&self) -> Option<MutexGuard<'_, T>> {
             self.lock()

@@ -1,4 +1,5 @@
-//! [`CryptoProvider`]: all the cryptography of a configuration, and the process-wide default.
+//! [`CryptoProvider`]: all the cryptography that a configuration uses, and the process-wide
+//! default.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -12,8 +13,8 @@ mod tests;
 /// The cryptography that a configuration uses: cipher suites, key exchange groups, signature
 /// verification, randomness and private-key loading.
 ///
-/// The fields are independent. To customise a provider, change the fields of an existing one: drop
-/// cipher suites, reorder groups, keep private keys in hardware.
+/// The fields are independent. To customise a provider, change the fields of an existing one: for
+/// example, drop cipher suites, reorder groups, or keep private keys in hardware.
 ///
 /// # The process-wide default
 ///
@@ -24,14 +25,14 @@ mod tests;
 pub struct CryptoProvider {
     /// The supported cipher suites, most preferred first.
     ///
-    /// Both protocol versions share this list. Building a configuration fails if a version that it
-    /// enables has no suite.
+    /// Both protocol versions share this list. Building a configuration fails if it enables a
+    /// version that has no suite.
     pub cipher_suites: Vec<SupportedCipherSuite>,
 
     /// The supported key exchange groups, most preferred first.
     ///
-    /// In its first ClientHello, a client sends a share of the first group usable in TLS 1.3 (RFC
-    /// 9846 §4.3.8). Duplicates are ignored.
+    /// In its first ClientHello, a client sends a key share for the first group usable in TLS 1.3
+    /// (RFC 9846 §4.3.8). Duplicates are ignored.
     pub kx_groups: Vec<&'static dyn SupportedKxGroup>,
 
     /// The signature algorithms for verifying certificates and handshake signatures.

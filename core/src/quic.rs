@@ -1,4 +1,4 @@
-//! The keys of QUIC's encryption levels (RFC 9001 §5.1, §5.2, §6.1; RFC 9369).
+//! The keys for QUIC's encryption levels (RFC 9001 §5.1, §5.2, §6.1; RFC 9369).
 //!
 //! A provider implements an [`Algorithm`] for each cipher suite. With it, keys are derived from the
 //! connection ID or from the traffic secrets of the TLS key schedule:
@@ -25,7 +25,7 @@ use crate::suites::Tls13CipherSuite;
 #[cfg(test)]
 mod tests;
 
-/// A version of QUIC, which determines the salt and labels of the key derivation.
+/// A version of QUIC, which determines the salt and the labels for key derivation.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Version {
@@ -71,9 +71,9 @@ impl Version {
     }
 }
 
-/// The inputs of the key derivation that depend on the version.
+/// The inputs to key derivation that depend on the version.
 struct Derivation {
-    /// The salt for the secret of Initial packets.
+    /// The salt for the secret that protects Initial packets.
     salt: &'static [u8; 20],
     key: &'static [u8],
     iv: &'static [u8],
@@ -82,7 +82,7 @@ struct Derivation {
 }
 
 impl Tls13CipherSuite {
-    /// Returns this suite with its QUIC part; `None` if it has none.
+    /// Returns this suite with its QUIC part, or `None` if it has none.
     pub fn quic_suite(&'static self) -> Option<Suite> {
         let quic = self.quic?;
         Some(Suite { suite: self, quic })
@@ -100,14 +100,14 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Derives the keys of Initial packets. See [`Keys::initial`].
+    /// Derives the keys for Initial packets. See [`Keys::initial`].
     pub fn keys(&self, client_dst_connection_id: &[u8], side: Side, version: Version) -> Keys {
         let Self { suite, quic } = *self;
         Keys::initial(version, suite, quic, client_dst_connection_id, side)
     }
 }
 
-/// The keys of one encryption level, for both directions.
+/// The keys for one encryption level, in both directions.
 pub struct Keys {
     /// The keys for sending.
     pub local: DirectionalKeys,
@@ -117,10 +117,10 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Derives the keys of Initial packets (RFC 9001 §5.2).
+    /// Derives the keys for Initial packets (RFC 9001 §5.2).
     ///
     /// On both sides, `client_dst_connection_id` is the Destination Connection ID of the client's
-    /// first Initial packet. After a Retry it is the one that the server chose.
+    /// first Initial packet. After a Retry, it is the ID that the server chose.
     pub fn initial(
         version: Version,
         suite: &'static Tls13CipherSuite,
@@ -142,7 +142,7 @@ impl Keys {
         ))
     }
 
-    /// Derives the keys from the traffic secrets of both directions.
+    /// Derives the keys from the traffic secrets for both directions.
     pub fn new(secrets: &Secrets) -> Self {
         let (local, remote) = secrets.local_and_remote();
         let Suite { suite, quic } = secrets.suite;
@@ -154,7 +154,7 @@ impl Keys {
     }
 }
 
-/// The keys of one encryption level, for one direction.
+/// The keys for one encryption level, in one direction.
 pub struct DirectionalKeys {
     /// The key for packet headers. It does not change with key updates (RFC 9001 §6.1).
     pub header: Box<dyn HeaderProtectionKey>,
@@ -206,10 +206,10 @@ fn derive_key(expander: &dyn HkdfExpander, label: &[u8], len: usize) -> AeadKey 
 
 const SHORT_OUTPUT: &str = "a key or IV is shorter than 255 blocks of the hash function";
 
-/// The 1-RTT traffic secrets that later packet keys are derived from.
+/// The 1-RTT traffic secrets from which later packet keys are derived.
 ///
-/// They belong to the keys in use. Each call of [`next_packet_keys`](Self::next_packet_keys)
-/// advances to the next generation. Zeroized on drop.
+/// The secrets correspond to the keys in use. Each call to
+/// [`next_packet_keys`](Self::next_packet_keys) advances to the next generation. Zeroized on drop.
 #[derive(Clone)]
 pub struct Secrets {
     suite: Suite,
@@ -226,7 +226,7 @@ struct OfSides {
 }
 
 impl Secrets {
-    /// Copies the traffic secrets `client` and `server` of the key schedule. `side` is our side.
+    /// Copies the traffic secrets `client` and `server` from the key schedule. `side` is our side.
     pub fn new(
         suite: Suite,
         version: Version,
@@ -288,7 +288,7 @@ impl Secrets {
     }
 }
 
-/// The packet keys of both directions after a key update.
+/// The packet keys for both directions after a key update.
 pub struct PacketKeySet {
     /// The key for sending.
     pub local: Box<dyn PacketKey>,
@@ -301,16 +301,16 @@ pub struct PacketKeySet {
 pub enum KeyChange {
     /// The keys for the rest of the handshake.
     Handshake {
-        /// The keys of Handshake packets.
+        /// The keys for Handshake packets.
         keys: Keys,
     },
 
     /// The keys for application data.
     OneRtt {
-        /// The keys of 1-RTT packets.
+        /// The keys for 1-RTT packets.
         keys: Keys,
 
-        /// The secrets that the keys of later key updates are derived from.
+        /// The secrets from which the keys after later key updates are derived.
         next: Secrets,
     },
 }

@@ -10,9 +10,9 @@
 //! - [`framing`]: the layout of one record: nonce, additional data, content type.
 //! - [`sender`], [`receiver`]: the state of one direction: keys, sequence number, limits.
 //! - [`joiner`]: reassembles handshake messages from records.
-//! - [`buffer`]: the buffers that a connection owns if its caller provides none.
+//! - [`buffer`]: the buffers that a connection owns if the caller does not provide any.
 //!
-//! The handshake, in the `rustls` crate, decides which message may come when. Providers use
+//! The handshake, in the `rustls` crate, decides which message is allowed when. Providers use
 //! [`framing`]. All other modules are only for `rustls`: they are hidden from the documentation and
 //! may change at any time.
 

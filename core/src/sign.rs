@@ -17,13 +17,13 @@ use crate::operation::BoxFuture;
 pub trait SigningKey: Debug + Send + Sync {
     /// Picks this key's preferred scheme among those `offered` by the peer.
     ///
-    /// Returns `None` if this key supports none of them.
+    /// Returns `None` if this key does not support any of them.
     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>>;
 
     /// Returns the public key as a SubjectPublicKeyInfo (RFC 5280 §4.1).
     ///
-    /// It is used to check a key against its certificate. With `None`, the default, the two cannot
-    /// be compared.
+    /// The result is used to check a key against its certificate. If it is `None`, the default,
+    /// they cannot be compared.
     fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
         None
     }
@@ -46,7 +46,7 @@ impl<K: SigningKey + ?Sized> SigningKey for Arc<K> {
     }
 }
 
-/// A private key together with the scheme of its signatures.
+/// A private key together with a signature scheme.
 pub trait Signer: Debug + Send + Sync {
     /// Signs `message`, which has not been hashed.
     ///
@@ -57,11 +57,12 @@ pub trait Signer: Debug + Send + Sync {
     /// Fails if the cryptography, or a key store behind it, fails.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error>;
 
-    /// Signs asynchronously, like [`sign`](Self::sign). `None`, the default, falls back to `sign`.
+    /// The asynchronous counterpart of [`sign`](Self::sign). Return `None` (the default) to fall
+    /// back to `sign`.
     ///
-    /// Implement it if signing takes long, for example in a hardware module or over the network. It
-    /// is only called for connections whose owner polls them. All others call `sign`, which may
-    /// block.
+    /// Implement this if signing takes long, for example in a hardware module or over the network.
+    /// Called only on connections that the application polls. Other connections call `sign`, which
+    /// may block.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ pub trait Signer: Debug + Send + Sync {
         None
     }
 
-    /// Returns the scheme of the signatures.
+    /// Returns the signature scheme.
     fn scheme(&self) -> SignatureScheme;
 }
 
@@ -82,7 +83,7 @@ pub trait Signer: Debug + Send + Sync {
 /// ```
 ///
 /// `alg_id` is the content of the AlgorithmIdentifier, without the SEQUENCE header. `public_key` is
-/// the key in its own encoding, such as a curve point or an RSAPublicKey.
+/// the key in the encoding of its algorithm, such as a curve point or an RSAPublicKey.
 pub fn public_key_to_spki(
     alg_id: &AlgorithmIdentifier,
     public_key: impl AsRef<[u8]>,

@@ -1,4 +1,4 @@
-//! Cipher suites: the cryptography of each, and the decisions that depend on it.
+//! Cipher suites: their cryptography, and the decisions that depend on it.
 //!
 //! Also contains the secrets that a connection exports on request ([`ExtractedSecrets`]), for
 //! example for kernel TLS.
@@ -17,13 +17,13 @@ use crate::versions::{SupportedProtocolVersion, TLS12, TLS13};
 
 /// A cipher suite of either protocol version.
 ///
-/// Two suites are equal if their code points are.
+/// Two suites are equal if their code points are equal.
 #[derive(Clone, Copy, PartialEq)]
 pub enum SupportedCipherSuite {
-    /// A suite of TLS 1.2.
+    /// A TLS 1.2 suite.
     Tls12(&'static Tls12CipherSuite),
 
-    /// A suite of TLS 1.3.
+    /// A TLS 1.3 suite.
     Tls13(&'static Tls13CipherSuite),
 }
 
@@ -33,7 +33,7 @@ impl SupportedCipherSuite {
         self.common().suite
     }
 
-    /// Returns the protocol version of the suite. No suite belongs to both.
+    /// Returns the protocol version of the suite. No suite belongs to both versions.
     pub fn version(&self) -> &'static SupportedProtocolVersion {
         match self {
             Self::Tls12(_) => &TLS12,
@@ -57,7 +57,7 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// Returns the properties that suites of both versions share.
+    /// Returns the properties that exist in suites for both versions.
     pub const fn common(&self) -> &'static CipherSuiteCommon {
         match self {
             Self::Tls12(suite) => &suite.common,
@@ -105,19 +105,19 @@ impl From<&'static Tls13CipherSuite> for SupportedCipherSuite {
     }
 }
 
-/// The properties that suites of both protocol versions share.
+/// The properties that exist in suites for both protocol versions.
 pub struct CipherSuiteCommon {
     /// The code point.
     pub suite: CipherSuite,
 
-    /// The hash function of the transcript and of the key derivation.
+    /// The hash function for the transcript and for key derivation.
     pub hash_provider: &'static dyn Hash,
 
     /// The number of records, of any length, that may be encrypted under one key (RFC 9846 §5.5).
     ///
     /// A TLS 1.3 connection updates its keys before it reaches the limit, and a TLS 1.2 connection
-    /// closes. The limit is 2²⁴ for AES-GCM, and `u64::MAX` for ChaCha20-Poly1305, which needs
-    /// none.
+    /// closes. The limit is 2²⁴ for AES-GCM, and `u64::MAX` for ChaCha20-Poly1305, which needs no
+    /// limit.
     pub confidentiality_limit: u64,
 }
 
@@ -133,9 +133,9 @@ impl CipherSuiteCommon {
     }
 }
 
-/// A cipher suite of TLS 1.2.
+/// A TLS 1.2 cipher suite.
 pub struct Tls12CipherSuite {
-    /// The properties that suites of both versions share.
+    /// The properties that exist in suites for both versions.
     pub common: CipherSuiteCommon,
 
     /// The key exchange.
@@ -152,7 +152,7 @@ pub struct Tls12CipherSuite {
 }
 
 impl Tls12CipherSuite {
-    /// Returns the schemes of [`sign`](Self::sign), in its order, that are among those `offered`.
+    /// Returns the schemes in [`sign`](Self::sign), in order, that are among those `offered`.
     pub fn resolve_sig_schemes(&self, offered: &[SignatureScheme]) -> Vec<SignatureScheme> {
         let mut schemes = self.sign.to_vec();
         schemes.retain(|scheme| offered.contains(scheme));
@@ -177,9 +177,9 @@ impl fmt::Debug for Tls12CipherSuite {
     }
 }
 
-/// A cipher suite of TLS 1.3.
+/// A TLS 1.3 cipher suite.
 pub struct Tls13CipherSuite {
-    /// The properties that suites of both versions share.
+    /// The properties that exist in suites for both versions.
     pub common: CipherSuiteCommon,
 
     /// Derives keys.
@@ -193,7 +193,7 @@ pub struct Tls13CipherSuite {
 }
 
 impl Tls13CipherSuite {
-    /// Returns `previous` if a session of that suite can be resumed with this suite.
+    /// Returns `previous` if a session created with that suite can be resumed with this suite.
     ///
     /// That requires the same hash function; the AEADs may differ (RFC 9846 §4.7.1).
     pub fn can_resume_from(&self, previous: &'static Self) -> Option<&'static Self> {
@@ -222,7 +222,7 @@ impl fmt::Debug for Tls13CipherSuite {
     }
 }
 
-/// The key material of both directions of a connection, for an external record layer.
+/// The key material for both directions of a connection, for an external record layer.
 ///
 /// The numbers are the sequence numbers of the next records. A sequence number that is used twice
 /// breaks the key, so the original connection must no longer be used.

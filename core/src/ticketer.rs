@@ -1,6 +1,6 @@
-//! Protection of session tickets (RFC 9846 §4.7.1, RFC 5077), and the rotation of its keys.
+//! Protection of session tickets (RFC 9846 §4.7.1, RFC 5077), and key rotation.
 //!
-//! The server handshake determines the content of tickets; here it is opaque bytes.
+//! The server handshake determines the contents of tickets, which are opaque bytes here.
 
 use alloc::boxed::Box;
 #[cfg(feature = "std")]
@@ -37,46 +37,46 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// Tickets carry this number (RFC 9846 §4.7.1), and clients drop them once that time has
     /// passed. Destroy the keys then: forward secrecy depends on it.
     ///
-    /// If it is 0, TLS 1.3 clients discard the ticket. In TLS 1.2, 0 leaves the lifetime
+    /// If the lifetime is 0, TLS 1.3 clients discard the ticket. In TLS 1.2, 0 leaves the lifetime
     /// unspecified (RFC 5077 §3.3): the ticket is valid for a week if [`decrypt`](Self::decrypt)
     /// accepts it.
     fn lifetime(&self) -> u32;
 
     /// Returns the number of seconds by which the clock of the machine that opens a ticket may
-    /// differ from that of its creator. The default is 0.
+    /// differ from the clock of the ticket's creator. The default is 0.
     ///
     /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by up to this
-    /// time. Tickets do not carry it, so that each machine accepts them throughout the lifetime
-    /// that clients know.
+    /// time. Tickets do not carry this number, so that each machine accepts them throughout the
+    /// lifetime that clients were told.
     fn clock_tolerance(&self) -> u32 {
         0
     }
 
     /// Creates a ticket: encrypts `plain` and protects it against modification.
     ///
-    /// Returns `None` on failure; the server then sends no ticket.
+    /// Returns `None` on failure, in which case the server sends no ticket.
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>>;
 
     /// Decrypts the ticket `cipher`. Returns the plaintext given to [`encrypt`](Self::encrypt).
     ///
-    /// Returns `None` for anything else, which is normal: a ticket of another server, an expired
+    /// Returns `None` for anything else, which is normal: a different server's ticket, an expired
     /// ticket, or a forgery. The input comes directly from an unauthenticated peer.
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
 
-    /// Creates a ticket asynchronously, like [`encrypt`](Self::encrypt). `None`, the default, falls
-    /// back to `encrypt`.
+    /// The asynchronous counterpart of [`encrypt`](Self::encrypt). Return `None` (the default) to
+    /// fall back to `encrypt`.
     ///
-    /// It is only called for connections whose owner polls them. `plain` contains secrets: zeroize
-    /// copies.
+    /// Called only on connections that the application polls. `plain` contains secrets, so zeroize
+    /// copies of it.
     fn encrypt_async(&self, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let _ = plain;
         None
     }
 
-    /// Decrypts a ticket asynchronously, like [`decrypt`](Self::decrypt). `None`, the default,
-    /// falls back to `decrypt`.
+    /// The asynchronous counterpart of [`decrypt`](Self::decrypt). Return `None` (the default) to
+    /// fall back to `decrypt`.
     ///
-    /// It is only called for connections whose owner polls them.
+    /// Called only on connections that the application polls.
     fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let _ = cipher;
         None
@@ -99,7 +99,7 @@ pub fn make_rotating_ticketer(
 
 /// Creates an [`AeadTicketer`] with a random key of 32 bytes, which it passes to `new_aead`.
 ///
-/// Use it as the generator for `make_rotating_ticketer`.
+/// Use this as the generator for `make_rotating_ticketer`.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ pub fn make_ticketer<A: Aead + 'static>(
     })
 }
 
-/// Ticket protection by an AEAD whose key never leaves this process.
+/// Ticket protection with an AEAD whose key never leaves this process.
 ///
 /// ```text
 ///   ┌───────────────────┬─────────────────┬─────────────────┬───────────────┐
@@ -134,7 +134,8 @@ pub fn make_ticketer<A: Aead + 'static>(
 ///     authenticated       random            as long as the plaintext
 /// ```
 ///
-/// The key name is random. It shows without decryption that a ticket belongs to another key.
+/// The key name is random. It shows, without decryption, whether a ticket belongs to a different
+/// key.
 ///
 /// Nonces are random, so a key should encrypt no more than 2³² tickets (NIST SP 800-38D §8.3). A
 /// key that is rotated after six hours reaches this number only at 200 000 tickets a second.

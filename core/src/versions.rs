@@ -1,13 +1,13 @@
 //! The protocol versions that can be enabled.
 //!
-//! Each version is a static rather than an enum variant, so that the linker can drop the code of an
-//! unreferenced version.
+//! Each version is a static rather than an enum variant, so that the linker can drop the code for
+//! an unreferenced version.
 
 use core::fmt;
 
 use crate::enums::ProtocolVersion;
 
-/// A protocol version of this library. Its only values are [`TLS12`] and [`TLS13`].
+/// A protocol version that this library supports. The only values are [`TLS12`] and [`TLS13`].
 #[derive(PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SupportedProtocolVersion {

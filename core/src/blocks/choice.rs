@@ -12,7 +12,7 @@ use crate::suites::ConnectionTrafficSecrets;
 /// Two implementations of one AEAD, usually from two libraries. The processor decides which one is
 /// used.
 ///
-/// It implements the same trait as both, so it can be the AEAD of any cipher suite, even a
+/// This type implements the same trait as both, so it can be the AEAD of any cipher suite, even a
 /// static one. The choice is made when a key is created and costs nothing per record.
 ///
 /// ```

@@ -34,8 +34,8 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     /// Returns the shared secret: the x-coordinate of the shared point. Returns `None` if `peer` is
     /// not a point on the curve.
     ///
-    /// Length and form of `peer` have been checked. For X25519 an all-zero secret may be returned;
-    /// the caller rejects it.
+    /// The length and format of `peer` have already been checked. For X25519, an all-zero secret
+    /// may be returned; the caller rejects it.
     fn agree(&self, private_key: Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
     /// True if the library is FIPS-approved, regardless of the curve: [`EcdhGroup`] itself reports
@@ -45,7 +45,7 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     }
 }
 
-/// An elliptic curve of TLS.
+/// An elliptic curve used in TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Curve {
@@ -60,7 +60,7 @@ pub enum Curve {
 }
 
 impl Curve {
-    /// Returns the code point of key exchange over this curve.
+    /// Returns the code point for key exchange over this curve.
     pub const fn group(self) -> NamedGroup {
         match self {
             Self::X25519 => NamedGroup::X25519,
@@ -78,7 +78,7 @@ impl Curve {
         }
     }
 
-    /// The length in bytes of a shared secret, and of a private key of a NIST curve or X25519.
+    /// The length in bytes of a shared secret, and of a private key, for a NIST curve or X25519.
     pub(super) const fn coordinate_len(self) -> usize {
         match self {
             Self::X25519 | Self::Secp256r1 => 32,
@@ -87,7 +87,7 @@ impl Curve {
         }
     }
 
-    /// True if `share` has the length and form that TLS requires. The library checks whether it
+    /// True if `share` has the length and format that TLS requires. The library checks whether it
     /// lies on the curve.
     pub(super) fn encodes(self, share: &[u8]) -> bool {
         // RFC 9846 §4.3.8.2: the point is uncompressed, form 4; other forms have other lengths
@@ -103,7 +103,7 @@ impl Curve {
     }
 }
 
-/// The [`SupportedKxGroup`] of a curve that a library implements.
+/// A [`SupportedKxGroup`] for a curve that a library implements.
 #[derive(Clone, Copy)]
 pub struct EcdhGroup<E>(pub E);
 
@@ -155,7 +155,8 @@ impl<E: Ecdh> fmt::Debug for EcdhGroup<E> {
 }
 
 /// Returns an error if `bytes`, a library's `output` for `group`, does not have the `expected`
-/// length. A hybrid of it would be split in the wrong place, and a zero secret of X25519 be missed.
+/// length. Otherwise, a hybrid could be split in the wrong place, and an all-zero X25519 secret
+/// could be missed.
 pub(super) fn check_len(
     group: NamedGroup,
     output: &str,

@@ -19,11 +19,11 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
     /// The hash function: SHA-256, SHA-384 or SHA-512.
     const ALGORITHM: HashAlgorithm;
 
-    /// The key derivation of TLS 1.3. The default builds it from HMAC; override it if the library
+    /// The TLS 1.3 key derivation. The default builds it from HMAC; override it if the library
     /// implements HKDF itself.
     const HKDF: &'static dyn Hkdf = &Hashing::<Self>::NEW;
 
-    /// The key derivation of TLS 1.2. The default builds it from HMAC; override it if the library
+    /// The TLS 1.2 key derivation. The default builds it from HMAC; override it if the library
     /// implements the PRF itself.
     const PRF: &'static dyn Prf = &Hashing::<Self>::NEW;
 
@@ -34,17 +34,17 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
     fn hmac(key: &[u8]) -> Self::HmacKey;
 
     /// [`Self::hmac`] of `HashLen` zero bytes, if the library caches that key. HKDF extracts with
-    /// it if there is no salt, as in each resumption (RFC 9846 §7.1). This key is not secret.
+    /// that key if there is no salt, as in each resumption (RFC 9846 §7.1). This key is not secret.
     ///
     /// Cache it if preparing a key is slow in the library.
     fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
         None
     }
 
-    /// Prepares `secret` for the PRF of TLS 1.2. A handshake computes eight HMACs with it. The
-    /// default is [`Self::hmac`].
+    /// Prepares `secret` for the TLS 1.2 PRF. A handshake computes eight HMACs with it. The default
+    /// is [`Self::hmac`].
     ///
-    /// Override it if [`Self::hmac`] returns keys that are faster for one or two messages only.
+    /// Override it if the keys from [`Self::hmac`] are fast for only one or two messages.
     fn prepare_prf(secret: &[u8]) -> Box<dyn PreparedSecret> {
         Box::new(PreparedHmac(Self::hmac(secret)))
     }
@@ -64,7 +64,7 @@ pub trait Computation: Clone + Send + Sync + 'static {
     fn finish(self) -> Output;
 }
 
-/// [`Hash`], [`Hmac`], [`Hkdf`] and [`Prf`] over the hash function `H` of a library.
+/// [`Hash`], [`Hmac`], [`Hkdf`] and [`Prf`] over a library's hash function `H`.
 ///
 /// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac) and
 /// [`PrfUsingHmac`](crate::crypto::tls12::PrfUsingHmac), but a key used only once stays on the

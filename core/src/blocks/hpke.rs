@@ -61,13 +61,13 @@ pub trait HpkeDh: Send + Sync + 'static {
     fn generate() -> Result<Self::PrivateKey, GetRandomFailed>;
 
     /// Reads a private key (RFC 9180 §7.1.2): the big-endian number, or the 32 bytes of X25519,
-    /// clamped or not. Returns `None` if a number is zero, or not below the order of the curve.
+    /// clamped or not. Returns `None` if the number is zero, or not below the order of the curve.
     ///
-    /// The length has been checked.
+    /// The length has already been checked.
     fn from_bytes(bytes: &[u8]) -> Option<Self::PrivateKey>;
 
     /// Returns the bytes of `key`, with the length that [`Self::from_bytes`] takes; `None` if the
-    /// library fails. The caller clamps those of X25519.
+    /// library fails. The caller clamps X25519 keys.
     fn to_bytes(key: &Self::PrivateKey) -> Option<HpkePrivateKey>;
 
     /// Returns the public key of `key`: an uncompressed point, or the 32 bytes of X25519. Returns
@@ -77,8 +77,8 @@ pub trait HpkeDh: Send + Sync + 'static {
     /// Returns the shared secret: the x-coordinate of the shared point. Returns `None` if `peer` is
     /// not a point on the curve, or if the shared point is the point at infinity.
     ///
-    /// Length and form of `peer` have been checked. For X25519 an all-zero secret may be returned;
-    /// the caller rejects it.
+    /// The length and format of `peer` have already been checked. For X25519, an all-zero secret
+    /// may be returned; the caller rejects it.
     fn agree(key: &Self::PrivateKey, peer: &[u8]) -> Option<SharedSecret>;
 
     /// True if the library is FIPS-approved, regardless of the curve.
@@ -87,11 +87,11 @@ pub trait HpkeDh: Send + Sync + 'static {
     }
 }
 
-/// The [`Hpke`] of a KEM over `D`, HKDF with the hash function `H`, and the AEAD `A`.
+/// An [`Hpke`] suite: a KEM over `D`, HKDF with the hash function `H`, and the AEAD `A`.
 ///
 /// A failure is an [`Error::Other`] with an [`HpkeError`] inside, or
-/// [`Error::FailedToGetRandomBytes`]. It is an [`Error::General`] if the library returns a key or a
-/// secret of a wrong length.
+/// [`Error::FailedToGetRandomBytes`]. If the library returns a key or a secret with the wrong
+/// length, the failure is an [`Error::General`].
 pub struct HpkeBase<D, H, A>(PhantomData<(D, H, A)>);
 
 impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
@@ -175,7 +175,7 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
         Ok(public_key)
     }
 
-    /// Runs `DH`, with the validation of RFC 9180 §7.1.4.
+    /// Runs `DH`, with the validation that RFC 9180 §7.1.4 requires.
     fn diffie_hellman(key: &D::PrivateKey, peer: &[u8]) -> Result<SharedSecret, Error> {
         if !D::CURVE.encodes(peer) {
             return Err(HpkeError::InvalidPublicKey.into());
@@ -325,8 +325,8 @@ impl<'a, H: HashFunction> Labeled<'a, H> {
 
     /// Returns `LabeledExtract(salt, label, ikm)`.
     fn extract(&self, salt: &[u8], label: &[u8], ikm: &[u8]) -> LabeledPrk<'_, H> {
-        // RFC 5869 §2.2: an absent salt is HashLen zeros; HMAC pads it to the same key as an empty
-        // one
+        // RFC 5869 §2.2: an absent salt is HashLen zeros, which HMAC pads to the same key as an
+        // empty salt
         const ZEROS: &[u8] = &[0; 32];
         let salt = if salt.is_empty() { ZEROS } else { salt };
         let prk = H::hmac(salt).sign(&[Self::VERSION, self.suite_id, label, ikm]);
@@ -395,7 +395,7 @@ impl Sequence {
         }
     }
 
-    /// Returns the nonce of the next message. The last number is never used, so the counter cannot
+    /// Returns the nonce for the next message. The last number is never used, so the counter cannot
     /// wrap.
     fn nonce(&self) -> Result<Nonce, HpkeError> {
         // RFC 9180 §5.2: fail before the sequence number overflows; ours is shorter than the nonce
@@ -462,19 +462,19 @@ impl<A: AeadAlgorithm> fmt::Debug for Opener<A> {
     }
 }
 
-/// The reason for a failure of HPKE (RFC 9180 §8.2), as the cause of an [`Error::Other`].
+/// The reason for an HPKE failure (RFC 9180 §8.2), as the source of an [`Error::Other`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HpkeError {
-    /// A public or encapsulated key does not have the form or length of the KEM, is not a point on
-    /// the curve, or yields a shared secret of zeros.
+    /// A public or encapsulated key does not have the format or length that the KEM requires, is
+    /// not a point on the curve, or yields a shared secret of zeros.
     InvalidPublicKey,
-    /// A private key does not have the length of the KEM, or is not between 1 and the order of the
-    /// curve minus 1.
+    /// A private key does not have the length that the KEM requires, or is not between 1 and the
+    /// order of the curve minus 1.
     InvalidPrivateKey,
     /// The library failed to encrypt the message.
     Seal,
-    /// The message is not authentic, or not the next one of its context: the message, its `aad`,
+    /// The message is not authentic, or not the next one in its context: the message, its `aad`,
     /// `info`, the encapsulated key or the private key is wrong.
     Open,
     /// The context has used up its message numbers; set up a new one.

@@ -1,9 +1,10 @@
 //! Key encapsulation as key exchange: ML-KEM alone (draft-ietf-tls-mlkem), and hybrids of a curve
-//! and ML-KEM (draft-ietf-tls-hybrid-design), whose secret is safe while either is unbroken.
+//! and ML-KEM (draft-ietf-tls-hybrid-design), whose secret is safe as long as either part is
+//! unbroken.
 //!
 //! A client's share is an encapsulation key, and a server's share a ciphertext for it. A hybrid
 //! concatenates the shares and the secrets of its two parts. The group determines which part comes
-//! first, for shares and secrets alike (draft-ietf-tls-ecdhe-mlkem §4).
+//! first, for both shares and secrets (draft-ietf-tls-ecdhe-mlkem §4).
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -41,13 +42,13 @@ pub trait Kem: Copy + Send + Sync + 'static {
     /// Generates a secret. Returns it, and the ciphertext that encapsulates it for `peer`. Returns
     /// `None` if `peer` is not an encapsulation key, which the library checks (FIPS 203 §7.2).
     ///
-    /// The length of `peer` has been checked.
+    /// The length of `peer` has already been checked.
     fn encapsulate(&self, peer: &[u8]) -> Option<(Self::Ciphertext, Self::Secret)>;
 
     /// Returns the secret in `ciphertext`; `None` if the library fails.
     ///
-    /// The length of `ciphertext` has been checked (FIPS 203 §7.3). A wrong ciphertext yields a
-    /// secret that the peer does not know.
+    /// The length of `ciphertext` has already been checked (FIPS 203 §7.3). A wrong ciphertext
+    /// yields a secret that the peer does not know.
     fn decapsulate(&self, key: Self::DecapsulationKey, ciphertext: &[u8]) -> Option<Self::Secret>;
 
     /// True if the library is FIPS-approved.
@@ -67,7 +68,7 @@ pub enum KemParameters {
 }
 
 impl KemParameters {
-    /// The code point of key exchange with this parameter set alone.
+    /// Returns the code point for key exchange with this parameter set alone.
     pub const fn group(self) -> NamedGroup {
         match self {
             Self::MlKem768 => NamedGroup::MLKEM768,
@@ -78,7 +79,7 @@ impl KemParameters {
     /// The length in bytes of a shared secret (FIPS 203 table 3).
     const SECRET_LEN: usize = 32;
 
-    /// The length in bytes of a client's share, an encapsulation key (FIPS 203 table 3).
+    /// Returns the length in bytes of a client's share, an encapsulation key (FIPS 203 table 3).
     pub const fn client_share_len(self) -> usize {
         match self {
             Self::MlKem768 => 1184,
@@ -86,7 +87,7 @@ impl KemParameters {
         }
     }
 
-    /// The length in bytes of a server's share, a ciphertext (FIPS 203 table 3).
+    /// Returns the length in bytes of a server's share, a ciphertext (FIPS 203 table 3).
     pub const fn server_share_len(self) -> usize {
         match self {
             Self::MlKem768 => 1088,
@@ -95,7 +96,7 @@ impl KemParameters {
     }
 }
 
-/// The [`SupportedKxGroup`] over a library's ML-KEM alone.
+/// A [`SupportedKxGroup`] over a library's ML-KEM alone.
 #[derive(Clone, Copy)]
 pub struct KemGroup<K>(pub K);
 
@@ -204,7 +205,7 @@ impl<K: Kem> ActiveKeyExchange for KemExchange<K> {
     }
 }
 
-/// The [`SupportedKxGroup`] over a curve and ML-KEM together, possibly from two libraries.
+/// A [`SupportedKxGroup`] over a curve and ML-KEM together, possibly from two libraries.
 pub struct HybridGroup<E, K> {
     name: NamedGroup,
     /// The curve that the classical part must have.
@@ -239,7 +240,7 @@ impl<E: Ecdh, K: Kem> HybridGroup<E, K> {
         }
     }
 
-    /// Returns an error if the parts are not those of the hybrid.
+    /// Returns an error if the parts are not the ones that the hybrid requires.
     fn check_parts(&self) -> Result<(), Error> {
         let parts = (self.classical.0.curve(), self.post_quantum.0.parameters());
         let expected = (self.curve, KemParameters::MlKem768);
@@ -291,7 +292,8 @@ impl<E: Ecdh, K: Kem> SupportedKxGroup for HybridGroup<E, K> {
         self.name
     }
 
-    /// True if the first part is approved: SP 800-56C allows any bytes after an approved secret.
+    /// True if the first part is approved, because SP 800-56C allows any bytes after an approved
+    /// secret.
     fn fips(&self) -> bool {
         match self.first {
             First::Classical => self.classical.fips(),

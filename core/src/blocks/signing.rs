@@ -22,7 +22,7 @@ use crate::sign::{Signer, SigningKey, public_key_to_spki};
 #[cfg(test)]
 mod tests;
 
-/// A key pair of a library: a private key and its public key.
+/// A library's key pair: a private key and its public key.
 pub trait KeyPair: Sized + Send + Sync + 'static {
     /// Decodes a key of kind `kind` in PKCS#8 (RFC 5958) encoding.
     ///
@@ -54,14 +54,14 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
         Self::from_pkcs8(kind, &into_pkcs8(kind, der))
     }
 
-    /// Returns the public key in its own encoding: a curve point, or an RSAPublicKey.
+    /// Returns the public key in the encoding of its algorithm: a curve point, or an RSAPublicKey.
     fn public_key(&self) -> impl AsRef<[u8]>;
 
     /// Signs `message`, which has not been hashed. Returns the signature as TLS encodes it: ECDSA
     /// signatures as DER.
     ///
     /// `scheme` is one of [`KeyKind::schemes`]. Returns `None` if the library fails or does not
-    /// support it.
+    /// support the scheme.
     fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Option<Vec<u8>>;
 
     /// True if every key signs in FIPS-approved mode.
@@ -135,7 +135,7 @@ impl KeyKind {
     }
 }
 
-/// Puts a key in its own encoding into PKCS#8 (RFC 5958 §2):
+/// Wraps a key in the encoding of its algorithm in PKCS#8 (RFC 5958 §2):
 ///
 /// ```text
 ///   SEQUENCE { INTEGER 0, SEQUENCE { algorithm_id }, OCTET STRING { key } }
@@ -161,7 +161,7 @@ impl<E: fmt::Display> From<E> for KeyRejected {
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if the key is of another kind or malformed.
+/// Returns [`Error::General`] if the key is malformed or of a different kind.
 pub fn any_supported_type<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {

@@ -1,6 +1,6 @@
 //! Cipher suites over a library's AEADs and hash functions: code points, limits, signature schemes.
 //!
-//! The AEAD and the hash function determine the suite, by the table of
+//! The AEAD and the hash function determine the suite, by the table in
 //! [`bulk_cipher`](crate::crypto::bulk_cipher). A pair without a TLS cipher suite does not compile.
 
 use core::marker::PhantomData;
@@ -16,7 +16,7 @@ use crate::crypto::quic;
 use crate::enums::{CipherSuite, KeyExchangeAlgorithm, SignatureScheme};
 use crate::suites::{CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
-/// The cipher suite of TLS 1.3 (RFC 9846 §B.4) with the AEAD `A` and the hash function `H`.
+/// The TLS 1.3 cipher suite (RFC 9846 §B.4) with the AEAD `A` and the hash function `H`.
 pub struct Tls13Suite<A, H>(PhantomData<(A, H)>);
 
 impl<A: AeadAlgorithm, H: HashFunction> Tls13Suite<A, H> {
@@ -40,17 +40,17 @@ impl<A: PacketAlgorithm, H: HashFunction> Tls13Suite<A, H> {
         SupportedCipherSuite::Tls13(const { &Self::suite(Some(&QuicPackets::<A>::NEW)) });
 }
 
-/// The cipher suites of TLS 1.2 with the AEAD `A` and the hash function `H`: AES-GCM (RFC 5289) and
+/// The TLS 1.2 cipher suites with the AEAD `A` and the hash function `H`: AES-GCM (RFC 5289) and
 /// ChaCha20-Poly1305 (RFC 7905), with an ephemeral elliptic-curve key exchange.
 pub struct Tls12Suite<A, H>(PhantomData<(A, H)>);
 
 impl<A: AeadAlgorithm, H: HashFunction> Tls12Suite<A, H> {
-    /// The suite of servers that sign with ECDSA or EdDSA.
+    /// The suite for servers that sign with ECDSA or EdDSA.
     pub const ECDHE_ECDSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
         const { &Self::suite(Self::PROPERTIES.ecdhe_ecdsa, ECDSA_SCHEMES) },
     );
 
-    /// The suite of servers that sign with RSA.
+    /// The suite for servers that sign with RSA.
     pub const ECDHE_RSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
         const { &Self::suite(Self::PROPERTIES.ecdhe_rsa, KeyKind::Rsa.schemes()) },
     );
@@ -96,14 +96,14 @@ const ECDSA_SCHEMES: &[SignatureScheme] = &[
     SignatureScheme::ECDSA_NISTP256_SHA256,
 ];
 
-/// Defines the cipher suites of a provider from one table, most preferred first.
+/// Defines a provider's cipher suites from one table, most preferred first.
 ///
 /// Each row has a name and a constant of [`Tls13Suite`](crate::blocks::Tls13Suite) or
 /// [`Tls12Suite`](crate::blocks::Tls12Suite), and becomes a public static. A row that ends with
 /// `default if CONDITION` is a default only if `cfg(CONDITION)` holds.
 ///
 /// Also defines the lists `ALL` and `DEFAULT`, and the module `tls13_only` with the rows and lists
-/// of TLS 1.3. A program without TLS 1.2 refers only to that module, so the linker drops the rest.
+/// for TLS 1.3. A program without TLS 1.2 refers only to that module, so the linker drops the rest.
 #[macro_export]
 macro_rules! cipher_suites {
     (

@@ -1,7 +1,7 @@
-//! The `Ticketer` of a provider. Each provider has the same type over its own cryptography.
+//! A provider's `Ticketer`. Every provider has the same type, built on its own cryptography.
 
-/// Declares `Ticketer`, the recommended session ticket protection of a crypto provider:
-/// AES-256-GCM, with random keys or those of a fleet.
+/// Declares `Ticketer`, a crypto provider's recommended session ticket protection: AES-256-GCM,
+/// with random keys or with a fleet's keys.
 ///
 /// The arguments are the provider's parts: a function from
 /// [`AeadKey`](crate::crypto::cipher::AeadKey) to an AES-256-GCM [`Aead`](crate::blocks::Aead), a
@@ -9,9 +9,9 @@
 /// [`SecureRandom`](crate::crypto::SecureRandom). The invoking crate must declare `extern crate
 /// alloc` and depend on rustls-pki-types as `pki_types`.
 ///
-/// If this crate's feature `std` is disabled, the macro declares nothing, so a provider needs no
-/// `std` feature for it. Pass the arguments as full paths, because without `std` an import would be
-/// unused.
+/// If this crate's feature `std` is disabled, the macro declares nothing, so a provider does not
+/// need a `std` feature for it. Pass the arguments as full paths, because without `std` an import
+/// would be unused.
 #[cfg(feature = "std")]
 #[macro_export]
 macro_rules! provider_ticketer {
@@ -30,7 +30,7 @@ macro_rules! provider_ticketer {
             /// Returns
             /// [`Error::FailedToGetRandomBytes`](rustls_core::error::Error::FailedToGetRandomBytes)
             /// if there is no randomness for the first key.
-            // The public API of 0.23 has this name and return type.
+            // The public API of rustls 0.23 has this name and return type.
             #[allow(clippy::new_ret_no_self)]
             pub fn new() -> Result<
                 alloc::sync::Arc<dyn $crate::ticketer::ProducesTickets>,

@@ -1,7 +1,7 @@
 //! The AEAD interface on which `core` builds all bulk encryption.
 //!
 //! For each algorithm, a provider implements the creation of keys ([`AeadAlgorithm`]) and their
-//! operations. There are three kinds of keys, by use:
+//! operations. There are three kinds of keys:
 //!
 //! - [`SealingKey`] and [`OpeningKey`]: the records of one direction. They have one owner, so they
 //!   may keep mutable state, such as a nonce counter or a cipher context.
@@ -18,13 +18,13 @@ use crate::copy::copy;
 
 /// The length in bytes of the authentication tag of every AEAD used here.
 ///
-/// AES-GCM (RFC 5288 §3, RFC 5116 §5.1) and ChaCha20-Poly1305 (RFC 8439 §2.8) share it.
+/// It is the same for AES-GCM (RFC 5288 §3, RFC 5116 §5.1) and ChaCha20-Poly1305 (RFC 8439 §2.8).
 pub const TAG_LEN: usize = 16;
 
 /// The authentication tag of an AEAD.
 pub type Tag = [u8; TAG_LEN];
 
-/// Seals the records of one direction.
+/// Seals the records sent in one direction.
 ///
 /// The output of sealing is shown below. `trailer` is a few bytes of plaintext after the payload:
 /// TLS 1.3 puts its inner content type there (RFC 9846 §5.2).
@@ -43,8 +43,8 @@ pub trait SealingKey: Send + Sync {
     /// True if `Ok` from sealing guarantees that the implementation and its library have written
     /// all of `out`.
     ///
-    /// If it is false, `out` is cleared before sealing: it may hold another connection's plaintext,
-    /// and bytes that are not overwritten would be sent.
+    /// If false, `out` is cleared before sealing, because it may hold another connection's
+    /// plaintext, and bytes that are not overwritten would be sent.
     const OVERWRITES_OUTPUT: bool = false;
 
     /// Seals `plain ‖ trailer` into `out`.
@@ -82,7 +82,7 @@ pub trait SealingKey: Send + Sync {
     ) -> Result<(), AeadError>;
 }
 
-/// Opens the records of one direction.
+/// Opens the records received in one direction.
 pub trait OpeningKey: Send + Sync {
     /// Opens `ciphertext ‖ tag` in place. Returns the length of the plaintext, which then lies at
     /// the front of `in_out`.
@@ -197,9 +197,9 @@ pub fn split_tag<'a>(
     Ok((text, tag))
 }
 
-/// The error of sealing or opening: wrong lengths, a wrong tag, or a limit of the AEAD.
+/// The error from sealing or opening: wrong lengths, a wrong tag, or an exceeded AEAD limit.
 ///
-/// It deliberately carries no cause, which would help an attacker.
+/// It deliberately does not say which, because that would help an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AeadError;
 
@@ -209,7 +209,7 @@ impl From<AeadError> for EncryptError {
     }
 }
 
-/// An AEAD algorithm of a provider: its identity, and the creation of record keys.
+/// A provider's AEAD algorithm: its identity, and the creation of record keys.
 ///
 /// [`crate::record::framing`] implements `Tls13AeadAlgorithm` and `Tls12AeadAlgorithm` with it.
 pub trait AeadAlgorithm: Send + Sync + 'static {
@@ -224,8 +224,8 @@ pub trait AeadAlgorithm: Send + Sync + 'static {
 
     /// True if a sealing key accepts only increasing nonces, as a FIPS-validated module requires.
     ///
-    /// The nonces of TLS 1.3 always increase. With this set, the explicit nonces of TLS 1.2 AES-GCM
-    /// are the sequence numbers; otherwise they start at a random value.
+    /// The nonces of TLS 1.3 always increase. If true, TLS 1.2 AES-GCM uses the sequence numbers as
+    /// explicit nonces; otherwise, explicit nonces start at a random value.
     const NONCES_GROW: bool = false;
 
     /// Creates a sealing key from the [`BulkCipher::key_len`] bytes of `key`.

@@ -1,12 +1,12 @@
-//! The bulk ciphers: the AEADs of TLS 1.3 and of the TLS 1.2 suites of this library.
+//! The bulk ciphers: the AEADs of TLS 1.3 and of this library's TLS 1.2 suites.
 //!
-//! `BulkCipher::properties` is the only place that knows what distinguishes them. Cipher suites,
-//! record framing, QUIC and HPKE take their lengths, limits and code points from it.
+//! `BulkCipher::properties` is the only place where they differ. Cipher suites, record framing,
+//! QUIC and HPKE take their lengths, limits and code points from it.
 
 use super::cipher::{AeadKey, ConnectionTrafficSecrets, Iv};
 use crate::enums::{CipherSuite, HashAlgorithm, HpkeAead};
 
-/// The AEADs of TLS 1.3 and of the TLS 1.2 suites of this library.
+/// The AEADs of TLS 1.3 and of this library's TLS 1.2 suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BulkCipher {
@@ -18,10 +18,10 @@ pub enum BulkCipher {
     Chacha20Poly1305,
 }
 
-/// A [`BulkCipher`] as a type, so that one generic implementation can serve all ciphers of a
-/// provider.
+/// A [`BulkCipher`] as a type, so that one generic implementation can serve all of a provider's
+/// ciphers.
 pub trait Cipher: Send + Sync + 'static {
-    /// The cipher of this type.
+    /// The cipher that this type stands for.
     const CIPHER: BulkCipher;
 }
 
@@ -63,7 +63,7 @@ impl BulkCipher {
         (self.properties().traffic_secrets)(key, iv)
     }
 
-    /// Returns the row of this cipher in the table of all ciphers.
+    /// Returns this cipher's row in the table of all ciphers.
     pub(crate) const fn properties(self) -> Properties {
         match self {
             Self::Aes128Gcm => Properties {
@@ -119,28 +119,28 @@ pub(crate) struct Properties {
     pub(crate) key_len: usize,
     /// The hash function of the suites that use this cipher.
     pub(crate) hash: HashAlgorithm,
-    /// The cipher suite of TLS 1.3 (RFC 9846 §B.4).
+    /// The TLS 1.3 cipher suite (RFC 9846 §B.4).
     pub(crate) tls13: CipherSuite,
     /// The properties for TLS 1.2; `None` if the cipher is for TLS 1.3 only.
     pub(crate) tls12: Option<Tls12Properties>,
     pub(crate) limits: Limits,
-    /// The code point of HPKE (RFC 9180 §7.3), if there is one.
+    /// The HPKE code point (RFC 9180 §7.3), if there is one.
     pub(crate) hpke: Option<HpkeAead>,
     /// The variant of [`BulkCipher::traffic_secrets`].
     traffic_secrets: fn(AeadKey, Iv) -> ConnectionTrafficSecrets,
     is_nist_approved: bool,
 }
 
-/// The use of a [`BulkCipher`] in TLS 1.2.
+/// How TLS 1.2 uses a [`BulkCipher`].
 pub(crate) struct Tls12Properties {
-    /// The suite whose server signs with ECDSA or EdDSA.
+    /// The suite for servers that sign with ECDSA or EdDSA.
     pub(crate) ecdhe_ecdsa: CipherSuite,
-    /// The suite whose server signs with RSA.
+    /// The suite for servers that sign with RSA.
     pub(crate) ecdhe_rsa: CipherSuite,
     pub(crate) nonce: Tls12Nonce,
 }
 
-/// The form of the nonce in TLS 1.2.
+/// How TLS 1.2 forms the nonce.
 pub(crate) enum Tls12Nonce {
     /// 4 bytes from the key block, then 8 bytes that each record carries (RFC 5288 §3).
     PartlyExplicit,
@@ -148,7 +148,7 @@ pub(crate) enum Tls12Nonce {
     Implicit,
 }
 
-/// The limits on the use of one key of a [`BulkCipher`].
+/// The usage limits of a [`BulkCipher`] key.
 pub(crate) struct Limits {
     /// The number of records that may be encrypted (RFC 9846 §5.5).
     pub(crate) records: u64,

@@ -44,7 +44,7 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 
 /// Protects outgoing records by writing them into memory that the caller provides.
 ///
-/// It writes everything after the record header, the *encrypted payload*:
+/// An encrypter writes everything after the record header, the *encrypted payload*:
 ///
 /// ```text
 ///   TLS 1.3 (RFC 9846 §5.2)
@@ -176,11 +176,11 @@ pub trait MessageEncrypter: Send + Sync {
         out: &mut [u8],
     ) -> Result<usize, EncryptError>;
 
-    /// Returns the length in bytes of the encrypted payload, without the record header, for a
+    /// Returns the length in bytes of the encrypted payload, excluding the record header, for a
     /// payload of `payload_len` bytes.
     ///
-    /// It grows by exactly one for each byte of `payload_len`: the expansion is constant. The
-    /// expansion is at most 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246
+    /// The length grows by exactly one for each byte of `payload_len`: the expansion is constant.
+    /// The expansion is at most 256 bytes in TLS 1.3 (RFC 9846 §5.2), and 2048 in TLS 1.2 (RFC 5246
     /// §6.2.3). If an encrypter claims more, the connection fails.
     fn encrypted_payload_len(&self, payload_len: usize) -> usize;
 
@@ -191,8 +191,8 @@ pub trait MessageEncrypter: Send + Sync {
 
     /// True if `Ok` from [`Self::encrypt`] guarantees that all of the output was written.
     ///
-    /// The output may be memory that another connection used, so the record layer clears it for any
-    /// other encrypter. Only the framing of this crate can return true, for keys that promise it
+    /// The output may be memory that a different connection used, so the record layer clears it for
+    /// any other encrypter. Only this crate's framing can return true, for keys that promise it
     /// ([`SealingKey::OVERWRITES_OUTPUT`](super::aead::SealingKey::OVERWRITES_OUTPUT)): no other
     /// crate can name the argument's type.
     #[doc(hidden)]
@@ -236,12 +236,12 @@ pub trait MessageDecrypter: Send + Sync {
     /// Returns `None` if this decrypter only decrypts in place, or if the record does not fit. Then
     /// `out` is unchanged.
     ///
-    /// Its argument prevents implementations outside of this crate: the record layer relies on it
-    /// that `out` holds no byte of a record after an error.
+    /// The argument prevents implementations outside this crate, because the record layer relies on
+    /// `out` holding no byte of a record after an error.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Self::decrypt`], and clears what it has written to `out`.
+    /// Returns the errors of [`Self::decrypt`], and clears what it wrote to `out`.
     #[doc(hidden)]
     fn decrypt_into(
         &mut self,
@@ -254,7 +254,7 @@ pub trait MessageDecrypter: Send + Sync {
     }
 }
 
-/// Creates record protection for the AEADs of TLS 1.3.
+/// Creates record protection for one TLS 1.3 AEAD.
 pub trait Tls13AeadAlgorithm: Send + Sync {
     /// Creates an encrypter for a key of [`Self::key_len`] bytes.
     fn encrypter(&self, key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter>;
@@ -282,23 +282,23 @@ pub trait Tls13AeadAlgorithm: Send + Sync {
     }
 }
 
-/// Creates record protection for the AEADs of TLS 1.2.
+/// Creates record protection for one TLS 1.2 AEAD.
 pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
     /// Creates an encrypter.
     ///
-    /// `key`, `iv` and `extra` have the lengths of [`Self::key_block_shape`]. `iv` is the fixed
-    /// part of the nonce. `extra` is the initial value of its explicit part: random bytes from the
-    /// key block, empty for ciphers without one.
+    /// `key`, `iv` and `extra` have the lengths given by [`Self::key_block_shape`]. `iv` is the
+    /// fixed part of the nonce. `extra` is the initial value of the explicit part: random bytes
+    /// from the key block, or nothing for ciphers without an explicit part.
     fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter>;
 
     /// Creates a decrypter. `key` and `iv` are like those of [`Self::encrypter`].
     fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter>;
 
-    /// Returns the lengths into which the key block of RFC 5246 §6.3 is split for this algorithm.
+    /// Returns the lengths into which the key block (RFC 5246 §6.3) is split for this algorithm.
     fn key_block_shape(&self) -> KeyBlockShape;
 
     /// Returns the key material in the form that secret extraction uses. `explicit` is the explicit
-    /// part of the nonce, like `extra` of [`Self::encrypter`].
+    /// part of the nonce, like `extra` in [`Self::encrypter`].
     ///
     /// # Errors
     ///
@@ -316,12 +316,12 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
     }
 }
 
-/// The key material of one direction of a connection.
+/// The key material for one direction of a connection.
 ///
 /// For AES-GCM in TLS 1.2, the IV is the 4 implicit bytes followed by 8 bytes for the explicit
 /// nonces (RFC 5288 §3). Derive each record's nonce by counting up from these 8 bytes, or by XORing
-/// the sequence number into them. With the IV for sending, neither way repeats a nonce that the
-/// connection has used.
+/// the sequence number into them. With the sending IV, neither way repeats a nonce that the
+/// connection used.
 #[non_exhaustive]
 pub enum ConnectionTrafficSecrets {
     /// The key material for AES-128-GCM.
@@ -359,7 +359,7 @@ pub struct KeyBlockShape {
     pub fixed_iv_len: usize,
 
     /// The length of the explicit part of the nonce, which each record carries; zero for ciphers
-    /// without one.
+    /// without an explicit part.
     pub explicit_nonce_len: usize,
 }
 
@@ -405,7 +405,7 @@ impl core::error::Error for InsufficientSizeError {}
 #[non_exhaustive]
 pub enum EncryptError {
     /// The output is too short for the encrypted payload. Nothing was written and the sequence
-    /// number is unused: the same call with more room succeeds.
+    /// number is unused, so the same call with more room succeeds.
     InsufficientSize(InsufficientSizeError),
 
     /// The cipher failed.
@@ -455,7 +455,7 @@ impl Iv {
     ///
     /// # Panics
     ///
-    /// If `value` has any other length.
+    /// Panics if `value` has any other length.
     pub fn copy(value: &[u8]) -> Self {
         let mut iv = [0u8; NONCE_LEN];
         iv.copy_from_slice(value);
@@ -492,7 +492,7 @@ impl Drop for Iv {
 pub struct Nonce(pub [u8; NONCE_LEN]);
 
 impl Nonce {
-    /// Creates the nonce of the record with sequence number `seq`: `seq`, left-padded with zeros,
+    /// Creates the nonce for the record with sequence number `seq`: `seq`, left-padded with zeros,
     /// XORed into the IV (RFC 9846 §5.3).
     #[inline]
     pub fn new(iv: &Iv, seq: u64) -> Self {
@@ -501,7 +501,7 @@ impl Nonce {
         Self([a, b, c, d, e, f, g, h, i, j, k, l])
     }
 
-    /// Creates the nonce of packet `pn` on path `path_id` of a multipath QUIC connection: the path
+    /// Creates the nonce for packet `pn` on path `path_id` of a multipath QUIC connection: the path
     /// identifier and the packet number, each big-endian, XORed into the IV
     /// (draft-ietf-quic-multipath §2.4).
     pub fn for_path(path_id: u32, iv: &Iv, pn: u64) -> Self {
@@ -513,7 +513,7 @@ impl Nonce {
     }
 }
 
-/// Returns the additional data of a TLS 1.3 record: its header as sent, with the length of the
+/// Returns the additional data for a TLS 1.3 record: its header as sent, with the length of the
 /// encrypted payload (RFC 9846 §5.2).
 #[inline]
 pub fn make_tls13_aad(encrypted_len: usize) -> [u8; 5] {
@@ -522,7 +522,7 @@ pub fn make_tls13_aad(encrypted_len: usize) -> [u8; 5] {
     [0x17, 0x03, 0x03, len[0], len[1]]
 }
 
-/// Returns the additional data of a TLS 1.2 record: sequence number, then the header with the
+/// Returns the additional data for a TLS 1.2 record: sequence number, then the header with the
 /// length of the plaintext (RFC 5246 §6.2.3.3).
 #[inline]
 pub fn make_tls12_aad(seq: u64, typ: ContentType, vers: ProtocolVersion, len: usize) -> [u8; 13] {
@@ -534,7 +534,7 @@ pub fn make_tls12_aad(seq: u64, typ: ContentType, vers: ProtocolVersion, len: us
     aad
 }
 
-/// A key of an AEAD, of up to 32 bytes. Zeroized on drop.
+/// An AEAD key of up to 32 bytes. Zeroized on drop.
 pub struct AeadKey {
     bytes: SecretBytes<{ Self::MAX_LEN }>,
     used: usize,
@@ -548,7 +548,7 @@ impl AeadKey {
     ///
     /// # Panics
     ///
-    /// If `key` is longer than [`Self::MAX_LEN`].
+    /// Panics if `key` is longer than [`Self::MAX_LEN`].
     pub fn new(key: &[u8]) -> Self {
         let mut copy = Self {
             bytes: SecretBytes::default(),
@@ -563,7 +563,7 @@ impl AeadKey {
     ///
     /// # Panics
     ///
-    /// If `len` is more than [`Self::MAX_LEN`].
+    /// Panics if `len` is more than [`Self::MAX_LEN`].
     pub fn written_by(len: usize, write: impl FnOnce(&mut [u8])) -> Self {
         let mut key = Self {
             bytes: SecretBytes::default(),
@@ -578,7 +578,7 @@ impl AeadKey {
     ///
     /// # Panics
     ///
-    /// If the key is shorter than `len`.
+    /// Panics if the key is shorter than `len`.
     pub fn with_length(self, len: usize) -> Self {
         Self::new(&self.as_ref()[..len])
     }

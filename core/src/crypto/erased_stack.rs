@@ -5,12 +5,12 @@
 //! them. They can also reach heap memory, in the unused bytes of a value that is moved there.
 //!
 //! Callers overwrite the stack after a group of steps, not after each, because 4 KiB take 25 to 80
-//! ns. The depth of the frames that hold secrets, in bytes of an optimised build, at most:
+//! ns. The maximum depth of the frames that hold secrets, in bytes, in an optimised build:
 //!
 //! | | aws-lc-rs, ring |
 //! |---|---|
-//! | preparing a key of HMAC, and deriving from it | 2518 |
-//! | creating the key of an AEAD | 4455 |
+//! | preparing an HMAC key, and deriving from it | 2518 |
+//! | creating an AEAD key | 4455 |
 //! | the PRF of the FIPS module, with its key | 4902 |
 
 use core::hint::black_box;
@@ -28,8 +28,8 @@ pub fn with_erased_stack<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Like [`with_erased_stack`], but overwrites 8 KiB, for deeper frames. Use it if `work` creates
-/// the key of an AEAD, completes a key exchange, or calls a library's own key derivation.
+/// Like [`with_erased_stack`], but overwrites 8 KiB, for deeper frames. Use it if `work` creates an
+/// AEAD key, completes a key exchange, or calls a library's own key derivation.
 #[inline(always)]
 pub fn with_deep_stack_erased<T>(work: impl FnOnce() -> T) -> T {
     let result = apart(work);

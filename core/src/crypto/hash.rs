@@ -29,7 +29,7 @@ pub trait Hash: Send + Sync {
 
 /// A running hash computation.
 pub trait Context: Send + Sync {
-    /// Returns the hash of the input so far. The computation can continue afterwards.
+    /// Returns the hash of the input so far. The computation can then continue.
     fn fork_finish(&self) -> Output;
 
     /// Returns a second computation that starts from the input so far.
@@ -49,14 +49,14 @@ pub struct Output {
 }
 
 impl Output {
-    /// The maximum length of a value in bytes: SHA-512's.
+    /// The maximum length of a value in bytes: that of SHA-512.
     pub const MAX_LEN: usize = 64;
 
     /// Copies a hash value.
     ///
     /// # Panics
     ///
-    /// If `bytes` is longer than [`Self::MAX_LEN`].
+    /// Panics if `bytes` is longer than [`Self::MAX_LEN`].
     pub fn new(bytes: &[u8]) -> Self {
         let mut output = Self {
             bytes: [0; Self::MAX_LEN],

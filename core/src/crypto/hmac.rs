@@ -31,7 +31,7 @@ pub trait Key: Send + Sync {
 
     /// Returns the tag over `first`, then all of `middle`, then `last`.
     ///
-    /// HKDF-Expand uses this form to avoid gathering the three into a list.
+    /// HKDF-Expand uses this form to avoid gathering the three parts into a list.
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag;
 
     /// Returns the length in bytes of the tags: the hash function's output length, never 0.
@@ -50,7 +50,8 @@ impl Key for Box<dyn Key> {
 
 /// An HMAC tag, stored inline. Zeroized on drop, because key derivation uses tags as secrets.
 ///
-/// It deliberately has no equality. Compare tags in constant time, with `subtle::ConstantTimeEq`.
+/// This type deliberately does not implement equality. Compare tags in constant time, with
+/// `subtle::ConstantTimeEq`.
 #[derive(Clone)]
 pub struct Tag {
     bytes: SecretBytes<{ Self::MAX_LEN }>,
@@ -65,7 +66,7 @@ impl Tag {
     ///
     /// # Panics
     ///
-    /// If `bytes` is longer than [`Self::MAX_LEN`].
+    /// Panics if `bytes` is longer than [`Self::MAX_LEN`].
     pub fn new(bytes: &[u8]) -> Self {
         let mut tag = Self {
             bytes: SecretBytes::default(),
@@ -84,7 +85,7 @@ impl Tag {
     ///
     /// # Panics
     ///
-    /// If `write` returns more than [`Self::MAX_LEN`].
+    /// Panics if `write` returns more than [`Self::MAX_LEN`].
     pub fn written_by(write: impl FnOnce(&mut [u8; Self::MAX_LEN]) -> usize) -> Self {
         let mut tag = Self {
             bytes: SecretBytes::default(),
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_written_in_place_has_the_length_written() {
+    fn a_tag_has_the_length_its_writer_returns() {
         let tag = Tag::written_by(|room| {
             room[..3].copy_from_slice(&[1, 2, 3]);
             3

@@ -1,7 +1,7 @@
 //! Hybrid Public Key Encryption (RFC 9180), base mode, implemented by a provider.
 //!
-//! Encrypted Client Hello uses it. A provider without HPKE does not implement [`Hpke`]. Others can
-//! use [`HpkeBase`](crate::blocks::HpkeBase).
+//! Encrypted Client Hello uses it. A provider without HPKE does not implement [`Hpke`]. Providers
+//! that support HPKE can use [`HpkeBase`](crate::blocks::HpkeBase).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ pub struct HpkeSuite {
 pub trait Hpke: Debug + Send + Sync {
     /// Encrypts one message to `pub_key` (RFC 9180 §6.1, `SealBase`).
     ///
-    /// The receiver must know `info` and `aad` too. Returns the encapsulated key, and ciphertext ‖
+    /// The receiver must also know `info` and `aad`. Returns the encapsulated key, and ciphertext ‖
     /// tag.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ pub trait Hpke: Debug + Send + Sync {
         secret_key: &HpkePrivateKey,
     ) -> Result<Vec<u8>, Error>;
 
-    /// Starts a context that decrypts the messages of one sealing context (`SetupBaseR`).
+    /// Starts a context that decrypts the messages from one sealing context (`SetupBaseR`).
     ///
     /// # Errors
     ///

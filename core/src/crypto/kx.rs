@@ -44,7 +44,7 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
         })
     }
 
-    /// Returns the parameters of a finite-field group; `None` for all others.
+    /// Returns the parameters of a finite-field group; `None` for all other groups.
     ///
     /// The default looks [`name`](Self::name) up among the groups of RFC 7919. Override it to keep
     /// the primes of unused groups out of the binary.
@@ -66,11 +66,11 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
     }
 }
 
-/// A key exchange in progress: it has an ephemeral key, and waits for the peer's share.
+/// A key exchange in progress: it has an ephemeral key, and is waiting for the peer's share.
 pub trait ActiveKeyExchange: Send + Sync {
     /// Computes the shared secret from the peer's share.
     ///
-    /// It consumes the exchange, so an ephemeral key is used only once.
+    /// This consumes the exchange, so an ephemeral key is used only once.
     ///
     /// # Errors
     ///
@@ -78,10 +78,10 @@ pub trait ActiveKeyExchange: Send + Sync {
     /// valid element of the group. An all-zero X25519 result is one such case (RFC 9846 §7.4.2).
     fn complete(self: Box<Self>, peer_pub_key: &[u8]) -> Result<SharedSecret, Error>;
 
-    /// Computes the shared secret in the form of `tls_version`.
+    /// Computes the shared secret in the form that `tls_version` uses.
     ///
-    /// The versions only differ for finite-field groups: TLS 1.2 strips leading zero bytes (RFC
-    /// 5246 §8.1.2), TLS 1.3 keeps the length of the prime (RFC 9846 §7.4.1).
+    /// The versions differ only for finite-field groups: TLS 1.2 strips leading zero bytes (RFC
+    /// 5246 §8.1.2), while TLS 1.3 keeps the length of the prime (RFC 9846 §7.4.1).
     ///
     /// # Errors
     ///
@@ -102,7 +102,8 @@ pub trait ActiveKeyExchange: Send + Sync {
     /// Returns the group and the share of the classical part of a hybrid exchange, if that part may
     /// be used alone.
     ///
-    /// A client then offers this share too, without generating a second key. The default is `None`.
+    /// A client then also offers this share, without generating a second key. The default is
+    /// `None`.
     fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
         None
     }
@@ -123,10 +124,10 @@ pub trait ActiveKeyExchange: Send + Sync {
         ))
     }
 
-    /// Our share in wire format (RFC 9846 §4.3.8).
+    /// Returns our share in wire format (RFC 9846 §4.3.8).
     fn pub_key(&self) -> &[u8];
 
-    /// Returns the parameters of a finite-field exchange; `None` for all others.
+    /// Returns the parameters of a finite-field exchange; `None` for all other groups.
     ///
     /// The default looks [`group`](Self::group) up among the groups of RFC 7919.
     fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
@@ -139,7 +140,7 @@ pub trait ActiveKeyExchange: Send + Sync {
 
 /// The result of [`SupportedKxGroup::start_and_complete`]: our share and the shared secret.
 pub struct CompletedKeyExchange {
-    /// The group that was used.
+    /// The group used.
     pub group: NamedGroup,
 
     /// Our share, to send to the peer.
@@ -161,7 +162,7 @@ impl SharedSecret {
     /// Strips leading zero bytes, as TLS 1.2 requires (RFC 5246 §8.1.2).
     ///
     /// The timing reveals the number of leading zeros. RFC 5246 makes that unavoidable, because
-    /// their number determines the length of the PRF's key.
+    /// their number determines the length of the PRF key.
     fn without_leading_zeros(mut self) -> Self {
         let zeros = self.0.iter().take_while(|byte| **byte == 0).count();
         // the bytes freed at the end stay within the capacity, which is zeroized on drop

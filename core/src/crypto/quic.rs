@@ -1,5 +1,5 @@
-//! QUIC packet protection (RFC 9001 §5.3, §5.4): the interface to a provider, and the parts that
-//! are the same for every AEAD and header cipher.
+//! QUIC packet protection (RFC 9001 §5.3, §5.4): the provider interface, and the parts that are the
+//! same for every AEAD and header cipher.
 //!
 //! [`crate::quic`] derives the keys.
 
@@ -39,7 +39,7 @@ pub trait Algorithm: Send + Sync {
     }
 }
 
-/// Protects the payloads of packets in one direction (RFC 9001 §5.3).
+/// Protects packet payloads in one direction (RFC 9001 §5.3).
 pub trait PacketKey: Send + Sync {
     /// Encrypts `payload` in place. The packet is then header ‖ payload ‖ the returned tag.
     ///
@@ -114,7 +114,7 @@ pub trait PacketKey: Send + Sync {
     fn integrity_limit(&self) -> u64;
 }
 
-/// Protects the headers of packets in one direction (RFC 9001 §5.4).
+/// Protects packet headers in one direction (RFC 9001 §5.4).
 pub trait HeaderProtectionKey: Send + Sync {
     /// Adds header protection.
     ///
@@ -137,7 +137,7 @@ pub trait HeaderProtectionKey: Send + Sync {
     /// Removes header protection.
     ///
     /// The length of the packet number is only known after `first` is unmasked, so pass the 4 bytes
-    /// at its position. Only the bytes that belong to it are unmasked.
+    /// at its position. Only the bytes that belong to the packet number are unmasked.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl From<&[u8]> for Tag {
     ///
     /// # Panics
     ///
-    /// If `tag` is not 16 bytes long.
+    /// Panics if `tag` is not 16 bytes long.
     fn from(tag: &[u8]) -> Self {
         let mut bytes = [0; TAG_LEN];
         bytes.copy_from_slice(tag);

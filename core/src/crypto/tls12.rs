@@ -1,6 +1,6 @@
-//! The key derivation of TLS 1.2: its pseudorandom function (RFC 5246 §5).
+//! TLS 1.2 key derivation: the pseudorandom function (RFC 5246 §5).
 //!
-//! The handshake owns labels, seeds and the derived secrets.
+//! The handshake supplies the labels and seeds, and keeps the derived secrets.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use super::secret_bytes::SecretBytes;
 use crate::error::Error;
 use crate::versions::TLS12;
 
-/// The PRF of TLS 1.2 with one hash function.
+/// The TLS 1.2 PRF with one hash function.
 pub trait Prf: Send + Sync {
     /// Completes the key exchange and derives `output` from its shared secret:
     /// `PRF(pre_master_secret, label, seed)`.
@@ -41,8 +41,8 @@ pub trait Prf: Send + Sync {
     /// Fills `output`, of any length, with `PRF(secret, label, seed)`.
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]);
 
-    /// Prepares `secret` for several calls of [`for_secret`](Self::for_secret). The default returns
-    /// `None`, which means that preparing it saves nothing.
+    /// Prepares `secret` for several calls to [`for_secret`](Self::for_secret). The default returns
+    /// `None`, which means that preparing a secret saves nothing.
     ///
     /// A handshake derives the keys and the content of two Finished messages from one secret.
     fn prepare(&self, secret: &[u8]) -> Option<Box<dyn PreparedSecret>> {
@@ -56,13 +56,13 @@ pub trait Prf: Send + Sync {
     }
 }
 
-/// A secret that a [`Prf`] has prepared.
+/// A secret prepared by a [`Prf`].
 pub trait PreparedSecret: Send + Sync {
     /// Fills `output`, of any length, with `PRF(secret, label, seed)`.
     fn derive(&self, output: &mut [u8], label: &[u8], seed: &[u8]);
 }
 
-/// The [`Prf`] that RFC 5246 §5 builds from HMAC.
+/// A [`Prf`] built from HMAC, as in RFC 5246 §5.
 pub struct PrfUsingHmac<'a>(pub &'a dyn Hmac);
 
 impl Prf for PrfUsingHmac<'_> {
@@ -79,7 +79,7 @@ impl Prf for PrfUsingHmac<'_> {
     }
 }
 
-/// A secret for a PRF that is built from an HMAC, stored as the key of that HMAC.
+/// A secret for a PRF that is built from an HMAC, stored as the HMAC key.
 pub struct PreparedHmac<K>(pub K);
 
 impl<K: Key> PreparedSecret for PreparedHmac<K> {
@@ -88,7 +88,7 @@ impl<K: Key> PreparedSecret for PreparedHmac<K> {
     }
 }
 
-/// The room in bytes for `A(i) + label + seed` of a handshake, with any hash function.
+/// The room in bytes for `A(i) + label + seed` in a handshake, with any hash function.
 const USUAL_LEN: usize = 160;
 
 /// Computes `P_hash` of RFC 5246 §5 with the seed `label + seed`, where `key` is the secret:
@@ -120,7 +120,7 @@ pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], 
             a_and_seed[..a_len].copy_from_slice(a.as_ref());
             key.sign(&[a_and_seed])
         } else {
-            // the tags are shorter or longer than the provider claims
+            // the tag length differs from what the provider claims
             key.sign(&[a.as_ref(), label, seed])
         };
         block.copy_from_slice(&tag.as_ref()[..block.len()]);

@@ -1,6 +1,7 @@
-//! The key derivation of TLS 1.3: HKDF (RFC 5869) and HKDF-Expand-Label (RFC 9846 §7.1).
+//! TLS 1.3 key derivation: HKDF (RFC 5869) and HKDF-Expand-Label (RFC 9846 §7.1).
 //!
-//! The key schedule and QUIC ([`crate::quic`]) own labels, contexts and the derived secrets.
+//! The key schedule and QUIC ([`crate::quic`]) supply the labels and contexts, and keep the derived
+//! secrets.
 
 use alloc::boxed::Box;
 
@@ -85,7 +86,7 @@ pub trait HkdfExpander: Send + Sync {
 ///
 /// # Panics
 ///
-/// If `N` is more than 255 times the hash function's output length.
+/// Panics if `N` is more than 255 times the hash function's output length.
 pub fn expand<T, const N: usize>(expander: &dyn HkdfExpander, info: &[&[u8]]) -> T
 where
     T: From<[u8; N]>,
@@ -109,7 +110,7 @@ pub fn with_expander<T>(
 ) -> T {
     let mut expanded = None;
     hkdf.with_expander(okm, &mut |expander| expanded = Some(expand(expander)));
-    // fall back to the expander itself if the provider did not call `expand`
+    // fall back to an expander if the provider did not call `expand`
     expanded.unwrap_or_else(|| expand(&*hkdf.expander_for_okm(okm)))
 }
 
@@ -120,8 +121,8 @@ pub fn with_expander<T>(
 ///
 /// # Panics
 ///
-/// If `label` is longer than 249 bytes or `context` longer than 255. Only an exporter's label comes
-/// from the application, and it is checked there.
+/// Panics if `label` is longer than 249 bytes or `context` longer than 255. Only exporter labels
+/// come from the application, and they are checked beforehand.
 pub fn expand_label_block(expander: &dyn HkdfExpander, label: &[u8], context: &[u8]) -> OkmBlock {
     let lengths = HkdfLabelLengths::new(expander.hash_len(), label, context);
     lengths.with_info(label, context, |info| expander.expand_block(info))
@@ -159,7 +160,7 @@ struct HkdfLabelLengths {
 impl HkdfLabelLengths {
     const PREFIX: &'static [u8] = b"tls13 ";
 
-    /// The room in bytes for the encoding of every label of TLS, with the longest hash.
+    /// The room in bytes for the encoding of every TLS label, with the longest hash.
     const ONE_PIECE: usize = 96;
 
     fn new(hash_len: usize, label: &[u8], context: &[u8]) -> Self {
@@ -222,7 +223,7 @@ impl OkmBlock {
     ///
     /// # Panics
     ///
-    /// If `bytes` is longer than [`Self::MAX_LEN`].
+    /// Panics if `bytes` is longer than [`Self::MAX_LEN`].
     // a handshake creates many empty blocks, which need no copy
     #[inline]
     pub fn new(bytes: &[u8]) -> Self {
@@ -261,11 +262,11 @@ impl Drop for OkmBlock {
     }
 }
 
-/// The output exceeds the limit of HKDF: 255 blocks (RFC 5869 §2.3).
+/// The output is longer than HKDF allows: 255 blocks (RFC 5869 §2.3).
 #[derive(Debug)]
 pub struct OutputLengthError;
 
-/// The [`Hkdf`] that RFC 5869 builds from HMAC.
+/// An [`Hkdf`] built from HMAC, as in RFC 5869.
 pub struct HkdfUsingHmac<'a>(pub &'a dyn Hmac);
 
 impl HkdfUsingHmac<'_> {
@@ -315,12 +316,12 @@ impl<K: Key> HkdfExpanderUsingHmac<K> {
         Self(key)
     }
 
-    /// Returns `T(i)` of RFC 5869 §2.3. `before` is `T(i-1)`, empty for the first block.
+    /// Returns `T(i)` (RFC 5869 §2.3). `before` is `T(i-1)`, empty for the first block.
     ///
     /// # Panics
     ///
-    /// If the HMAC returns an empty tag, for example because its key store has failed. Continuing
-    /// would yield a key of zeros, or an empty secret.
+    /// Panics if the HMAC returns an empty tag, for example because its key store failed.
+    /// Continuing would yield an all-zero key, or an empty secret.
     fn block(&self, before: &[u8], info: &[&[u8]], i: u8) -> Tag {
         let tag = self.0.sign_concat(before, info, &[i]);
         assert!(!tag.as_ref().is_empty(), "an HMAC returned an empty tag");

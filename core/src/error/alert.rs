@@ -1,17 +1,17 @@
 //! The alert that the peer receives when a connection fails: RFC 9846 §6.2, as one table.
 //!
-//! To change the alert of an error, move its line to the arm of that alert. If the alert of an
-//! error depends on the message, the handshake decides.
+//! To change the alert for an error, move its line to the match arm for that alert. If the alert
+//! depends on the message, the handshake chooses it.
 
 use super::{CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 use crate::enums::AlertDescription;
 
 impl Error {
     /// Returns the alert that is sent to the peer when a connection fails with this error, unless
-    /// the handshake selects another.
+    /// the handshake selects a different one.
     ///
-    /// Returns `None` if no alert is sent: the peer has already sent one, the record for it could
-    /// not be sealed, or errors of this kind do not end a connection.
+    /// Returns `None` if no alert is sent, because the peer already sent one, because the alert's
+    /// record could not be sealed, or because errors of this kind do not end a connection.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),

@@ -12,7 +12,7 @@ use crate::enums::KeyExchangeAlgorithm;
 pub enum InvalidMessage {
     /// A Certificate message is longer than this library accepts.
     CertificatePayloadTooLarge,
-    /// A list of extensions has two of this type.
+    /// A list of extensions contains this type twice.
     DuplicateExtension(u16),
     /// A session ticket is empty.
     EmptyTicketValue,
@@ -26,7 +26,7 @@ pub enum InvalidMessage {
     InvalidCcs,
     /// A CertificateRequest is malformed.
     InvalidCertRequest,
-    /// A certificate status is of a type other than OCSP.
+    /// A certificate status has a type other than OCSP.
     InvalidCertificateStatusType,
     /// A record has an unknown content type.
     InvalidContentType,
@@ -48,17 +48,17 @@ pub enum InvalidMessage {
     MissingKeyExchange,
     /// A list of signature schemes is empty.
     NoSignatureSchemes,
-    /// Another extension of a ClientHello follows `pre_shared_key`.
+    /// In a ClientHello, a different extension follows `pre_shared_key`.
     PreSharedKeyIsNotFinalExtension,
     /// Bytes follow the end of the named structure.
     TrailingData(&'static str),
-    /// The named message is not expected at this point, so it cannot be parsed.
+    /// The named message is not expected at this point, so it was not parsed.
     UnexpectedMessage(&'static str),
     /// A certificate entry has an unknown extension.
     UnknownCertificateExtension,
     /// A HelloRetryRequest has an unknown extension.
     UnknownHelloRetryRequestExtension,
-    /// A record's protocol version is not a version of TLS.
+    /// A record's protocol version is not a TLS version.
     UnknownProtocolVersion,
     /// The compression method is not null.
     UnsupportedCompression,
@@ -69,7 +69,8 @@ pub enum InvalidMessage {
 }
 
 /// A protocol violation in well-formed messages.
-// Keep the order of 0.23, because applications may cast the enum to a number. Append new variants.
+// Keep the order of rustls 0.23, because applications may cast the enum to a number. Append new
+// variants.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
@@ -119,14 +120,14 @@ pub enum PeerMisbehaved {
     IllegalHelloRetryRequestWithWrongSessionId,
     /// A HelloRetryRequest has a malformed `encrypted_client_hello`.
     IllegalHelloRetryRequestWithInvalidEch,
-    /// TLS 1.3 allows no ChangeCipherSpec at this point.
+    /// A ChangeCipherSpec came at a point where TLS 1.3 does not allow one.
     IllegalMiddleboxChangeCipherSpec,
     /// An encrypted record has no content type.
     IllegalTlsInnerPlaintext,
     /// A pre-shared key's binder does not verify.
     IncorrectBinder,
-    /// A compressed certificate cannot be decompressed, or its length differs from the one it
-    /// declares.
+    /// A compressed certificate cannot be decompressed, or its length differs from the declared
+    /// length.
     InvalidCertCompression,
     /// `max_early_data_size` has a value that is not allowed there.
     InvalidMaxEarlyDataSize,
@@ -136,7 +137,7 @@ pub enum PeerMisbehaved {
     KeyEpochWithPendingFragment,
     /// The peer sent a KeyUpdate over QUIC, which has its own key updates.
     KeyUpdateReceivedInQuicConnection,
-    /// Another message came between the fragments of a handshake message.
+    /// A different message came between the fragments of a handshake message.
     MessageInterleavedWithHandshakeMessage,
     /// `pre_shared_key` has no binder.
     MissingBinderInPskExtension,
@@ -146,7 +147,7 @@ pub enum PeerMisbehaved {
     MissingPskExtensionInSecondClientHello,
     /// A ClientHello has `pre_shared_key` but no `psk_key_exchange_modes`.
     MissingPskModesExtension,
-    /// A peer over QUIC sent no `quic_transport_parameters`.
+    /// A QUIC peer did not send `quic_transport_parameters`.
     MissingQuicTransportParameters,
     /// `compress_certificate` names an algorithm twice.
     OfferedDuplicateCertificateCompressions,
@@ -158,11 +159,11 @@ pub enum PeerMisbehaved {
     OfferedEmptyApplicationProtocol,
     /// A TLS 1.3 ClientHello offers compression methods other than null.
     OfferedIncorrectCompressions,
-    /// Another extension of a ClientHello follows `pre_shared_key`.
+    /// In a ClientHello, a different extension follows `pre_shared_key`.
     PskExtensionMustBeLast,
     /// `pre_shared_key` has different numbers of identities and binders.
     PskExtensionWithMismatchedIdsAndBinders,
-    /// The second ClientHello does not follow the HelloRetryRequest.
+    /// The second ClientHello does not do what the HelloRetryRequest asks for.
     RefusedToFollowHelloRetryRequest,
     /// Rejected early data came between the fragments of a handshake message.
     RejectedEarlyDataInterleavedWithHandshakeMessage,
@@ -192,7 +193,7 @@ pub enum PeerMisbehaved {
     SelectedUnofferedKxGroup,
     /// The server selected a pre-shared key although none was offered.
     SelectedUnofferedPsk,
-    /// The server selected a cipher suite of another protocol version.
+    /// The server selected a cipher suite for a different protocol version.
     SelectedUnusableCipherSuiteForVersion,
     /// The server resumed a session by an ID that only serves compatibility with middleboxes.
     ServerEchoedCompatibilitySessionId,
@@ -240,7 +241,7 @@ pub enum PeerIncompatible {
     EcPointsExtensionRequired,
     /// `extended_master_secret` is required.
     ExtendedMasterSecretExtensionRequired,
-    /// The certificate types offered or selected lack the one configured.
+    /// The offered or selected certificate types do not include the configured one.
     IncorrectCertificateTypeExtension,
     /// `key_share` is required.
     KeyShareExtensionRequired,
@@ -248,13 +249,13 @@ pub enum PeerIncompatible {
     NamedGroupsExtensionRequired,
     /// The CertificateRequest names no usable signature scheme.
     NoCertificateRequestSignatureSchemesInCommon,
-    /// The two sides have no cipher suite in common.
+    /// The two sides support no common cipher suite.
     NoCipherSuitesInCommon,
-    /// The two sides have no elliptic curve point format in common.
+    /// The two sides support no common elliptic curve point format.
     NoEcPointFormatsInCommon,
-    /// The two sides have no key exchange group in common.
+    /// The two sides support no common key exchange group.
     NoKxGroupsInCommon,
-    /// The two sides have no signature scheme in common.
+    /// The two sides support no common signature scheme.
     NoSignatureSchemesInCommon,
     /// The client does not offer null compression.
     NullCompressionRequired,

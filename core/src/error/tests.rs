@@ -19,7 +19,7 @@ fn other() -> OtherError {
 
 /// Returns the variants of `Error` that do not contain a cause from a peer or a certificate, with
 /// their alerts. `rustls/tests/texts` compares the text, alert and equality of each such cause with
-/// 0.23.
+/// rustls 0.23.
 fn plain_errors() -> Vec<(Error, Option<Alert>)> {
     vec![
         (
@@ -128,7 +128,7 @@ fn misbehaviour_has_the_alert_of_its_rule() {
 }
 
 #[test]
-fn incompatibility_has_the_alert_of_its_rule() {
+fn each_incompatibility_maps_to_its_specified_alert() {
     let alert = |cause: PeerIncompatible| Error::from(cause).alert();
     assert_eq!(
         alert(PeerIncompatible::NoCipherSuitesInCommon),
@@ -207,8 +207,8 @@ fn texts_name_the_expected_and_the_received_value() {
     );
 }
 
-/// Applications may cast the enum to a number. In 0.23, these variants are not in alphabetical
-/// order.
+/// Applications may cast the enum to a number. In rustls 0.23, these variants are not in
+/// alphabetical order.
 #[test]
 fn peer_misbehaviour_has_the_numbers_of_0_23() {
     for (wrong, number) in [
@@ -261,7 +261,7 @@ fn errors_with_different_contexts_differ() {
 }
 
 #[test]
-fn an_other_error_equals_nothing_and_has_a_source() {
+fn error_other_never_compares_equal_and_has_a_source() {
     let error = other();
     assert_ne!(error, error.clone());
     assert!(

@@ -1,5 +1,5 @@
-//! Buffers for connections whose caller provides none: one for outgoing records, one for received
-//! data.
+//! Buffers for connections whose caller does not provide any: one for outgoing records, one for
+//! received data.
 //!
 //! Each holds memory only while it is not empty, in proportion to its content. The memory comes
 //! from a per-thread pool and returns there. So an idle connection holds no buffer and a busy one
@@ -19,7 +19,7 @@ use super::pool::{self, Memory};
 pub use super::pool::{OutOfMemory, Owner};
 use crate::copy;
 
-/// True if gaining `gained` bytes of room is worth moving `moved` bytes.
+/// True if gaining `gained` bytes of room justifies moving `moved` bytes.
 #[inline]
 fn justifies_move(gained: usize, moved: usize) -> bool {
     gained >= moved / 4
@@ -33,7 +33,7 @@ fn release(memory: &mut Memory, owner: Owner) {
     }
 }
 
-/// Replaces `memory` by `other`, and copies the bytes at `range` of `memory` to its front.
+/// Replaces `memory` with `other`, and copies the bytes at `range` of `memory` to its front.
 fn move_to(memory: &mut Memory, range: Range<usize>, mut other: Memory, owner: Owner) {
     #[cfg(test)]
     moved::count(range.len());

@@ -1,7 +1,7 @@
 //! Record framing: nonce, additional data, inner content type, explicit nonce.
 //!
 //! TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC 7905)
-//! add these to a record around the encryption. This file does it for all providers, over their
+//! add these to a record around the encryption. This file does so for all providers, over their
 //! [`SealingKey`] and [`OpeningKey`]. The state of a direction (sequence number, limits) is in
 //! [`super::sender`] and [`super::receiver`].
 
@@ -24,7 +24,7 @@ use crate::error::Error;
 #[cfg(test)]
 mod tests;
 
-/// TLS 1.3 record protection (RFC 9846 §5.2) over the AEAD algorithm `A` of a provider.
+/// TLS 1.3 record protection (RFC 9846 §5.2) over a provider's AEAD algorithm `A`.
 pub struct Tls13Framing<A>(PhantomData<A>);
 
 impl<A: AeadAlgorithm> Tls13Framing<A> {

@@ -2,7 +2,7 @@
 //! whether fragmented or coalesced.
 //!
 //! The joiner owns the bytes from their arrival until their message has been handled. It interprets
-//! only the length of a message. Its owner checks what may arrive between fragments, and uses
+//! only message lengths. Its owner checks what may arrive between fragments, and uses
 //! [`HandshakeJoiner::is_empty`] to check that no message spans a change of keys.
 
 use alloc::vec::Vec;
@@ -24,8 +24,8 @@ pub const HANDSHAKE_HEADER_LEN: usize = 4;
 pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
 /// The memory grows by a quarter, in steps of this many bytes. So a peer that sends single bytes
-/// does not cause an allocation for each, and a peer that stops sending does not occupy much more
-/// memory than the bytes it has sent.
+/// does not cause an allocation for each byte, and a peer that stops sending does not occupy much
+/// more memory than the bytes it has sent.
 const STEP: usize = 256;
 
 /// Collects pieces of the handshake and splits them into messages.
@@ -92,10 +92,11 @@ impl HandshakeJoiner {
         Ok(())
     }
 
-    /// Returns the next message, header included; `None` while it is incomplete or another is lent.
+    /// Returns the next message, header included; `None` while it is incomplete or while a message
+    /// is lent.
     ///
-    /// It comes with the memory, which [`Self::give_back`] returns. If the message is dropped
-    /// instead, the bytes after it are lost and no further message is returned.
+    /// The message comes with the joiner's memory, which [`Self::give_back`] returns. If the
+    /// message is dropped instead, the bytes after it are lost and no further message is returned.
     ///
     /// # Errors
     ///
@@ -119,8 +120,8 @@ impl HandshakeJoiner {
         }))
     }
 
-    /// Returns the next message in place, header included; `None` while it is incomplete or another
-    /// is lent.
+    /// Returns the next message in place, header included; `None` while it is incomplete or while a
+    /// message is lent.
     pub fn peek(&self) -> Option<&[u8]> {
         let rest = self.memory.get(self.read..).filter(|_| !self.lent)?;
         rest.get(..message_len(rest).ok()??)
@@ -138,7 +139,7 @@ impl HandshakeJoiner {
     }
 
     /// True if no bytes are buffered: neither whole messages nor the beginning of one. A lent
-    /// message does not count, but the bytes after it do.
+    /// message does not count, but bytes after it do.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
@@ -201,7 +202,7 @@ impl fmt::Debug for HandshakeJoiner {
     }
 }
 
-/// One handshake message of a [`HandshakeJoiner`], header included. It holds the joiner's memory
+/// One handshake message from a [`HandshakeJoiner`], header included. It holds the joiner's memory
 /// until [`HandshakeJoiner::give_back`].
 pub struct JoinedMessage {
     memory: Vec<u8>,

@@ -2,8 +2,8 @@
 
 use super::HEADER_LEN;
 
-/// The records of an [`OutgoingBuffer`](super::buffer::OutgoingBuffer), first to last. All are
-/// complete, except that the first may be partly sent.
+/// The records of an [`OutgoingBuffer`](super::buffer::OutgoingBuffer), first to last. All records
+/// are complete, except that the first may be partly sent.
 #[derive(Clone, Debug)]
 pub struct OutgoingRecords<'a> {
     rest: &'a [u8],
@@ -30,8 +30,8 @@ impl<'a> OutgoingRecords<'a> {
         }
     }
 
-    /// Returns the number of unsent bytes of the record that sending stops in after `len` bytes; 0
-    /// if it stops between two records.
+    /// Returns the number of unsent bytes in the record in which sending stops after `len` bytes,
+    /// or 0 if it stops between two records.
     #[cold]
     pub(super) fn cut_after(self, len: usize) -> usize {
         let mut end = 0;

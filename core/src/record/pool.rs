@@ -11,7 +11,7 @@
 //!
 //! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
 //! that last used them. The pool remembers that connection, which gets its own buffers back
-//! unchanged. Another connection gets them with those bytes marked as stale. [`Memory::expose`]
+//! unchanged. A different connection gets them with those bytes marked as stale. [`Memory::expose`]
 //! clears stale bytes before the connection's transport or cipher can see them.
 
 use alloc::alloc::handle_alloc_error;
@@ -26,8 +26,8 @@ use crate::copy::copy;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
-/// The room for a TLS 1.3 record of maximum length and the next header. Records of TLS 1.2 ciphers
-/// are no longer than that.
+/// The room for a TLS 1.3 record of maximum length and the next header. TLS 1.2 records are no
+/// longer than that.
 pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_TLS13_PAYLOAD_LEN;
 
 /// The lengths of pooled buffers: from a few short records to 64 KiB of application data with
@@ -51,7 +51,7 @@ pub(super) const MAX_POOLED_LEN: usize = 72 * 1024;
 #[cfg(feature = "std")]
 const BUDGET: usize = 160 * 1024;
 
-/// Identifies a connection to the pool. All buffers of one connection share it.
+/// Identifies a connection to the pool. All of a connection's buffers share it.
 ///
 /// The default identifies no connection: each of its buffers counts as another connection's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,7 +70,7 @@ impl Owner {
     }
 }
 
-/// The allocator has no memory for a buffer.
+/// There is no memory for a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory;
 
@@ -102,8 +102,8 @@ impl Memory {
         Ok(Self::from(bytes))
     }
 
-    /// Clears stale bytes among the first `end`. Call it before anything outside the record layer
-    /// gets them.
+    /// Clears stale bytes among the first `end`. Call this before anything outside the record layer
+    /// gets those bytes.
     #[inline]
     pub(super) fn expose(&mut self, end: usize) {
         if end > self.exposed as usize {
@@ -253,7 +253,7 @@ mod threads {
 
     use super::{BUDGET, LENS, MAX_POOLED_LEN, Memory, Owner, class, fitting_len};
 
-    /// The owner of pooled buffers that belong to no connection. It equals no [`Owner`].
+    /// The owner of pooled buffers that belong to no connection. It is not equal to any [`Owner`].
     const NOBODY: u64 = u64::MAX;
 
     #[cfg(target_has_atomic = "64")]
@@ -275,8 +275,8 @@ mod threads {
     }
 
     /// The number of buffers of each length in a pool, not counting the newest. It is enough for
-    /// both directions of a connection and of another one that it forwards to, and lower for
-    /// buffers longer than a record.
+    /// both directions of a connection, and of a second connection to which data is forwarded, and
+    /// lower for buffers longer than a record.
     const SLOTS: [usize; LENS.len()] = [4, 4, 4, 4, 4, 4, 4, 2, 1];
 
     /// The largest of [`SLOTS`].
@@ -320,7 +320,7 @@ mod threads {
 
     /// The buffer that was returned last, which is most likely still in the cache.
     ///
-    /// It has no destructor, because access to a thread-local that has one first checks if the
+    /// It has no destructor, because access to a thread-local that has one first checks whether the
     /// destructor is registered. [`Others`] has a destructor, which frees this buffer too.
     struct Newest {
         memory: Cell<ManuallyDrop<Option<Memory>>>,
@@ -332,7 +332,7 @@ mod threads {
         held: Cell<usize>,
     }
 
-    /// A length that leaves no room in the budget, so that [`put_back`] looks at the others.
+    /// A length that leaves no room in the budget, so that [`put_back`] looks at [`Others`].
     const WITHOUT_OTHERS: usize = usize::MAX / 2;
 
     impl Newest {
@@ -368,7 +368,8 @@ mod threads {
     /// The buffers of a thread's pool, apart from the newest.
     struct Others {
         stacks: [Stack; LENS.len()],
-        /// True if a second buffer of this length was allocated although another owner's was free.
+        /// True if a second buffer of this length was allocated although a different owner's buffer
+        /// was free.
         has_second: [bool; LENS.len()],
         /// The number of buffers added so far: the clock for finding the least recently used one.
         clock: u32,
@@ -417,7 +418,7 @@ mod threads {
                 newest.set(older, newest.owner.get());
             } else {
                 self.keep(newest, older, newest.owner.get(), len);
-                // `keep` makes room only if it keeps the older one
+                // `keep` makes room only if it keeps the older buffer
                 self.free_until(newest, BUDGET - len);
                 newest.set(memory, owner);
             }
@@ -525,7 +526,7 @@ mod threads {
         with_pool(|_, newest| newest.len.get() + newest.held.get()).unwrap_or(0)
     }
 
-    /// Returns the buffer that was returned last if it was this owner's and has the right length
+    /// Returns the most recently returned buffer, if it was this owner's and has the right length
     /// for `len` bytes.
     #[inline]
     pub(super) fn take_newest(len: usize, owner: Owner) -> Option<Memory> {

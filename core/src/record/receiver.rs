@@ -1,5 +1,5 @@
 //! The receiving half of a connection's record layer: finds records in received data and opens each
-//! in place.
+//! one in place.
 //!
 //! The receiver owns the decrypter, the sequence number and the limits on useless records. It owns
 //! no buffer and does not interpret the content of records. Its caller, which has the
@@ -38,9 +38,10 @@ pub struct RecordReceiver {
     seq: u64,
     /// True once a protected record has been opened, with any key.
     opened_any: bool,
-    /// The number of empty records since the last one with content.
+    /// The number of empty records since the most recent record with content.
     consecutive_empty: u8,
-    /// The number of bytes of early data that may still be skipped; `None` if it is not skipped.
+    /// The number of bytes of early data that may still be skipped; `None` if early data is not
+    /// skipped.
     skipped_early_data_left: Option<usize>,
 }
 
@@ -112,10 +113,10 @@ impl RecordHeader {
     }
 }
 
-/// A record that was opened in the buffer it was received in.
+/// A record that was opened in the buffer in which it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenedRecord {
-    /// The content type of the record; the inner one if TLS 1.3 protects it.
+    /// The content type of the record; for a protected TLS 1.3 record, the inner type.
     pub typ: ContentType,
     /// The range of the record's content in the buffer.
     pub payload: Range<usize>,
@@ -123,10 +124,10 @@ pub struct OpenedRecord {
     pub record_len: usize,
 }
 
-/// A record that was opened into memory of the caller.
+/// A record that was opened into the caller's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordOpenedInto {
-    /// The content type of the record; the inner one if TLS 1.3 protects it.
+    /// The content type of the record; for a protected TLS 1.3 record, the inner type.
     pub typ: ContentType,
     /// The number of bytes of content at the front of that memory.
     pub len: usize,
@@ -134,7 +135,7 @@ pub struct RecordOpenedInto {
     pub record_len: usize,
 }
 
-/// The properties of a received record that its header reveals before it is opened.
+/// What the header of a received record reveals before the record is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingRecord {
     /// The length of the whole record in bytes.
@@ -189,7 +190,7 @@ impl RecordReceiver {
     /// none.
     ///
     /// Early data consists of application_data records that arrive before there are keys, or that
-    /// the first keys do not open (RFC 9846 §4.3.10). It ends with the first record that these keys
+    /// the first keys do not open (RFC 9846 §4.3.10). It ends with the first record that the keys
     /// open.
     pub fn skip_early_data(&mut self, limit: Option<usize>) {
         self.skipped_early_data_left = limit;
@@ -281,8 +282,8 @@ impl RecordReceiver {
 
     /// Opens the record at the front of `buf` to the front of `out`, without changing `buf`.
     ///
-    /// Returns `None`, and changes nothing, if [`Self::open`] has to be called instead: if the
-    /// record is incomplete, does not fit into `out`, is not the usual protected one, or if the
+    /// Returns `None`, and changes nothing, if [`Self::open`] has to be called instead: the record
+    /// is incomplete, does not fit into `out`, or is not an ordinary protected record, or the
     /// decrypter only decrypts in place.
     ///
     /// Bytes of `out` after the content may hold the record's padding.
@@ -329,7 +330,7 @@ impl RecordReceiver {
     /// Describes the record at the front of `buf` before it is opened. Returns `None` if it is
     /// incomplete or [`Self::open`] would reject its header.
     ///
-    /// Does not check whether application data may arrive now.
+    /// Does not check whether application data is allowed at this point.
     pub fn peek(&self, buf: &[u8]) -> Option<WaitingRecord> {
         let header = RecordHeader::read(buf).ok().flatten()?;
         let record_len = header.record_len();

@@ -43,8 +43,8 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 ///          └──────────────────────────── one record ──────────────────────────┘
 /// ```
 ///
-/// Hot paths make only one comparison: `record_limit` shows if the key can protect more payload, in
-/// every state of the sender. So [`Self::close`] sets it to 0.
+/// Hot paths make only one comparison: `record_limit` shows whether the key can protect more
+/// payload, in every state of the sender. So [`Self::close`] sets it to 0.
 pub struct RecordSender {
     protection: Protection,
     /// The sequence number of the next record.
@@ -58,13 +58,14 @@ pub struct RecordSender {
     /// The number of records that the key may protect (RFC 9846 §5.5), minus one for the KeyUpdate
     /// that announces the next key.
     key_limit: u64,
-    /// `key_limit`, or after the key is retired, the number of records it has protected.
+    /// `key_limit`, or after the key is retired, the number of records that it protected.
     record_limit: u64,
 }
 
 /// The protection of the records that are sent from now on.
 enum Protection {
-    /// Records are not protected, because there is no key. This is the version in their headers.
+    /// Records are not protected, because there is no key. The value is the version in their
+    /// headers.
     Plain(ProtocolVersion),
     /// Records are protected by a key.
     Sealed(Sealer),
@@ -169,8 +170,8 @@ impl RecordSender {
         true
     }
 
-    /// Drops the encrypter and its key. Further records are unprotected again, such as a second
-    /// ClientHello after early data. Has no effect after [`Self::close`].
+    /// Drops the encrypter and its key. Later records, such as a second ClientHello after early
+    /// data, are unprotected again. Has no effect after [`Self::close`].
     pub fn clear_encrypter(&mut self) {
         if matches!(self.protection, Protection::Closed) {
             return;
@@ -349,7 +350,7 @@ impl RecordSender {
     }
 
     /// Like [`Self::seal`], but never inlined. Use it for everything except application data, so
-    /// that only these frequent calls take up code at their callers.
+    /// that only those frequent calls are inlined.
     ///
     /// # Errors
     ///
@@ -389,7 +390,7 @@ impl RecordSender {
         Ok(used)
     }
 
-    /// Builds one record around the plaintext at `payload` of `buf`. Returns the record's range in
+    /// Builds one record around the plaintext at `payload` in `buf`. Returns the record's range in
     /// `buf`. As in [`Self::seal`], an empty payload makes no record.
     ///
     /// # Errors
@@ -559,7 +560,7 @@ enum Unsealed {
 /// The errors of [`RecordSender::seal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealError {
-    /// The output is too short; nothing changed.
+    /// The output buffer is too short. Nothing changed.
     InsufficientSize(InsufficientSizeError),
     /// No sequence number is left, or the sender is closed; nothing changed.
     Exhausted,

@@ -1,4 +1,4 @@
-//! Tickets that any machine of a fleet can open. The machines share only a secret and the time of
+//! Tickets that any machine in a fleet can open. The machines only share a secret and the time of
 //! day.
 
 use alloc::boxed::Box;
@@ -16,8 +16,8 @@ use crate::crypto::tls13::{Hkdf, HkdfExpander};
 use crate::crypto::{SecureRandom, with_deep_stack_erased};
 use crate::error::Error;
 
-/// Ticket protection by keys that every machine derives from one shared secret and the time of day.
-/// A session started on one machine resumes on any other.
+/// Ticket protection with keys that every machine derives from one shared secret and the time of
+/// day. A session started on one machine resumes on any other.
 ///
 /// Time is divided into epochs. A ticket belongs to the epoch of its creator's clock. Machines open
 /// it if their clocks show the same epoch or a neighbouring one:
@@ -44,7 +44,8 @@ use crate::error::Error;
 /// from time to time. Machines with different secrets or epoch lengths reject each other's tickets,
 /// and their clients do a full handshake.
 ///
-/// This does not protect early data against replay: a ticket can be used once on each machine.
+/// These tickets do not protect early data against replay: a ticket can be used once on each
+/// machine.
 pub struct FleetTicketer<A> {
     pseudorandom_key: Box<dyn HkdfExpander>,
     new_aead: fn(AeadKey) -> A,
@@ -55,10 +56,10 @@ pub struct FleetTicketer<A> {
 
 /// The components of a [`FleetTicketer`]: a provider's HKDF, AEAD and randomness.
 ///
-/// Machines accept each other's tickets if hash function and AEAD are the same, even with different
-/// providers.
+/// Machines accept each other's tickets if the hash function and the AEAD are the same, even with
+/// different providers.
 pub struct FleetCrypto<A> {
-    /// HKDF, preferably with SHA-384 or longer: key and nonce then fit into one block.
+    /// HKDF, preferably with SHA-384 or longer: the key and the nonce then fit into one block.
     pub hkdf: &'static dyn Hkdf,
     /// Creates an AEAD from a key of 32 bytes.
     pub new_aead: fn(AeadKey) -> A,
@@ -79,15 +80,15 @@ impl<A: Aead> FleetTicketer<A> {
     pub const MAX_EPOCH_SECS: u32 = 7 * 24 * 60 * 60 / 2;
 
     /// The number of seconds by which the clocks of two machines may differ. Up to that difference,
-    /// [`lifetime`](ProducesTickets::lifetime) holds, because servers accept tickets that are older
-    /// by this time. With a larger difference, tickets are rejected before the lifetime that
-    /// clients know has passed, and so are tickets from more than one epoch ahead.
+    /// [`lifetime`](ProducesTickets::lifetime) holds, because servers tolerate tickets that appear
+    /// older by this much. With a larger difference, tickets may be rejected before the end of the
+    /// lifetime that clients were told. Tickets from more than one epoch ahead are also rejected.
     pub const CLOCK_TOLERANCE_SECS: u32 = 5 * 60;
 
-    /// Creates tickets in epochs of `epoch_secs` seconds of `clock`, with keys derived from
-    /// `secret`.
+    /// Creates tickets in epochs of `epoch_secs` seconds, as measured by `clock`, with keys derived
+    /// from `secret`.
     ///
-    /// The secret must be random, not a password; it is not stored. `clock` returns the time since
+    /// The secret must be random, not a password. It is not stored. `clock` returns the time since
     /// 1970 in UTC, like [`UnixTime::now`]. While it returns `None`, no tickets are created or
     /// opened.
     ///
@@ -142,7 +143,8 @@ impl<A: Aead> FleetTicketer<A> {
     }
 }
 
-/// The salt of HKDF. It separates these keys from those for other uses of the same secret.
+/// The salt of HKDF. It separates these keys from keys derived from the same secret for other
+/// purposes.
 const DOMAIN: &[u8] = b"rustls-inplace fleet tickets 1";
 
 const EPOCH_LEN: usize = 8;

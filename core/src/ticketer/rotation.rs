@@ -19,7 +19,7 @@ use crate::operation::BoxFuture;
 #[cfg(not(feature = "std"))]
 use crate::time_provider::TimeProvider;
 
-/// A set of keys: the newest creates tickets, and the previous one still opens its own.
+/// A set of keys: the newest key creates tickets, and the previous one still opens its own.
 ///
 /// ```text
 ///   seconds since its creation  0 ········ lifetime ········ 2 × lifetime
@@ -28,8 +28,9 @@ use crate::time_provider::TimeProvider;
 ///   opens its tickets           │ yes       │ yes             │ no
 /// ```
 ///
-/// So a ticket is valid for at least `lifetime` and at most twice that. The first call of `encrypt`
-/// or `decrypt` after a rotation is due rotates the keys; without calls no key is destroyed.
+/// So a ticket is valid for at least `lifetime` and at most twice that. Keys are rotated by the
+/// first call to `encrypt` or `decrypt` after a rotation is due. Without calls, no key is
+/// destroyed.
 struct Rotation {
     generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
     lifetime: u32,
@@ -53,7 +54,7 @@ struct Boxed(Box<dyn ProducesTickets>);
 
 impl TicketKey {
     /// Returns the age in seconds. If the clock was set back so that the key seems to be from the
-    /// future, its age starts at 0 now.
+    /// future, its age restarts at 0.
     fn age(&mut self, now: u64) -> u64 {
         self.made = self.made.min(now);
         now - self.made
@@ -61,7 +62,8 @@ impl TicketKey {
 }
 
 impl Rotation {
-    /// Twice the lifetime of a key, because tickets of the previous key are accepted too.
+    /// Twice the lifetime of a key, because tickets created with the previous key are also
+    /// accepted.
     fn ticket_lifetime(&self) -> u32 {
         self.lifetime.saturating_mul(2)
     }
@@ -145,9 +147,9 @@ impl Rotation {
 /// Ticket protection with key rotation and two live keys.
 ///
 /// The newest key creates tickets for `lifetime` seconds and opens them for twice that time, after
-/// which it is destroyed. The first call of `encrypt` or `decrypt` after a rotation is due rotates
-/// the keys; without calls no key is destroyed. An asynchronous decryption keeps its keys until it
-/// ends.
+/// which it is destroyed. Keys are rotated by the first call to `encrypt` or `decrypt` after a
+/// rotation is due. Without calls, no key is destroyed. An asynchronous decryption keeps its keys
+/// until it ends.
 #[cfg(feature = "std")]
 pub struct TicketRotator(Rotation);
 
@@ -159,8 +161,8 @@ impl TicketRotator {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::FailedToGetRandomBytes`] if `generator` fails. If it fails later, no
-    /// tickets are created or opened until it succeeds.
+    /// Returns [`Error::FailedToGetRandomBytes`] if `generator` fails. If `generator` fails later,
+    /// no tickets are created or opened until it succeeds.
     pub fn new(
         lifetime: u32,
         generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
@@ -218,12 +220,11 @@ impl fmt::Debug for TicketRotator {
 #[cfg(feature = "std")]
 pub struct TicketSwitcher(TicketRotator);
 
-/// Ticket protection with key rotation and two live keys, using a clock and a lock of the
-/// application.
+/// Ticket protection with key rotation and two live keys, using the application's clock and lock.
 ///
 /// The newest key creates tickets for `lifetime` seconds and opens them for twice that time, after
-/// which it is destroyed. The first call of `encrypt` or `decrypt` after a rotation is due rotates
-/// the keys; without calls no key is destroyed.
+/// which it is destroyed. Keys are rotated by the first call to `encrypt` or `decrypt` after a
+/// rotation is due. Without calls, no key is destroyed.
 #[cfg(not(feature = "std"))]
 pub struct TicketSwitcher {
     rotation: Rotation,
@@ -253,8 +254,8 @@ impl TicketSwitcher {
     /// # Errors
     ///
     /// Returns [`Error::FailedToGetRandomBytes`] if `generator` fails, or
-    /// [`Error::FailedToGetCurrentTime`] if the clock has no time. If either fails later, no
-    /// tickets are created or opened until it succeeds.
+    /// [`Error::FailedToGetCurrentTime`] if the clock does not return a time. If either fails
+    /// later, no tickets are created or opened until it succeeds.
     #[cfg(not(feature = "std"))]
     pub fn new<M: MakeMutex>(
         lifetime: u32,

@@ -5,7 +5,7 @@
 //!   InboundOpaqueMessage ─► MessageDecrypter ─► InboundPlainMessage, a slice of the former
 //! ```
 //!
-//! They borrow their content. [`PlainMessage`] owns it.
+//! They borrow their content, except [`PlainMessage`], which owns it.
 
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut, Range};
@@ -18,13 +18,13 @@ use crate::error::{Error, PeerMisbehaved};
 /// A message to send, not yet encrypted.
 #[derive(Debug)]
 pub struct OutboundPlainMessage<'a> {
-    /// Its content type.
+    /// The content type.
     pub typ: ContentType,
 
     /// The version in the record header.
     pub version: ProtocolVersion,
 
-    /// Its content, at most one record's worth.
+    /// The content, at most one record's worth.
     pub payload: OutboundChunks<'a>,
 }
 
@@ -82,8 +82,8 @@ impl<'a> OutboundChunks<'a> {
         self.len() == 0
     }
 
-    /// Splits the bytes into those before `mid` and the rest. If there are fewer than `mid`, the
-    /// rest is empty.
+    /// Splits the bytes into those before `mid` and the rest, which is empty if there are no more
+    /// than `mid` bytes.
     #[inline]
     pub fn split_at(&self, mid: usize) -> (Self, Self) {
         let mid = Ord::min(mid, self.len());
@@ -103,7 +103,8 @@ impl<'a> OutboundChunks<'a> {
                     })
                     .count();
                 let part = |chunks, start, end| Self::Multiple { chunks, start, end };
-                // give each part only its own chunks, so that it need not skip the other's
+                // give each part only its own chunks, so that it need not skip the chunks of the
+                // other part
                 (
                     part(chunks.get(..=before).unwrap_or(chunks), start, cut),
                     part(
@@ -118,7 +119,7 @@ impl<'a> OutboundChunks<'a> {
 
     /// Returns the bytes as one slice if they are contiguous.
     ///
-    /// The cipher reads a single piece in place; several are first gathered into the output.
+    /// A cipher reads a single piece in place. Several pieces are first gathered into the output.
     #[inline]
     pub fn as_single(&self) -> Option<&'a [u8]> {
         match self {
@@ -137,7 +138,7 @@ impl<'a> OutboundChunks<'a> {
     ///
     /// # Panics
     ///
-    /// If `out` is shorter than [`Self::len`].
+    /// Panics if `out` is shorter than [`Self::len`].
     pub fn copy_to_slice(&self, out: &mut [u8]) {
         let mut used = 0;
         for piece in self.pieces() {
@@ -222,7 +223,7 @@ impl<'a> InboundOpaqueMessage<'a> {
 
     /// Returns the record's content, which is the whole payload.
     ///
-    /// Use it for unprotected records, and in decrypters that have left only the plaintext in the
+    /// Use this for unprotected records, and in decrypters once only the plaintext is left in the
     /// payload.
     pub fn into_plain_message(self) -> InboundPlainMessage<'a> {
         let all = 0..self.payload.len();
@@ -233,7 +234,7 @@ impl<'a> InboundOpaqueMessage<'a> {
     ///
     /// # Panics
     ///
-    /// If `range` is not within the payload.
+    /// Panics if `range` is not within the payload.
     pub fn into_plain_message_range(self, range: Range<usize>) -> InboundPlainMessage<'a> {
         let Self {
             typ,
@@ -248,7 +249,7 @@ impl<'a> InboundOpaqueMessage<'a> {
     }
 
     /// Returns the content of a TLS 1.3 record whose payload is a decrypted `TLSInnerPlaintext`.
-    /// Removes padding and content type (RFC 9846 §5.4).
+    /// Removes the padding and the content type (RFC 9846 §5.4).
     ///
     /// # Errors
     ///
@@ -303,7 +304,7 @@ fn last_non_zero(inner: &[u8]) -> Option<usize> {
 pub struct BorrowedPayload<'a>(&'a mut [u8]);
 
 impl<'a> BorrowedPayload<'a> {
-    /// Drops all bytes from `len` on. Has no effect if there are no more than `len`.
+    /// Shortens the payload to its first `len` bytes. Has no effect if it is no longer than that.
     #[inline]
     pub fn truncate(&mut self, len: usize) {
         if len < self.0.len() {
@@ -336,26 +337,26 @@ impl DerefMut for BorrowedPayload<'_> {
 /// The content of a received record.
 #[derive(Debug)]
 pub struct InboundPlainMessage<'a> {
-    /// Its content type; the inner one of a protected TLS 1.3 record.
+    /// The content type. For a protected TLS 1.3 record, this is the inner type.
     pub typ: ContentType,
 
     /// The version in the record's header.
     pub version: ProtocolVersion,
 
-    /// Its content.
+    /// The content.
     pub payload: &'a [u8],
 }
 
 /// A message that owns its content.
 #[derive(Clone, Debug)]
 pub struct PlainMessage {
-    /// Its content type.
+    /// The content type.
     pub typ: ContentType,
 
     /// The version for a record header.
     pub version: ProtocolVersion,
 
-    /// Its content.
+    /// The content.
     pub payload: Payload<'static>,
 }
 

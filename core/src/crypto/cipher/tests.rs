@@ -194,7 +194,7 @@ fn chunks_with_reversed_bounds_are_empty() {
 /// with 64 bits.
 #[cfg(target_pointer_width = "32")]
 #[test]
-fn chunks_longer_than_usize_are_truncated() {
+fn chunks_whose_total_exceeds_usize_max_are_truncated() {
     const LEN: usize = 1 << 26;
     let mut bytes = vec![0; LEN];
     bytes[0] = 1;

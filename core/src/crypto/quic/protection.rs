@@ -29,7 +29,7 @@ pub trait PacketAlgorithm: AeadAlgorithm {
     fn header_key(key: &AeadKey) -> Self::HeaderKey;
 }
 
-/// The QUIC packet protection of RFC 9001 §5 over a provider's algorithm `A`.
+/// QUIC packet protection (RFC 9001 §5) over a provider's algorithm `A`.
 pub struct QuicPackets<A>(PhantomData<A>);
 
 impl<A: PacketAlgorithm> QuicPackets<A> {
@@ -61,7 +61,7 @@ impl<A: PacketAlgorithm> Algorithm for QuicPackets<A> {
     }
 }
 
-/// The [`PacketKey`] of RFC 9001 §5.3 over an AEAD.
+/// A [`PacketKey`] (RFC 9001 §5.3) over an AEAD.
 ///
 /// The nonce is the IV XORed with the packet number. The additional data is the header.
 pub struct AeadPacketKey<A> {
@@ -73,7 +73,7 @@ pub struct AeadPacketKey<A> {
 
 impl<A: Aead> AeadPacketKey<A> {
     /// Creates a packet key from an AEAD under its key, the IV, and the AEAD's limits in packets
-    /// (RFC 9001 §6.6: 2²³ and 2⁵² for AES-GCM, none and 2³⁶ for ChaCha20-Poly1305).
+    /// (RFC 9001 §6.6: 2²³ and 2⁵² for AES-GCM, no limit and 2³⁶ for ChaCha20-Poly1305).
     pub fn new(aead: A, iv: Iv, confidentiality_limit: u64, integrity_limit: u64) -> Self {
         Self {
             aead,
@@ -164,7 +164,7 @@ pub const SAMPLE_LEN: usize = 16;
 /// The length in bytes of a header protection mask (RFC 9001 §5.4.1).
 pub const MASK_LEN: usize = 5;
 
-/// The cipher of header protection under one key, and all that a provider implements for headers.
+/// The header protection cipher under one key. This is all that a provider implements for headers.
 pub trait HeaderMask: Send + Sync {
     /// Returns the mask for `sample`: AES-ECB or ChaCha20 as in RFC 9001 §5.4.3 and §5.4.4.
     ///
@@ -174,7 +174,7 @@ pub trait HeaderMask: Send + Sync {
     fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> Result<[u8; MASK_LEN], AeadError>;
 }
 
-/// The [`HeaderProtectionKey`] of RFC 9001 §5.4.1 over a [`HeaderMask`].
+/// A [`HeaderProtectionKey`] (RFC 9001 §5.4.1) over a [`HeaderMask`].
 pub struct MaskHeaderKey<M>(M);
 
 impl<M: HeaderMask> MaskHeaderKey<M> {

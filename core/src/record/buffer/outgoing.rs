@@ -25,7 +25,7 @@ const LITTLE: usize = 8;
 ///   │ sent     │ unsent           │ room          │
 /// ```
 ///
-/// More output goes to another piece. Full pieces are queued, and each is released once it is sent.
+/// More output goes to a new piece. Full pieces are queued, and each is released once it is sent.
 /// So even a connection without a limit uses about as much memory as it has unsent output.
 #[derive(Default)]
 pub struct OutgoingBuffer {
@@ -115,7 +115,8 @@ impl OutgoingBuffer {
         OutgoingRecords::new(self.pending(), self.cut as usize)
     }
 
-    /// Returns the records after [`Self::pending`], piece by piece. No record spans two pieces.
+    /// Returns the records that follow [`Self::pending`], piece by piece. No record spans two
+    /// pieces.
     pub fn records_behind(&self) -> impl Iterator<Item = OutgoingRecords<'_>> {
         let rest = self.pieces().skip(1);
         rest.map(|piece| OutgoingRecords::new(piece, 0))
@@ -207,8 +208,8 @@ impl OutgoingBuffer {
         self.add_piece(len)
     }
 
-    /// Adds another piece with room for `len` bytes, or for a quarter of the unsent output if that
-    /// is more.
+    /// Adds a piece with room for `len` bytes, or for a quarter of the unsent output if that is
+    /// more.
     fn add_piece(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let piece_len = if len > MAX_POOLED_LEN / 2 {
             len
@@ -229,7 +230,7 @@ impl OutgoingBuffer {
         reserved
     }
 
-    /// Appends the first `len` bytes of the room that [`Self::room`] returned last.
+    /// Appends the first `len` bytes of the room most recently returned by [`Self::room`].
     #[inline]
     pub fn commit(&mut self, len: usize) {
         debug_assert!(len <= self.last.room());
@@ -247,7 +248,7 @@ impl OutgoingBuffer {
         self.commit(bytes.len());
     }
 
-    /// Drops the first `len` unsent bytes, or all if there are fewer.
+    /// Drops the first `len` unsent bytes, or all of them if there are fewer.
     #[inline]
     pub fn consume(&mut self, len: usize) {
         if len >= self.len && self.queue.is_none() {
@@ -306,7 +307,7 @@ impl OutgoingBuffer {
         }
     }
 
-    /// Releases the memory of the last piece, which is empty.
+    /// Releases the memory of the empty last piece.
     #[inline]
     fn release_last(&mut self) {
         (self.last.start, self.last.end) = (0, 0);
@@ -319,7 +320,7 @@ impl OutgoingBuffer {
         }
     }
 
-    /// Replaces the last piece, which is empty, with the one before it.
+    /// Replaces the empty last piece with the piece before it.
     #[cold]
     fn return_to_queue(&mut self) {
         if let Some(piece) = self.queue.as_mut().and_then(|queue| queue.pop_back()) {

@@ -1,4 +1,4 @@
-//! The receive buffer: received records and the plaintext of opened ones.
+//! The receive buffer: received records, and the plaintext of opened records.
 
 use core::fmt;
 use core::ops::Range;
@@ -15,8 +15,8 @@ pub(super) mod tests;
 
 /// The number of bytes to read if the length of the next record is unknown, and the minimum room
 /// while the memory can grow. Callers may rely on this number, because rustls 0.23 offers the same.
-/// A longer record is read only a little beyond its end, so that only these few bytes must be moved
-/// to the front for the next one.
+/// A read for a longer record goes only slightly beyond its end, so that only a few bytes must be
+/// moved to the front for the next record.
 const READ_LEN: usize = 4096;
 
 /// The number of bytes to read after a long record and the next header, if there is room: the
@@ -46,18 +46,18 @@ const LITTLE: usize = 16;
 /// ```
 ///
 /// An opened record stays in place until it is read. Its header is no longer needed, so a marker of
-/// the same five bytes overwrites it: position and length of the plaintext, and length of the
-/// record. So any number of records can be unread without a queue, and nothing is moved.
+/// the same five bytes overwrites it: the position and length of the plaintext, and the length of
+/// the record. So any number of records can be unread without a queue, and nothing is moved.
 ///
 /// If room runs short, opened records are joined into one, which frees the bytes of headers, tags
 /// and padding. So unread plaintext takes at most 1.25 times its length, even if the peer pads its
 /// records.
 ///
-/// The memory is proportional to its content. A read that does not fill the room has emptied the
+/// The memory is proportional to its content. A read that does not fill the room emptied the
 /// socket, so more data may take a while. Then [`Self::park`] moves the received bytes to a memory
 /// block that fits. It moves up to `READ_LEN` bytes of plaintext only after a read that finds
 /// nothing, because the application usually reads them immediately. Later reads go to a memory
-/// block of the pool and are appended from there. After a read that fills the room, more data is
+/// block from the pool and are appended from there. After a read that fills the room, more data is
 /// expected, so nothing is moved.
 #[derive(Default)]
 pub struct ReceiveBuffer {
@@ -70,7 +70,7 @@ pub struct ReceiveBuffer {
     unread: usize,
     /// The number of plaintext bytes at `read` that have already been read.
     partly: u16,
-    /// The target length of the last read of several small records.
+    /// The target length of the previous read of several small records.
     ahead: u16,
     /// The number of long records that the last read had room for.
     long_ahead: u8,
@@ -126,8 +126,8 @@ impl ReceiveBuffer {
         buffer
     }
 
-    /// Calls `read` with room for more bytes, adds the number of bytes that it returns, and returns
-    /// its result.
+    /// Calls `read` with room for more bytes, counts the bytes that it reports as received, and
+    /// returns its result.
     ///
     /// The room extends to the end of the current record plus the next header, or covers several
     /// records if they are small or the peer streams. After a long record it also covers an alert,
@@ -212,7 +212,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns all memory that its content does not need to the pool. Called after a read that
+    /// Returns to the pool all memory that the content does not need. Called after a read that
     /// found nothing: even unread plaintext may then stay for a long time.
     #[cold]
     fn shrink_all(&mut self) {
@@ -226,7 +226,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// True if there is only part of a record, and the rest arrives slowly.
+    /// True if there is only part of a record, and the rest is arriving slowly.
     fn waits_for_rest(&self) -> bool {
         self.has_run_dry
             && self.read == self.opened
@@ -274,9 +274,9 @@ impl ReceiveBuffer {
     /// Lets later reads have room for as many long records as fill `len` bytes of plaintext, up to
     /// 64 KiB, while the peer streams.
     ///
-    /// By default it is one record, which stays in the fastest cache until it is opened and read.
-    /// More of them save calls to the socket, and cost nothing if they are opened into memory of
-    /// the application.
+    /// By default, a read has room for one record, which stays in the fastest cache until it is
+    /// opened and read. Reading more of them saves calls to the socket, and cost nothing if they
+    /// are opened into the application's memory.
     #[inline]
     pub fn read_for(&mut self, len: usize) {
         self.most_ahead = Ord::min(len / MAX_FRAGMENT_LEN, MAX_LONG_AHEAD.into()) as u8;
@@ -284,7 +284,7 @@ impl ReceiveBuffer {
 
     /// The number of records of `record_len` bytes to read next, of which `waiting` bytes are
     /// already there. One, unless the last read was filled and ended where a record did: then the
-    /// peer streams, and each read has room for twice as many records as the one before.
+    /// peer is streaming, and each read has room for twice as many records as the one before.
     fn long_records(&self, record_len: usize, waiting: usize) -> u8 {
         if self.has_run_dry || self.most_ahead < 2 || waiting > HEADER_LEN + GCM_ALERT_LEN {
             return 1;
@@ -589,7 +589,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Copies plaintext to the front of `out` until either runs out. Returns the number of bytes.
+    /// Copies plaintext to the front of `out` until either runs out. Returns the number of bytes
+    /// copied.
     #[inline]
     pub fn read(&mut self, out: &mut [u8]) -> usize {
         let mut used = 0;

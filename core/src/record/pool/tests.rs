@@ -248,7 +248,7 @@ fn a_taken_buffer_is_no_longer_in_the_pool() {
 }
 
 #[test]
-fn a_buffer_of_a_full_length_becomes_the_newest_after_another_length() {
+fn a_buffer_returned_to_a_full_size_class_is_reused_first() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let memories: Vec<_> = (0..5).map(|_| take(256, owner)).collect();

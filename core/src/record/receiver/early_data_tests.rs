@@ -91,7 +91,7 @@ fn nothing_is_skipped_once_a_record_has_been_opened() {
 }
 
 #[test]
-fn other_types_are_not_skipped() {
+fn only_application_data_is_skipped() {
     assert_eq!(
         open(&mut receiver(true, 100), ContentType::Handshake, b"abc"),
         Err(Error::DecryptError)

@@ -372,7 +372,7 @@ fn sealed_by(protection: Protection, typ: ContentType, payload: &[u8]) -> Vec<u8
 
 /// Rejected as soon as the header arrives.
 #[test]
-fn records_longer_than_allowed_overflow() {
+fn oversized_records_cause_record_overflow() {
     let clear = RecordReceiver::new;
     let tls13 = || Protection::Tls13.receiver();
     let skipping = |mut receiver: RecordReceiver| {
@@ -759,7 +759,7 @@ fn errors_are_the_same_in_other_memory() {
 }
 
 #[test]
-fn empty_records_in_other_memory_are_counted() {
+fn empty_records_opened_into_another_buffer_count_towards_the_limit() {
     for protection in Protection::ALL {
         let (mut sender, mut receiver) = (protection.sender(), protection.receiver());
         receiver_rest(&mut receiver, &sealed(&mut sender, DATA, b"first"));
