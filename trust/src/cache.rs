@@ -1,4 +1,4 @@
-//! Caches of the content of files, for roots and for revocation lists alike.
+//! Caches of file contents, for both roots and revocation lists.
 //!
 //! [`Cache`] is the public face of a [`LoadingCache`]. `roots` and `revocation` have the sources.
 
@@ -12,7 +12,7 @@ use rustls::time_provider::TimeProvider;
 use crate::FileError;
 use crate::loading::{Loaded, LoadingCache, Policy, Source};
 
-/// A kind of sources that a [`Cache`] reads: [`RootSource`](crate::RootSource) or
+/// The kind of source that a [`Cache`] reads: [`RootSource`](crate::RootSource) or
 /// [`CrlSource`](crate::CrlSource).
 ///
 /// This trait is sealed.
@@ -22,7 +22,7 @@ impl<S: SourceKind> CacheSource for S {}
 
 /// The part of [`Cache`] that differs between the two kinds of sources.
 pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
-    /// The content of a source, as callers get it.
+    /// The content of a source, in the form that callers get.
     type Content;
 
     /// The default lifetime.
@@ -42,12 +42,12 @@ pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
     fn global() -> &'static OnceLock<Arc<Cache<Self>>>;
 }
 
-/// A cache of what sources contain: [`RootCache`](crate::RootCache) or
+/// A cache of the contents of sources: [`RootCache`](crate::RootCache) or
 /// [`CrlCache`](crate::CrlCache).
 ///
-/// The first caller reads and parses a source. Others that need the same source wait; other sources
-/// are not affected. After its lifetime, a source is read again. If that fails, the cache keeps the
-/// old content, logs a warning and reports the failure.
+/// The first caller reads and parses a source. Other callers that need the same source wait;
+/// callers that need a different source do not. When its lifetime is over, a source is read again.
+/// If that fails, the cache keeps the old content, logs a warning and reports the failure.
 #[derive(Debug)]
 pub struct Cache<S: CacheSource> {
     cache: LoadingCache<S>,
@@ -68,19 +68,20 @@ impl<S: CacheSource> Cache<S> {
     /// Sets the time until a source is read again, in whole seconds.
     ///
     /// [`Duration::ZERO`] turns the cache off: each call reads and parses, and accepts older
-    /// revocation lists because it has nothing to compare with. [`Duration::MAX`] disables expiry.
-    /// Immutable sources, such as PEM in memory and the roots of `webpki-roots`, never expire.
+    /// revocation lists because there is nothing to compare with. [`Duration::MAX`] disables
+    /// expiry. Immutable sources, such as PEM in memory and the roots of `webpki-roots`, never
+    /// expire.
     ///
-    /// If the clock was set back, content whose time of loading is now in the future counts as
-    /// expired. So does all content while the clock returns no time.
+    /// If the clock was set back, content whose load time is now in the future counts as expired.
+    /// So does all content while the clock returns no time.
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.cache.policy_mut().lifetime = lifetime;
         self
     }
 
     /// Sets the time between a failed attempt to read a source again and the next attempt. Until
-    /// then, calls return the old content. The default is one minute; it never exceeds the
-    /// lifetime.
+    /// then, calls return the old content. The default is one minute; the interval never exceeds
+    /// the lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self
@@ -89,15 +90,15 @@ impl<S: CacheSource> Cache<S> {
     /// Makes each call check the size and modification time of a file, or of a directory and all
     /// its files, and read the source again if they have changed.
     ///
-    /// Off by default, so that changes are seen only after the lifetime. Turn it on if that is too
-    /// late and calls are rare, because each call then costs one system call per file. It does not
-    /// work for the platform's roots.
+    /// Off by default, so that changes are noticed only when the lifetime is over. Turn it on if
+    /// that is too late and calls are rare, because each call then costs one system call per file.
+    /// Changes to the platform's roots are not detected.
     pub fn with_change_detection(mut self, at_each_call: bool) -> Self {
         self.cache.policy_mut().check_for_changes = at_each_call;
         self
     }
 
-    /// Sets the maximum number of sources. Beyond it, the least recently used one is evicted. An
+    /// Sets the maximum number of sources. Beyond it, the least recently used source is evicted. An
     /// evicted source of revocation lists is read as if for the first time: older lists are
     /// accepted.
     pub fn with_capacity(mut self, sources: usize) -> Self {
@@ -111,8 +112,8 @@ impl<S: CacheSource> Cache<S> {
         self
     }
 
-    /// Returns the process-wide cache: the one of [`install_global`](Self::install_global), or a
-    /// [`new`](Self::new) one.
+    /// Returns the process-wide cache: the one passed to [`install_global`](Self::install_global),
+    /// or a [`new`](Self::new) one.
     pub fn global() -> &'static Arc<Self> {
         S::global().get_or_init(Arc::default)
     }
@@ -131,7 +132,7 @@ impl<S: CacheSource> Cache<S> {
     ///
     /// # Errors
     ///
-    /// If no older content is cached:
+    /// Returns an error if no older content is cached, returns
     ///
     /// - [`RootsError`](crate::RootsError) if the source cannot be read or has no usable root.
     /// - [`CrlError`](crate::CrlError) if the source cannot be read, has no list, or has anything
@@ -152,8 +153,8 @@ impl<S: CacheSource> Cache<S> {
         self.reloaded(source).map(S::content)
     }
 
-    /// Removes the entry of `source`. The next call reads the source, and accepts fewer roots and
-    /// older revocation lists.
+    /// Removes the entry for `source`. The next call reads the source, and also accepts fewer roots
+    /// and older revocation lists.
     pub fn invalidate(&self, source: &S) {
         // without a current directory, no relative path is cached
         if let Ok(source) = source.absolute() {
@@ -169,8 +170,8 @@ impl<S: CacheSource> Cache<S> {
     /// Returns the statistics. `bytes` counts the roots, PEM in memory, and the encodings of
     /// revocation lists.
     ///
-    /// A call that waited for another thread's load counts as a hit. A load that replaced nothing
-    /// because of an error counts as a failure.
+    /// A call that waited for a different thread's load counts as a hit. A load that replaced
+    /// nothing because of an error counts as a failure.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
     }

@@ -1,4 +1,4 @@
-//! Reads files of certificates and revocation lists, with limits, and detects that they change.
+//! Reads files of certificates and revocation lists, with limits, and detects changes to them.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -15,13 +15,13 @@ use super::loading::Version;
 /// The maximum number of directory entries that are read.
 pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 16_384;
 
-/// The number of attempts to read a file that changes while it is read.
+/// The number of attempts to read a file that changes while it is being read.
 const ATTEMPTS: usize = 3;
 
 /// The coarsest resolution of modification times among file systems.
 const COARSEST_CLOCK: Duration = Duration::from_secs(2);
 
-/// The error of reading a file or a directory.
+/// The error from reading a file or a directory.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FileError {
@@ -37,7 +37,7 @@ pub struct FileError {
 pub enum FileErrorCause {
     /// The operating system returned an error.
     Io(Arc<io::Error>),
-    /// The path is not that of a regular file or a link to one. A directory, a device or a pipe
+    /// The path does not lead to a regular file or a link to one. A directory, a device or a pipe
     /// might never end.
     NotRegular,
     /// The file has more than `limit` bytes.
@@ -97,8 +97,8 @@ impl std::error::Error for FileError {
 
 /// Reads a regular file of up to `limit` bytes.
 ///
-/// If the file changes while it is read, reads it again, so that old and new content are not mixed.
-/// Cannot detect a writer that pauses halfway.
+/// If the file changes while it is being read, reads it again, so that old and new content are not
+/// mixed. Cannot detect a writer that pauses halfway.
 ///
 /// # Errors
 ///
@@ -231,7 +231,7 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
 /// The sizes and modification times of a file, or of a directory and all files in it.
 ///
 /// The inode and its change time are included, if the system supports them. So the version changes
-/// even if another file of the same size and date replaces the file.
+/// even if the file is replaced by a different one with the same size and date.
 #[derive(Clone, Debug)]
 pub struct FileVersion {
     /// The name and metadata of each file; the metadata is `None` if it cannot be read.
@@ -300,7 +300,7 @@ impl Stat {
         }
     }
 
-    /// False if a later change of the same size might get the same modification time.
+    /// False if a later change that keeps the size might get the same modification time.
     fn is_settled(&self, now: SystemTime) -> bool {
         self.modified.is_some_and(|modified| {
             let apart = match now.duration_since(modified) {

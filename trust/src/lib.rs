@@ -1,8 +1,9 @@
 //! Loads roots, revocation lists, certificates and keys from files, shares them among
 //! configurations, and replaces them without a restart.
 //!
-//! Everything here works with configurations of [`rustls`], which does not know this crate. Use the
-//! same checkout as the patch for rustls. With two copies of rustls, the types do not match:
+//! Everything here works with configurations of [`rustls`], which does not depend on this crate.
+//! Patch rustls to the same checkout, because otherwise two copies are built and their types do not
+//! match:
 //!
 //! ```toml
 //! [dependencies]
@@ -12,7 +13,7 @@
 //! | to | use |
 //! |---|---|
 //! | read root certificates once | [`RootCache`] |
-//! | keep revocation lists of files | [`CrlCache`] |
+//! | cache revocation lists read from files | [`CrlCache`] |
 //! | replace what a client trusts | [`ReloadingServerVerifier`] |
 //! | replace what a server trusts | [`ReloadingClientVerifier`] |
 #![cfg_attr(
@@ -20,17 +21,17 @@
     doc = "| replace certificates and private keys | [`ReloadingCertifiedKeys`] |"
 )]
 //!
-//! The caches of this crate hold parsed inputs, never verdicts. `ClientConfig::verified_chains`
-//! decides if a handshake verifies a known chain again. Each cache is bounded.
+//! The caches in this crate hold parsed inputs, never verdicts. `ClientConfig::verified_chains`
+//! decides whether a handshake verifies a known chain again. Each cache is bounded.
 //!
 //! # Roots
 //!
 //! The first caller reads the roots. All configurations with the same source share them. A
 //! [source](RootSource) is a file, a directory, PEM in memory, the platform's store or Mozilla's
 //! list. Files, directories and the platform's store are read again after a day. Your own
-//! [`RootCache`] can choose another interval: never, on each use, or as soon as the file has
-//! changed. If reading fails, the old roots stay in use. They also stay if some of them are missing
-//! and part of the source has become unusable.
+//! [`RootCache`] can use a different interval: never, on each use, or as soon as the file has
+//! changed. If reading fails, the old roots stay in use. The old roots also stay in use if some of
+//! them are missing and part of the source has become unusable.
 //!
 //! ```
 //! use std::error::Error;
@@ -50,8 +51,8 @@
 //! # Revocation lists
 //!
 //! Verifiers with the same list [share its index](rustls::certificates::RevocationList). A
-//! [`CrlCache`] keeps the lists of files and directories, and replaces a list only with a newer
-//! one.
+//! [`CrlCache`] keeps the lists read from files and directories, and replaces a list only with a
+//! newer one.
 //!
 //! ```
 //! use std::error::Error;

@@ -1,7 +1,7 @@
 //! A generic cache: one thread loads each source, and the value is kept for some time.
 //!
-//! It is independent of certificates. A [`Source`] defines the values and their origin. A
-//! [`Policy`] defines lifetime and capacity.
+//! This module is independent of certificates. A [`Source`] defines the values and where they come
+//! from. A [`Policy`] defines the lifetime and the capacity.
 //!
 //! ```text
 //!   load ──► look up ──► cached, neither stale nor changed ────────────────────► return it
@@ -32,11 +32,11 @@ use rustls::certificates::CacheStats;
 use self::flight::{Flight, Outcome};
 pub(crate) use self::policy::Policy;
 
-/// The origin of a value, and its key in the cache.
+/// Where a value comes from. Also its key in the cache.
 pub trait Source: Clone + Eq + Hash {
     /// The cached value.
     type Value;
-    /// The error of a failed load.
+    /// The error from a failed load.
     type Error;
     /// A value that changes when the source changes.
     type Version: Version;
@@ -45,16 +45,16 @@ pub trait Source: Clone + Eq + Hash {
     /// cache.
     ///
     /// `held` is the previous value. Return it if nothing changed, so that its users keep sharing
-    /// it. `now` is the time of the policy's clock.
+    /// it. `now` is the current time according to the policy's clock.
     fn load(
         &self,
         held: Option<&Arc<Self::Value>>,
         now: Option<UnixTime>,
     ) -> Result<Arc<Self::Value>, Self::Error>;
 
-    /// Logs the result of a load. `kept` is true if it failed and an older value stays. `previous`
-    /// is the previous result, so that a repeated one is not logged again. Called after the load,
-    /// so that a logger may load the same source, for example to open a connection.
+    /// Logs the result of a load. `kept` is true if the load failed and an older value stays.
+    /// `previous` is the previous result, so that a repeated result is not logged again. Called
+    /// after the load, so that a logger may load the same source, for example to open a connection.
     fn log(
         &self,
         outcome: Result<&Self::Value, &Self::Error>,
@@ -62,10 +62,10 @@ pub trait Source: Clone + Eq + Hash {
         previous: &Previous<Self>,
     );
 
-    /// Returns the version that a load would read now, if it can be determined without reading.
+    /// Returns the version that a load would read now, if that can be determined without reading.
     fn version(&self) -> Option<Self::Version>;
 
-    /// False if another load never returns anything new, so that values never become stale.
+    /// False if loading again never returns anything new, so that values never become stale.
     fn can_change(&self) -> bool;
 
     /// Returns the approximate memory use of `value` and this key, in bytes.
@@ -75,7 +75,7 @@ pub trait Source: Clone + Eq + Hash {
 /// The result of the previous load.
 pub struct Previous<S: Source> {
     pub(crate) value: Option<Arc<S::Value>>,
-    /// The error of the last attempt to replace `value`.
+    /// The error from the last attempt to replace `value`.
     pub(crate) failure: Option<Arc<S::Error>>,
 }
 
@@ -109,12 +109,12 @@ pub(crate) struct LoadingCache<S: Source> {
     map: Mutex<Map<S>>,
 }
 
-/// A result of the cache.
+/// A result from the cache.
 pub struct Loaded<S: Source> {
     pub(crate) value: Arc<S::Value>,
-    /// The time of loading; `None` if the clock returned none.
+    /// When the value was loaded, or `None` if the clock did not return a time.
     pub(crate) loaded_at: Option<UnixTime>,
-    /// The error of the last attempt to replace the value.
+    /// The error from the last attempt to replace the value.
     pub(crate) failure: Option<Arc<S::Error>>,
 }
 
@@ -130,24 +130,24 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Gives the builder methods access to the policy. Changes apply to existing entries too.
+    /// Gives the builder methods access to the policy. Changes also apply to existing entries.
     pub(crate) fn policy_mut(&mut self) -> &mut Policy {
         &mut self.policy
     }
 
-    /// Returns the value of `source`, cached or loaded now.
+    /// Returns the value for `source`, cached or loaded now.
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Source::load`] if there is no older value. Threads that wait for one
-    /// load share its error; the next call tries again.
+    /// Returns the errors of [`Source::load`] if there is no older value. Threads that are waiting
+    /// for the same load share its error. The next call tries again.
     pub(crate) fn load(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         self.load_as(source, false)
     }
 
     /// Loads the source even if it is cached. The result is from a load that began after this call.
     ///
-    /// Calls during a load share the next one.
+    /// Calls made during a load share the next load.
     pub(crate) fn reload(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         self.load_as(source, true)
     }
@@ -185,8 +185,8 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Loads for all threads that wait for `next`, or waits for another one that does. Returns
-    /// `None` if the load panicked.
+    /// Loads for all threads that are waiting for `next`, or waits for a different thread that does
+    /// so. Returns `None` if the load panicked.
     fn load_next(&self, source: &S, next: &Arc<Flight<S>>) -> Option<Outcome<S>> {
         let now = self.policy.now();
         let version = self.version(source);
@@ -199,7 +199,7 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Counts a call whose value was loaded by another thread.
+    /// Counts a call whose value was loaded by a different thread.
     fn share(&self, outcome: Outcome<S>) -> Outcome<S> {
         let mut map = self.lock();
         match &outcome {
@@ -230,7 +230,7 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Removes the value of `source`. The result of a load in progress is not cached either.
+    /// Removes the value for `source`. If a load is in progress, its result is not cached.
     pub(crate) fn invalidate(&self, source: &S) {
         let removed = self.lock().entries.remove(source);
         drop(removed); // outside of the lock
@@ -304,8 +304,8 @@ impl<S: Source> LoadingCache<S> {
     ///
     /// # Errors
     ///
-    /// Returns the load to wait for: `next` if another thread has begun it, or a new one if the
-    /// entry has been removed.
+    /// Returns the load to wait for: `next` if a different thread has begun it, or a new load if
+    /// the entry was removed.
     fn begin_next(
         &self,
         source: &S,
@@ -359,7 +359,7 @@ struct Map<S: Source> {
 }
 
 impl<S: Source> Map<S> {
-    /// Returns the entry of `source`, unless it was invalidated since `flight` began.
+    /// Returns the entry for `source`, unless it has been invalidated since `flight` began.
     fn entry_of(&mut self, source: &S, flight: &Arc<Flight<S>>) -> Option<&mut Entry<S>> {
         self.entries.get_mut(source).filter(|entry| {
             entry
@@ -370,7 +370,7 @@ impl<S: Source> Map<S> {
     }
 
     /// Evicts the least recently used entries down to `capacity`. Keeps entries that are being
-    /// loaded, at most one per thread, or another thread would load them again.
+    /// loaded (at most one per thread), because otherwise a different thread would load them again.
     fn trim(&mut self, capacity: usize) -> Vec<Entry<S>> {
         let mut removed = Vec::new();
         while self.entries.len() > capacity {
@@ -395,7 +395,7 @@ struct Entry<S: Source> {
     held: Option<CachedValue<S>>,
     /// The load in progress, if any.
     flight: Option<Arc<Flight<S>>>,
-    /// The load after it, for calls of `reload` during the current one.
+    /// The load after the current one, for calls to `reload` that are made during the current one.
     next: Option<Arc<Flight<S>>>,
     last_use: u64,
 }
@@ -425,7 +425,7 @@ struct CachedValue<S: Source> {
 }
 
 impl<S: Source> CachedValue<S> {
-    /// True if the value can be returned without another attempt to load.
+    /// True if the value can be returned without trying to load again.
     fn is_usable(
         &self,
         source: &S,
@@ -477,7 +477,7 @@ enum Turn<S: Source> {
     Load(Arc<Flight<S>>, Option<Arc<S::Value>>),
 }
 
-/// The obligation to end a flight. If the source panics, dropping it passes the obligation to a
+/// The obligation to end a flight. If the source panics, dropping this passes the obligation to a
 /// waiting thread.
 struct Pending<'a, S: Source> {
     cache: &'a LoadingCache<S>,
@@ -548,7 +548,7 @@ impl<'a, S: Source> Pending<'a, S> {
         loaded
     }
 
-    /// Keeps the old value with the error, and moves its previous error to `previous`.
+    /// Keeps the old value together with the error, and moves the previous error to `previous`.
     fn note_failure(
         &self,
         error: Arc<S::Error>,

@@ -3,7 +3,7 @@
 use pki_types::pem;
 use zeroize::Zeroizing;
 
-/// The labels of certificates. The parser supports the first; the second is a format of OpenSSL.
+/// The labels of certificates. The parser supports the first; the others are used by OpenSSL.
 pub(super) const CERTIFICATES: [&str; 3] =
     ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
@@ -22,7 +22,7 @@ pub(super) fn is_der(content: &[u8]) -> bool {
     matches!(content, [0x30, 0x80..=0xff, ..])
 }
 
-/// Returns the format of a file without PEM: DER, or UTF-16 if it has BEGIN marks with one of
+/// Returns the format of a file that is not PEM: DER, or UTF-16 if it has BEGIN marks with one of
 /// `labels`. Returns `None` for any other format.
 pub(super) fn other_format(content: &[u8], labels: &[&str]) -> Option<&'static str> {
     if is_der(content) {
@@ -42,8 +42,8 @@ pub(super) fn other_format(content: &[u8], labels: &[&str]) -> Option<&'static s
     (count_marks(&ascii, labels) > 0).then_some("UTF-16, not UTF-8")
 }
 
-/// True if there is an encrypted private key in `pem`: PKCS #8, or the older format of OpenSSL,
-/// which has headers (RFC 1421 §4.6.1.1).
+/// True if there is an encrypted private key in `pem`: PKCS #8, or the older OpenSSL format, which
+/// has headers (RFC 1421 §4.6.1.1).
 #[cfg(feature = "x509")]
 pub(super) fn is_encrypted_key(pem: &[u8]) -> bool {
     pem.split(|byte| *byte == b'\n')

@@ -10,11 +10,12 @@
 //! A handshake uses the objects that were current at its start, so a reload never disturbs it. No
 //! lock is held while anything is read, parsed, checked or verified.
 //!
-//! - `slot`: the current value, and the order of reloads; `status`, `error`: their results.
+//! - `slot`: the current value, and the order of reloads; `status`, `error`: the results of
+//!   reloads.
 //! - `keys`: certificates and private keys. `pair` reads them from files, `ocsp` checks the OCSP
 //!   response, and `certificate_id` matches it with the certificate.
-//! - `verifier`: a verifier of either side; `server_verifier`, `client_verifier`: what differs.
-//!   `trust` reads roots and revocation lists.
+//! - `verifier`: a verifier for either side; `server_verifier`, `client_verifier`: what differs
+//!   between the sides. `trust` reads roots and revocation lists.
 
 #[cfg(feature = "x509")]
 mod certificate_id;

@@ -1,5 +1,5 @@
-//! Revocation lists of files. [`RevocationList`](rustls::certificates::RevocationList) parses each
-//! list once and shares its index.
+//! Revocation lists from files. [`RevocationList`](rustls::certificates::RevocationList) parses
+//! each list once and shares its index.
 //!
 //! `cache` caches the lists of a `source`; `read` reads them and decides which ones to replace, by
 //! the `order` of their dates; `error` describes problems.

@@ -25,12 +25,12 @@ use crate::loading::Loaded;
 /// A cache of root certificates from files, directories and the platform. Callers with the same
 /// source share one [`RootCertStore`].
 ///
-/// The first caller reads and parses a source. Others that need the same source wait; other sources
-/// are not affected. After its lifetime, a source is read again. If the roots are unchanged, the
-/// cache keeps the same store. If the source cannot be read, or lacks roots while part of it has
-/// become unusable, the cache also keeps the old store, logs a warning and sets
-/// [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the store that they
-/// were created with.
+/// The first caller reads and parses a source. Other callers that need the same source wait;
+/// callers that need a different source do not. When its lifetime is over, a source is read again.
+/// If the roots are unchanged, the cache keeps the same store. If the source cannot be read, or
+/// lacks roots while part of it has become unusable, the cache also keeps the old store, logs a
+/// warning and sets [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the
+/// store that they were created with.
 ///
 /// So no root is lost if a bundle is cut off inside a certificate, or if a file in a directory
 /// cannot be read. A bundle that ends between two certificates looks complete: replace files by
@@ -38,7 +38,7 @@ use crate::loading::Loaded;
 /// [`invalidate`](Self::invalidate). So check [`failed_reload`](LoadedRoots::failed_reload) after
 /// removing a root that must no longer be trusted.
 ///
-/// The cache holds no results of verification. `ClientConfig::verified_chains` does.
+/// The cache does not hold verification results, unlike `ClientConfig::verified_chains`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -102,7 +102,7 @@ impl SourceKind for RootSource {
     }
 }
 
-/// The roots of a source in a [`RootCache`].
+/// The roots from one source in a [`RootCache`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedRoots {
@@ -115,9 +115,9 @@ pub struct LoadedRoots {
     pub ignored_count: usize,
     /// The number of duplicate certificates. The store contains each of them once.
     pub duplicates: usize,
-    /// The time of reading; `None` if the clock returned none.
+    /// When the source was read, or `None` if the clock did not return a time.
     pub loaded_at: Option<UnixTime>,
     /// The reason why the source could not be read again, or why the old roots were kept although
-    /// some are missing. `store` is then the old one.
+    /// some are missing. `store` is then the old store.
     pub failed_reload: Option<RootsError>,
 }

@@ -1,4 +1,4 @@
-//! A load and the threads that wait for it.
+//! A load, and the threads that are waiting for it.
 //!
 //! A reload must begin after it was requested. If a load is in progress, the callers of a reload
 //! share a flight that has not begun. One of them begins it after the current load ends.
@@ -16,10 +16,10 @@ pub(super) struct Flight<S: Source> {
 pub(super) type Outcome<S> = Result<Loaded<S>, Arc<<S as Source>::Error>>;
 
 enum State<S: Source> {
-    /// The load has not begun.
+    /// The load has not begun yet.
     Due,
     UnderWay(Before<S>),
-    /// The load has ended; without an outcome if the source panicked.
+    /// The load has ended. There is no outcome if the source panicked.
     Ended(Before<S>, Option<Outcome<S>>),
 }
 
@@ -35,7 +35,7 @@ impl<S: Source> Flight<S> {
         })
     }
 
-    /// Marks the load as begun by the caller. Returns false if another thread has begun it.
+    /// Marks the load as begun by the caller. Returns false if a different thread has begun it.
     pub(super) fn begin(&self, version: Option<&S::Version>) -> bool {
         let mut state = self.lock();
         let is_due = matches!(*state, State::Due);

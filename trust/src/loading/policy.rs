@@ -9,8 +9,8 @@ use rustls::time_provider::{DefaultTimeProvider, TimeProvider};
 /// The settings of a [`LoadingCache`](super::LoadingCache).
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
-    /// The time until a value is stale. Zero: nothing is cached. [`Duration::MAX`]: nothing becomes
-    /// stale.
+    /// The time until a value is stale. If zero, nothing is cached. If [`Duration::MAX`], nothing
+    /// becomes stale.
     pub(crate) lifetime: Duration,
     /// The time between a failed attempt to replace a value and the next attempt. Until then, the
     /// old value is returned.
@@ -48,7 +48,7 @@ impl Policy {
         self.lifetime == Duration::MAX || is_within(self.lifetime, then, now)
     }
 
-    /// True if it is too early for another attempt after a failure at `then`.
+    /// True if it is too early to try again after a failure at `then`.
     pub(super) fn is_soon_after(&self, then: Option<UnixTime>, now: Option<UnixTime>) -> bool {
         is_within(self.retry_interval.min(self.lifetime), then, now)
     }

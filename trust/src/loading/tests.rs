@@ -88,7 +88,7 @@ impl TimeProvider for Clock {
 }
 
 /// A source whose value is its name and the number of the load. Clones share their state; sources
-/// of one name are equal.
+/// with the same name are equal.
 #[derive(Clone)]
 struct TestSource {
     name: &'static str,

@@ -1,4 +1,4 @@
-//! The identifier of a certificate in an OCSP response, a CertID (RFC 6960 §4.1.1): the hashes of
+//! The identifier of a certificate in an OCSP response: a CertID (RFC 6960 §4.1.1): the hashes of
 //! the issuer's name and key, and the serial number.
 
 use pki_types::CertificateDer;
@@ -19,13 +19,13 @@ pub(super) struct CertificateId<'a> {
 /// The certificate that needs a response.
 pub(super) struct Subject<'a> {
     certificate: Certificate,
-    /// The next certificate of the chain, if it belongs to the issuer.
+    /// The next certificate in the chain, if it belongs to the issuer.
     issuer: Option<Certificate>,
     provider: &'a CryptoProvider,
 }
 
 impl<'a> Subject<'a> {
-    /// Creates the subject from the first certificate of `chain`. `provider` supplies the hash
+    /// Creates the subject from the first certificate of `chain`. `provider` supplies all hash
     /// functions except SHA-1.
     pub(super) fn new(
         chain: &[CertificateDer<'static>],
@@ -51,7 +51,7 @@ impl<'a> Subject<'a> {
     ///
     /// # Errors
     ///
-    /// Returns a text for the user if a property or the hash function is missing.
+    /// Returns a message for the user if a property or the hash function is missing.
     pub(super) fn is_named_by(&self, id: &CertificateId<'_>) -> Result<bool, &'static str> {
         let Ok(serial_number) = self.certificate.serial_number() else {
             return Err("the certificate has no serial number");

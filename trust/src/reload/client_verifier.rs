@@ -1,4 +1,4 @@
-//! A verifier of clients whose roots and revocation lists can be replaced.
+//! A client verifier whose roots and revocation lists can be replaced.
 
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 /// the current roots active. A missing, damaged or older revocation list leaves the current list
 /// active. [`status`](Self::status) returns the reason.
 ///
-/// A handshake uses the roots and lists that are current when its ClientHello arrives. Connections
-/// are not disturbed. A resumption verifies the client's certificate again, with the roots and
-/// lists that are current at that time.
+/// A handshake uses the roots and lists that are current when its ClientHello arrives. Open
+/// connections are not disturbed. A resumption verifies the client's certificate again, with the
+/// roots and lists that are current at that time.
 ///
 /// ## In a custom verifier
 ///
-/// All this relies on [`current_verifier`](ClientCertVerifier::current_verifier). A wrapper that
+/// Replacement relies on [`current_verifier`](ClientCertVerifier::current_verifier). A wrapper that
 /// does not forward it still uses the current roots and lists in each call, even for resumptions.
-/// But two calls in one handshake may then use different ones, and clients get no names of
-/// authorities. [`wrapped_in`](ReloadingClientVerifierBuilder::wrapped_in) wraps the current
+/// But two calls in one handshake may then use different roots and lists, and clients get no
+/// authority names. [`wrapped_in`](ReloadingClientVerifierBuilder::wrapped_in) wraps the current
 /// verifier instead and avoids both drawbacks.
 ///
 /// ```no_run
@@ -84,7 +84,7 @@ impl VerifierKind for dyn ClientCertVerifier {
         builder.build()
     }
 
-    /// Checks that the names of the authorities, which every client gets, fit into a message.
+    /// Checks that the authority names, which are sent to every client, fit into a message.
     fn check(&self) -> Result<(), ReloadError> {
         ServerConfig::check_client_cert_verifier(self).map_err(ReloadError::Authorities)
     }

@@ -1,4 +1,4 @@
-//! The error of a reload.
+//! The error from a reload.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub enum ReloadError {
     Pem {
         /// The file.
         path: PathBuf,
-        /// The defect.
+        /// The reason why it is malformed.
         reason: String,
     },
     /// A certificate file contains no certificate.
@@ -36,22 +36,22 @@ pub enum ReloadError {
     },
     /// The crypto provider cannot use a private key.
     PrivateKey {
-        /// The file of the key.
+        /// The key file.
         path: PathBuf,
         /// The provider's error.
         error: Error,
     },
-    /// A private key does not match the first certificate of its chain. Perhaps only one of the two
+    /// A private key does not match the first certificate of its chain. Perhaps only one of the
     /// files has been replaced so far.
     KeyMismatch {
-        /// The file of the certificates.
+        /// The certificate file.
         chain: PathBuf,
-        /// The file of the key.
+        /// The key file.
         key: PathBuf,
     },
     /// A certificate cannot be parsed, has expired, is not valid yet, or lacks a required name.
     Certificate {
-        /// The file of the certificate.
+        /// The certificate file.
         path: PathBuf,
         /// The position of the certificate in the file, from 1.
         position: usize,
@@ -70,25 +70,25 @@ pub enum ReloadError {
     /// A certificate requires an OCSP response ("must-staple", RFC 7633), but no OCSP file was set.
     /// Clients may reject the certificate.
     NoOcspFile {
-        /// The file of the certificates.
+        /// The certificate file.
         chain: PathBuf,
     },
     /// Files were added for a name that is not a DNS name.
     Name(String),
     /// The builder was given no files.
     Nothing,
-    /// The clock returns no time, so dates cannot be checked.
+    /// The clock did not return a time, so dates cannot be checked.
     NoTime,
     /// Root certificates cannot be read.
     Roots(RootsError),
     /// The root certificates have changed, and their source contains new unusable items. It may be
-    /// half written. Call `reload_from_scratch` to accept them nevertheless.
+    /// half written. Call `reload_from_scratch` to accept the new roots nevertheless.
     UnusableRoots(Arc<[IgnoredCertificate]>),
     /// Revocation lists cannot be read, are missing, or are older than the current ones.
     Crls(CrlError),
     /// No verifier can be built from the new content.
     Verifier(VerifierBuilderError),
-    /// The names of the verifier's authorities do not fit into a message.
+    /// The verifier's authority names do not fit into a message.
     Authorities(Error),
     /// Several files or sources failed.
     Several(Vec<Self>),
@@ -103,7 +103,7 @@ impl ReloadError {
         }
     }
 
-    /// Returns the text without the time of the check, so that a repeated error is recognized.
+    /// Returns the text without the time of the check, so that a repeated error can be recognized.
     pub(super) fn lasting_text(&self) -> String {
         use CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
         match self {

@@ -17,34 +17,35 @@ use super::pair::{CertifiedKeyFiles, FileVersions, LoadedPair};
 use super::slot::{Replacement, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
 
-/// Certificates and private keys from files, which [`reload`](Self::reload) reads again. It is the
-/// certificate resolver of a server, by name or for all names, or of a client.
+/// Certificates and private keys from files, which [`reload`](Self::reload) reads again. This is a
+/// certificate resolver for a server (by name or for all names) or for a client.
 ///
 /// It never reloads on its own. Call [`reload_if_changed`](Self::reload_if_changed), for example on
 /// a signal or every minute. Use a separate thread or task, because files may be slow.
 ///
 /// New files become active only after all checks succeed. The key must belong to the first
-/// certificate, which must be valid now and cover all configured names. Otherwise the current ones
-/// stay, and [`status`](Self::status) returns the reason.
+/// certificate, which must be valid now and cover all configured names. Otherwise, the current
+/// certificate and key stay active, and [`status`](Self::status) returns the reason.
 ///
 /// Some defects do not prevent a certificate from becoming active. `status` returns them as
 /// [`flaws`](ReloadStatus::flaws):
 ///
-/// - **An OCSP response** that is missing, unusable, or about another certificate is not stapled.
-///   The current response stays in use until its `nextUpdate` if it is about the same certificate.
-///   Only a certificate that requires a response ("must-staple", RFC 7633) does not become active
-///   without one.
-/// - **The other certificates of the chain** may have expired, or not be valid yet. They are sent
-///   as they are in the file.
-/// - **A wrong clock**: it has no time, or one before the first certificate becomes valid. The
-///   certificate becomes active, unless the current one is valid by the same clock.
+/// - **An OCSP response** that is missing, unusable, or about a different certificate is not
+///   stapled. The current response stays in use until its `nextUpdate` if it is about the same
+///   certificate. Only a certificate that requires a response ("must-staple", RFC 7633) does not
+///   become active without one.
+/// - **Other certificates in the chain** may have expired, or not be valid yet. They are sent as
+///   they are in the file.
+/// - **A wrong clock** returns no time, or a time before the first certificate becomes valid. The
+///   certificate becomes active, unless the current certificate is valid according to the same
+///   clock.
 ///
 /// An OCSP response matches if its CertID has the serial number and the issuer's name. The issuer's
-/// key is compared too if the chain contains the issuer's certificate. A response is no longer
-/// stapled after its `nextUpdate`; clients then get none until a reload finds a newer one.
+/// key is also compared if the chain contains the issuer's certificate. A response is no longer
+/// stapled after its `nextUpdate`; clients then get no response until a reload finds a newer one.
 ///
-/// Connections are not disturbed. A handshake keeps the certificate that it selected. A client
-/// resumes a session only while the certificate of that session is still active.
+/// Open connections are not disturbed. A handshake keeps the certificate that it selected. A client
+/// resumes a session only while that session's certificate is still active.
 ///
 /// If you wrap this as a client's resolver, forward
 /// [`current_resolver`](ResolvesClientCert::current_resolver). Otherwise, new handshakes use the
@@ -77,7 +78,8 @@ use super::{Reload, ReloadError, ReloadStatus};
 pub struct ReloadingCertifiedKeys {
     provider: Arc<CryptoProvider>,
     clock: Arc<dyn TimeProvider>,
-    /// On a server, the pair for clients without SNI or with an unknown name. On a client, its own.
+    /// On a server, the pair for clients without SNI or with an unknown name. On a client, the
+    /// client's pair.
     default: Option<Arc<Pair>>,
     /// The pairs by lower-case name.
     by_name: BTreeMap<String, Arc<Pair>>,
@@ -112,7 +114,7 @@ impl ReloadingCertifiedKeys {
     ///
     /// # Errors
     ///
-    /// Returns the reason why a pair, or [several](ReloadError::Several), could not be replaced.
+    /// Returns the reason why one pair, or [several](ReloadError::Several), could not be replaced.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.reload_each(|pair| {
             pair.slot
@@ -188,8 +190,8 @@ impl ReloadingCertifiedKeys {
         all
     }
 
-    /// Returns the results of reloads so far for the files of `name`, or for the default files if
-    /// `name` is `None`. Returns `None` if there are no such files.
+    /// Returns the reload results so far for the files added for `name`, or for the default files
+    /// if `name` is `None`. Returns `None` if there are no such files.
     pub fn status_of(&self, name: Option<&str>) -> Option<ReloadStatus> {
         let pair = match name {
             None => self.default.as_ref(),
@@ -255,14 +257,14 @@ pub struct ReloadingCertifiedKeysBuilder {
 
 impl ReloadingCertifiedKeysBuilder {
     /// Sets the default files. A server uses them for clients without SNI or with an unknown name,
-    /// which otherwise get no certificate and no connection. A client authenticates with them.
+    /// which are otherwise rejected. A client authenticates with them.
     pub fn with_default(mut self, files: CertifiedKeyFiles) -> Self {
         self.default = Some(files);
         self
     }
 
-    /// Adds files for clients whose SNI is one of `names`, on a server. They replace earlier files
-    /// for the same name. The certificate must cover all of `names`.
+    /// Adds files for clients whose SNI is one of `names`, on a server. These files replace earlier
+    /// files for the same name. The certificate must cover all of `names`.
     pub fn with_names<N: Into<String>>(
         mut self,
         names: impl IntoIterator<Item = N>,
@@ -273,7 +275,7 @@ impl ReloadingCertifiedKeysBuilder {
         self
     }
 
-    /// Sets the clock. The default is the system's.
+    /// Sets the clock. The default is the system's clock.
     pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
         self.clock = clock;
         self
@@ -362,8 +364,8 @@ struct Pair {
 }
 
 impl Pair {
-    /// Returns the results of reloads. Adds a flaw if the OCSP response has expired since the last
-    /// one.
+    /// Returns the results of reloads. Adds a flaw if the OCSP response has expired since the most
+    /// recent reload.
     fn status(&self, clock: &dyn TimeProvider) -> ReloadStatus {
         let mut status = self.slot.status();
         let is_known = |flaw: &ReloadError| matches!(flaw, ReloadError::OcspResponse { .. });
@@ -417,7 +419,7 @@ impl ActiveKeys {
         without_ocsp.clone()
     }
 
-    /// True if there is an OCSP response, but it must not be stapled `now`.
+    /// True if there is an OCSP response, but it must no longer be stapled `now`.
     fn is_ocsp_outdated(&self, now: Option<UnixTime>) -> bool {
         let currency = self.ocsp_currency;
         currency.is_some_and(|currency| !currency.includes(now))

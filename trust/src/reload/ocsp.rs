@@ -75,7 +75,7 @@ const STATUS_REQUEST: u8 = 5;
 ///
 /// # Errors
 ///
-/// Returns a text for the user if it cannot.
+/// Returns a message for the user if it cannot.
 pub(super) fn check(
     response: &[u8],
     chain: &[CertificateDer<'static>],
@@ -127,7 +127,7 @@ pub(super) const OUT_OF_DATE: &str = "it is out of date";
 
 const MALFORMED: &str = "it is malformed";
 
-/// The part of a response about one certificate, without the status.
+/// The part of a response that is about one certificate, without the status.
 struct SingleResponse<'a> {
     id: CertificateId<'a>,
     /// The thisUpdate in seconds since 1970.

@@ -29,7 +29,7 @@ const MAX_OCSP_LEN: u64 = 1 << 16;
 /// The files of a certificate chain and its private key.
 ///
 /// You need not replace the files at the same time: a key or an OCSP response that does not match
-/// its certificate is not used, and the next reload tries again. Replace each file by renaming.
+/// the certificate is not used, and the next reload tries again. Replace each file by renaming.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertifiedKeyFiles {
     chain: PathBuf,
@@ -39,8 +39,9 @@ pub struct CertifiedKeyFiles {
 
 impl CertifiedKeyFiles {
     /// Sets the files of the certificates and the private key, both in PEM. They may be the same
-    /// file. `chain` has the end entity's certificate first, each followed by its issuer's. `key`
-    /// has one of the formats of [`PrivateKeyDer`], not encrypted. Each file may have up to 1 MiB.
+    /// file. `chain` starts with the end entity's certificate, and each certificate is followed by
+    /// its issuer's. `key` is in one of the formats of [`PrivateKeyDer`], unencrypted. Each file
+    /// may have up to 1 MiB.
     pub fn new(chain: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         Self {
             chain: chain.into(),
@@ -63,8 +64,8 @@ impl CertifiedKeyFiles {
         FileVersions::of_files(paths.into_iter().flatten())
     }
 
-    /// Reads the files. Checks that they match each other, are valid `now`, and cover all of
-    /// `names`. `held` is the active pair.
+    /// Reads the files. Checks that the certificate and key match, are valid `now`, and cover all
+    /// of `names`. `held` is the active pair.
     ///
     /// # Errors
     ///
@@ -117,7 +118,7 @@ impl CertifiedKeyFiles {
 
     fn read_chain(&self) -> Result<Vec<CertificateDer<'static>>, ReloadError> {
         let path = &self.chain;
-        // the file may contain the key too
+        // the file may also contain the key
         let content = Zeroizing::new(read_file(path, MAX_PEM_LEN)?);
         let malformed = |reason| ReloadError::Pem {
             path: path.clone(),
@@ -177,8 +178,8 @@ impl CertifiedKeyFiles {
         })
     }
 
-    /// Returns the response to staple and its period: the response in the file if it is usable,
-    /// otherwise that of `held`, if it is about the same certificate.
+    /// Returns the response to staple, and the period in which it may be stapled: the response in
+    /// the file if it is usable, otherwise the one in `held`, if it is about the same certificate.
     fn find_ocsp(
         &self,
         chain: &[CertificateDer<'static>],
@@ -256,7 +257,7 @@ impl CertifiedKeyFiles {
     /// Checks the validity of all certificates. Returns the time, if the clock seems to be right.
     ///
     /// The clock of a machine without a battery starts in 1970, so a first certificate that is not
-    /// valid yet is accepted, unless the one of `held` is valid. Other certificates may be left
+    /// valid yet is accepted, unless the one in `held` is valid. Other certificates may be left
     /// over from an old chain, or be for clients with older roots, so their dates are only
     /// reported.
     fn check_dates(
@@ -313,7 +314,7 @@ pub(super) struct LoadedPair {
     pub(super) ocsp_currency: Option<ocsp::Currency>,
     /// True if the certificate requires an OCSP response.
     pub(super) requires_ocsp: bool,
-    /// The defects that do not prevent the pair from becoming active.
+    /// The flaws that do not prevent the pair from becoming active.
     pub(super) flaws: Vec<ReloadError>,
 }
 
@@ -334,7 +335,7 @@ impl Version for FileVersions {
 }
 
 /// Checks the validity period, including both ends (RFC 5280 §4.1.2.5). If the time is unknown,
-/// checks only that there is one.
+/// only checks that there is a validity period.
 fn check_validity(
     certificate: &CertificateDer<'static>,
     now: Option<UnixTime>,

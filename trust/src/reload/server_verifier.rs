@@ -1,4 +1,4 @@
-//! A verifier of servers whose roots and revocation lists can be replaced.
+//! A server verifier whose roots and revocation lists can be replaced.
 
 use std::sync::Arc;
 
@@ -21,12 +21,13 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 /// the current roots active. A missing, damaged or older revocation list leaves the current list
 /// active. [`status`](Self::status) returns the reason.
 ///
-/// A handshake uses the roots and lists that are current when it begins. Connections are not
-/// disturbed. Sessions are resumed only if roots and lists have not changed since.
+/// A handshake uses the roots and lists that are current when it begins. Open connections are not
+/// disturbed. Sessions are resumed only if the roots and lists have not changed since the session
+/// was created.
 ///
 /// ## In a custom verifier
 ///
-/// All this relies on [`current_verifier`](ServerCertVerifier::current_verifier). With a wrapper
+/// Replacement relies on [`current_verifier`](ServerCertVerifier::current_verifier). With a wrapper
 /// that does not forward it, sessions would be resumed even if their roots or lists had been
 /// replaced. So [`verify_server_cert`](ServerCertVerifier::verify_server_cert) of this type always
 /// returns an error. Wrap the current verifier with

@@ -30,9 +30,9 @@ pub(super) struct Slot<T: ?Sized, V> {
 pub(super) struct Replacement<T: ?Sized> {
     /// The value to use from now on.
     pub(super) value: Arc<T>,
-    /// Set if some source could not be used.
+    /// The problem, if a source could not be used.
     pub(super) problem: Option<ReloadError>,
-    /// The defects of `value`. They do not make the reload fail.
+    /// The flaws of `value`. They do not make the reload fail.
     pub(super) flaws: Vec<ReloadError>,
 }
 
@@ -53,10 +53,10 @@ impl<T: ?Sized> Replacement<T> {
 }
 
 struct Journal<V> {
-    /// The ticket of the last reload that was not overtaken.
+    /// The ticket of the latest reload that was not overtaken.
     last: u64,
-    /// The version that it read. `None` if it failed or found flaws: then the next reload reads
-    /// even unchanged files.
+    /// The version that this reload read. `None` if it failed or found flaws, in which case the
+    /// next reload reads even unchanged files.
     version: Option<V>,
     status: ReloadStatus,
 }
@@ -104,7 +104,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         self.journal().status.clone()
     }
 
-    /// Reloads if the version of the sources has changed, or if the last reload failed or found
+    /// Reloads if the version of the sources has changed, or if the previous reload failed or found
     /// flaws.
     pub(super) fn reload_if_changed(
         &self,
@@ -125,7 +125,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     ///
     /// # Errors
     ///
-    /// Returns the problem of `load`. Its value is still used.
+    /// Returns the problem reported by `load`. The value from `load` is still used.
     pub(super) fn reload(
         &self,
         version: impl FnOnce() -> V,
@@ -209,8 +209,8 @@ struct Findings<'a, V> {
 }
 
 impl<V: Version> Journal<V> {
-    /// Records the result of the latest reload. Returns the lines to log, without those that the
-    /// previous reload has logged.
+    /// Records the result of the latest reload. Returns the lines to log, except those that the
+    /// previous reload already logged.
     fn note(
         &mut self,
         findings: Findings<'_, V>,

@@ -14,7 +14,8 @@ pub enum Reload {
     Unchanged,
     /// The current value was replaced, for handshakes that start from now on.
     Replaced,
-    /// A reload that began later finished first. Its value stays, because its files were newer.
+    /// A reload that began later finished first. The value from that reload stays, because its
+    /// files were newer.
     Overtaken,
 }
 
@@ -28,13 +29,13 @@ pub struct ReloadStatus {
     pub unchanged: u64,
     /// The number of failed reloads.
     pub failures: u64,
-    /// The time when the current value became active. `None` if the clock returned none.
+    /// When the current value became active. `None` if the clock did not return a time.
     pub in_force_since: Option<UnixTime>,
-    /// The failures of the latest reloads; `None` if the last reload succeeded.
+    /// The failures of the most recent reloads, or `None` if the last reload succeeded.
     pub failing: Option<ReloadFailure>,
-    /// The defects of the current value that did not prevent it from becoming active, found by the
+    /// The flaws of the current value that did not prevent it from becoming active, as found by the
     /// last reload or by the first load. For certificates: an OCSP response that is not stapled,
-    /// dates of the other certificates in the chain, or a wrong clock.
+    /// dates of other certificates in the chain, or a wrong clock.
     pub flaws: Vec<ReloadError>,
 }
 
@@ -42,11 +43,11 @@ pub struct ReloadStatus {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReloadFailure {
-    /// The error of the last failure.
+    /// The error from the last failure.
     pub error: Arc<ReloadError>,
-    /// The time of the last failure. `None` if the clock returned none.
+    /// When the last failure happened. `None` if the clock did not return a time.
     pub at: Option<UnixTime>,
-    /// The time of the first failure. `None` if the clock returned none.
+    /// When the first failure happened. `None` if the clock did not return a time.
     pub since: Option<UnixTime>,
     /// The number of failures.
     pub attempts: u64,

@@ -15,7 +15,7 @@ use crate::revocation::{Lists, order};
 use crate::roots::CachedRoots;
 use crate::{CrlError, CrlSource, RootCache, RootSource, RootsError};
 
-/// The sources of trust: the shared part of the builders of both sides.
+/// The sources of trust. The builders of both sides use this type.
 #[derive(Clone, Debug)]
 pub(super) struct TrustSources {
     pub(super) roots: RootSource,
@@ -50,7 +50,7 @@ impl TrustSources {
     /// # Errors
     ///
     /// Returns an error if they cannot be read, or if they differ from `held` and the source has
-    /// new unusable items: it may be half written, and lack roots.
+    /// new unusable items: the source may be half written, and lack roots.
     fn load_roots(&self, held: Option<&Arc<CachedRoots>>) -> Result<Arc<CachedRoots>, ReloadError> {
         let loaded = RootCache::global().reloaded(&self.roots)?;
         let found = match loaded.failure.as_deref() {
@@ -75,8 +75,8 @@ impl TrustSources {
         }
     }
 
-    /// Reads all sources. A source that cannot be read keeps its content in `held`, and is reported
-    /// as a problem.
+    /// Reads all sources. For a source that cannot be read, the content in `held` is kept, and a
+    /// problem is reported.
     ///
     /// # Errors
     ///
@@ -124,9 +124,9 @@ impl TrustSources {
 /// The trusted roots and the revocation lists.
 pub(super) struct Trust {
     roots: Arc<CachedRoots>,
-    /// The revocation lists of each source, none of them empty.
+    /// The revocation lists from each source, never empty.
     crls: Vec<Arc<Lists>>,
-    /// The lists of all sources, latest first.
+    /// The lists from all sources, latest first.
     crls_in_order: Vec<Arc<RevocationList>>,
 }
 
@@ -148,8 +148,8 @@ impl Trust {
         self.roots.store()
     }
 
-    /// Returns the lists of all sources, latest first, because a verifier uses the first list that
-    /// covers a certificate.
+    /// Returns the lists from all sources, latest first, because a verifier uses the first list
+    /// that covers a certificate.
     pub(super) fn crls(&self) -> &[Arc<RevocationList>] {
         &self.crls_in_order
     }

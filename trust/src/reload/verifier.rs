@@ -1,8 +1,8 @@
 //! A verifier that is rebuilt whenever its roots or revocation lists change.
 //!
 //! [`ReloadingVerifier`] and its builder serve both sides. `server_verifier` and `client_verifier`
-//! have what differs: [`VerifierKind`] for the verifiers of one side, and that side's trait for the
-//! reloading verifier.
+//! contain what differs: the implementation of [`VerifierKind`] for the verifiers of that side, and
+//! of that side's verifier trait for the reloading verifier.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ impl<V: VerifierKind + ?Sized> PeerVerifier for V {}
 
 /// The part of [`ReloadingVerifier`] that differs between the two sides.
 pub trait VerifierKind: Send + Sync + 'static {
-    /// The builder of the verifiers by webpki.
+    /// The builder for webpki verifiers.
     type Builder;
 
     /// The name of the reloading verifier.
     const NAME: &'static str;
 
-    /// Starts building a verifier by webpki.
+    /// Starts building a webpki verifier.
     fn builder(roots: Arc<RootCertStore>, provider: Arc<CryptoProvider>) -> Self::Builder;
 
     /// Adds revocation lists.
@@ -43,7 +43,7 @@ pub trait VerifierKind: Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns an error if webpki's verifier cannot be built.
+    /// Returns an error if the webpki verifier cannot be built.
     fn build(builder: Self::Builder) -> Result<Arc<Self>, VerifierBuilderError>;
 
     /// Checks a verifier that has been wrapped.
@@ -64,7 +64,7 @@ type Options<V> =
 /// Wraps a new verifier.
 type Wrap<V> = Box<dyn Fn(Arc<V>) -> Arc<V> + Send + Sync>;
 
-/// A verifier of the peers of one side that can [`reload`](Self::reload) its roots and revocation
+/// A verifier for servers or for clients that can [`reload`](Self::reload) its roots and revocation
 /// lists: [`ReloadingServerVerifier`](crate::ReloadingServerVerifier) or
 /// [`ReloadingClientVerifier`](crate::ReloadingClientVerifier).
 pub struct ReloadingVerifier<V: PeerVerifier + ?Sized> {
@@ -100,9 +100,9 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     ///
     /// # Errors
     ///
-    /// Returns the sources that could not be used, with reasons. They keep their current content.
-    /// The other sources are still replaced, because a revocation should not wait for an
-    /// unrelated file.
+    /// Returns the sources that could not be used, with reasons. Their current content is kept. The
+    /// other sources are still replaced, because a revocation should not wait for an unrelated
+    /// file.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.slot
             .reload(|| self.sources.versions(), |held| self.load(held))
@@ -120,10 +120,10 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
             .reload_if_changed(|| self.sources.versions(), |held| self.load(held))
     }
 
-    /// Reads all sources as if for the first time: drops missing roots and revocation lists, and
-    /// accepts older lists. Use this after removing an authority on purpose. Also removes the roots
-    /// from [`RootCache::global`], so that its other users read them again. A concurrent reload may
-    /// still keep missing roots and lists.
+    /// Reads all sources as if for the first time: missing roots and revocation lists are dropped,
+    /// and older lists are accepted. Use this after removing an authority on purpose. Also removes
+    /// the roots from [`RootCache::global`], so that other users of that cache read them again. A
+    /// concurrent reload may still keep missing roots and lists.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         let load = |held: &Arc<ActiveVerifier<V>>| match self.sources.load(None) {
             Ok((trust, _)) => {
-                // it may have kept roots that the source lacks
+                // the cache may have kept roots that the source lacks
                 RootCache::global().invalidate(&self.sources.roots);
                 self.with_verifier(trust, None, held)
             }
@@ -199,7 +199,7 @@ pub struct ReloadingVerifierBuilder<V: PeerVerifier + ?Sized> {
 }
 
 impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
-    /// Checks certificates against the revocation lists of `source`, in addition to those of
+    /// Checks certificates against the revocation lists in `source`, in addition to any added by
     /// earlier calls. If several lists cover a certificate, the latest one is used.
     pub fn with_crls(mut self, source: CrlSource) -> Self {
         self.sources.crls.push(source);
@@ -207,7 +207,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
     }
 
     /// Sets further options of each new verifier, for example the depth of the revocation check.
-    /// Replaces the `options` of an earlier call.
+    /// Replaces any `options` set by an earlier call.
     ///
     /// The builder is a [`ServerCertVerifierBuilder`](rustls::client::ServerCertVerifierBuilder)
     /// or a [`ClientCertVerifierBuilder`](rustls::server::ClientCertVerifierBuilder).
@@ -219,17 +219,18 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
         self
     }
 
-    /// Wraps each new verifier in a custom one with `wrap`. Replaces the `wrap` of an earlier call.
+    /// Wraps each new verifier in a custom one with `wrap`. Replaces any `wrap` set by an earlier
+    /// call.
     ///
     /// `wrap` must return a new object each time. A client's sessions belong to one verifier
-    /// object, so sessions of the previous object are not resumed.
+    /// object, so sessions that the previous object verified are not resumed.
     pub fn wrapped_in(mut self, wrap: impl Fn(Arc<V>) -> Arc<V> + Send + Sync + 'static) -> Self {
         self.wrap = Box::new(wrap);
         self
     }
 
-    /// Sets the clock for the dates in [`ReloadStatus`] and for the detection of lists dated in the
-    /// future. Certificates are verified by the clock of the configuration.
+    /// Sets the clock for the dates in [`ReloadStatus`] and for detecting lists dated in the
+    /// future. Certificates are verified with the configuration's clock.
     pub fn with_time_provider(mut self, clock: Arc<dyn TimeProvider>) -> Self {
         self.sources.clock = clock;
         self

@@ -17,27 +17,27 @@ use crate::loading::Loaded;
 /// A cache of revocation lists from files and directories, which reads them again after some time.
 /// Callers with the same source share the lists.
 ///
-/// The first caller reads and parses a source. Others that need the same source wait; other sources
-/// are not affected.
+/// The first caller reads and parses a source. Other callers that need the same source wait;
+/// callers that need a different source do not.
 ///
-/// A cached list is replaced only by one that is not older, by `thisUpdate` and then by number (RFC
-/// 5280 §5.2.3). If its file is missing, empty, damaged or older, the cached list stays. Then the
-/// cache logs a warning and reports it in [`problems`](LoadedCrls::problems). Other lists of the
-/// source are still replaced. A list dated in the future never replaces one that is not, but any
-/// other list replaces it. To drop a list on purpose, for example of a former authority, call
-/// [`invalidate`](Self::invalidate).
+/// A cached list is replaced only by one that is not older, comparing `thisUpdate` and then the
+/// number (RFC 5280 §5.2.3). If the file is missing, empty, damaged or older, the cached list stays
+/// in use, and the cache logs a warning and reports the problem in
+/// [`problems`](LoadedCrls::problems). Other lists from the source are still replaced. A list dated
+/// in the future never replaces one that is not, but any other list replaces it. To drop a list on
+/// purpose, for example one from a former authority, call [`invalidate`](Self::invalidate).
 ///
 /// A source has at most 4096 lists of 512 MiB in total. Lists on disk have priority. At the limit,
 /// lists without a file are dropped: first those dated in the future, then those with the earliest
-/// next update. This is [reported](super::CrlProblemReason::NoRoom) too.
+/// next update. This is also [reported](super::CrlProblemReason::NoRoom).
 ///
 /// The cache does not verify lists: verifiers check the signature at each use. A forged list makes
 /// verifications fail until the cache reads a genuine one that is not older, or until
 /// [`invalidate`](Self::invalidate). The cache keeps overdue lists. Verifiers built with
 /// `enforce_revocation_expiration` reject them.
 ///
-/// A verifier keeps the lists that it was built with. To use lists read later, [build another
-/// one](rustls::client::ServerCertVerifierBuilder::with_shared_crls).
+/// A verifier keeps the lists that it was built with. To use lists read later, [build a new
+/// verifier](rustls::client::ServerCertVerifierBuilder::with_shared_crls).
 ///
 /// ```no_run
 /// use rustls::server::WebPkiClientVerifier;
@@ -97,7 +97,7 @@ impl SourceKind for CrlSource {
     }
 }
 
-/// The lists of a source in a [`CrlCache`].
+/// The lists from one source in a [`CrlCache`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedCrls {
@@ -106,8 +106,9 @@ pub struct LoadedCrls {
     pub lists: Arc<[Arc<RevocationList>]>,
     /// The lists that could not be replaced when the source was last read, with reasons.
     pub problems: Arc<[CrlProblem]>,
-    /// The time of reading; `None` if the clock returned none.
+    /// When the source was read, or `None` if the clock did not return a time.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the source could not be read again; `lists` are then the old ones.
+    /// The reason why the source could not be read again, if so. `lists` then contains the old
+    /// lists.
     pub failed_reload: Option<CrlError>,
 }

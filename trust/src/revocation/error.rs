@@ -1,4 +1,4 @@
-//! Errors of loading revocation lists.
+//! Errors from loading revocation lists.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub enum CrlError {
     TooLong {
         /// The file or directory.
         path: PathBuf,
-        /// The maximum number of bytes of all lists of a source.
+        /// The maximum total length, in bytes, of all lists from one source.
         limit: usize,
     },
 }
@@ -44,8 +44,8 @@ impl From<FileError> for CrlError {
 }
 
 impl From<CrlError> for Error {
-    /// Converts to [`Error::InvalidCertRevocationList`], with webpki's error if it is about a
-    /// single list.
+    /// Converts to [`Error::InvalidCertRevocationList`], with webpki's error if the problem
+    /// concerns a single list.
     fn from(error: CrlError) -> Self {
         CertRevocationListError::Other(OtherError(Arc::new(error))).into()
     }
@@ -88,15 +88,15 @@ impl std::error::Error for CrlError {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CrlProblem {
-    /// The file; `None` if the list is no longer in a file.
+    /// The file, or `None` if the list is no longer in a file.
     pub file: Option<PathBuf>,
-    /// The position of the list in the file, from 1; `None` if all are affected.
+    /// The position of the list in the file, from 1; `None` if all lists are affected.
     pub position: Option<usize>,
     /// The reason for the problem.
     pub reason: CrlProblemReason,
 }
 
-/// The reason for a problem with a revocation list, or with a file that should have some.
+/// The reason for a problem with a revocation list, or with a file that should contain some.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CrlProblemReason {
@@ -115,18 +115,18 @@ pub enum CrlProblemReason {
     NoList,
     /// The file cannot be read.
     File(FileError),
-    /// The list is older than the one in use, or dated in the future. The one in use stays.
+    /// The list is older than the one in use, or dated in the future. The list in use stays.
     Older,
     /// A list in use is no longer in the source. It stays in use.
     Missing {
-        /// The issuer of the list: the content of its distinguished name in DER.
+        /// The list's issuer: its distinguished name in DER, without the outer tag and length.
         issuer: Vec<u8>,
     },
     /// A list in use is no longer in the source, and the limits leave no room for it. It was
     /// dropped, or replaced by an older list on disk. Reported once, by the reading that dropped
     /// the list.
     NoRoom {
-        /// The issuer of the list: the content of its distinguished name in DER.
+        /// The list's issuer: its distinguished name in DER, without the outer tag and length.
         issuer: Vec<u8>,
     },
 }

@@ -1,14 +1,15 @@
 //! The order of revocation lists: which one is newer, and which one expires first.
 //!
 //! A list may be forged: its signature is checked only when it is used. So a list dated in the
-//! future sorts before all others, or a forged one could block or evict genuine ones.
+//! future sorts before all others. Otherwise, a forged list could block or evict genuine ones.
 
 use std::time::Duration;
 
 use pki_types::UnixTime;
 use rustls::certificates::RevocationList;
 
-/// True if both lists have the same issuer and scope. A verifier uses the first of such lists.
+/// True if both lists have the same issuer and scope. A verifier uses only the first of several
+/// such lists.
 pub(super) fn cover_the_same(one: &RevocationList, other: &RevocationList) -> bool {
     one.issuer() == other.issuer()
         && one.issuing_distribution_point() == other.issuing_distribution_point()
@@ -29,8 +30,8 @@ pub(crate) fn order(list: &RevocationList, now: Option<UnixTime>) -> impl Ord {
     this_update.map(|this_update| issue_key(this_update, list.number(), now))
 }
 
-/// Returns a sort key for eviction: lists that expire first come first, and of those, lists issued
-/// first.
+/// Returns a sort key for eviction: lists that expire earlier come first; among lists that expire
+/// at the same time, lists issued earlier come first.
 pub(super) fn expiry_order(list: &RevocationList, now: Option<UnixTime>) -> impl Ord {
     let dates = list.this_update().zip(list.next_update());
     dates.map(|(this_update, next_update)| {

@@ -1,4 +1,4 @@
-//! Reads the lists of a source, and decides which of them replace lists in use.
+//! Reads the lists from a source, and decides which of them replace lists in use.
 //!
 //! A missing list leaves certificates unchecked, so nothing is skipped silently. The first reading
 //! accepts a source only if everything in it is usable. After that, only a newer list replaces a
@@ -56,7 +56,7 @@ pub struct Lists {
     pub(super) problems: Arc<[CrlProblem]>,
 }
 
-/// Reads `source`, while the lists of `held` are in use.
+/// Reads `source`, while the lists in `held` are in use.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub(super) fn read(
     read_within(&LIMITS, source, held, now)
 }
 
-/// Calls [`read`] with the limits of a test.
+/// Calls [`read`] with a test's limits.
 fn read_within(
     limits: &Limits,
     source: &CrlSource,
@@ -289,8 +289,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Keeps the lists of `held` that no newer list replaces: in addition to the lists on disk, or
-    /// instead of older ones.
+    /// Keeps those lists in `held` that no newer list replaces, in addition to the lists on disk,
+    /// or instead of older lists.
     fn keep_unreplaced(&mut self, held: &[Arc<RevocationList>]) {
         let mut survivors = Vec::new();
         for list in held {

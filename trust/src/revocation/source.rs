@@ -1,4 +1,4 @@
-//! The sources of revocation lists, and their interface to the cache.
+//! Sources of revocation lists, and their interface to the cache.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,16 +19,16 @@ const MAX_LOGGED: usize = 10;
 #[non_exhaustive]
 pub enum CrlSource {
     /// A file of up to 256 MiB: one list in DER, or any number in PEM (`X509 CRL`). Other content
-    /// of a PEM file is skipped.
+    /// in a PEM file is skipped.
     ///
-    /// A relative path is resolved against the current directory of each call. Replace files in use
-    /// by renaming.
+    /// A relative path is resolved against the current directory at the time of each call. Replace
+    /// files in use by renaming.
     File(PathBuf),
 
     /// All files in a directory, up to 256 MiB in total. Links are followed, subdirectories are
-    /// not. PEM files without a list are skipped, so certificates may be there too. An empty file,
-    /// a file of zeros, and a file named like a list (`.crl`, or `.r0` of `openssl rehash`) without
-    /// a list are problems. So is a certificate in DER.
+    /// not. PEM files without a list are skipped, so the directory may also contain certificates.
+    /// An empty file, a file of zeros, and a file named like a list (`.crl`, or `.r0` as created by
+    /// `openssl rehash`) without a list are problems. So is a certificate in DER.
     Directory(PathBuf),
 }
 

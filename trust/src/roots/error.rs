@@ -1,4 +1,4 @@
-//! Errors of loading roots, and descriptions of skipped certificates.
+//! Errors from loading roots, and descriptions of skipped certificates.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use rustls::{Error, OtherError};
 
 use crate::FileError;
 
-/// The reason why there are no roots, or why the old ones stay in use.
+/// The reason why there are no roots, or why the old roots stay in use.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RootsError {
@@ -20,8 +20,8 @@ pub enum RootsError {
         ignored: Arc<[IgnoredCertificate]>,
     },
     /// Some of the previous roots are missing, and some certificates or files have become unusable:
-    /// the source may be half written. The old roots stay in use. If you have removed roots
-    /// on purpose, call [`invalidate`](crate::Cache::invalidate).
+    /// the source may be half written. The old roots stay in use. If you have removed roots on
+    /// purpose, call [`invalidate`](crate::Cache::invalidate).
     Lost {
         /// The number of missing roots.
         count: usize,
@@ -81,14 +81,14 @@ impl std::error::Error for RootsError {
     }
 }
 
-/// A certificate or file that was skipped while roots were read.
+/// A certificate or file that was skipped while reading roots.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IgnoredCertificate {
-    /// The file, unless the source is not a file.
+    /// The file, or `None` if the source is not a file.
     pub file: Option<PathBuf>,
-    /// The position of the certificate in the file or in memory, from 1. `None` if all are
-    /// affected.
+    /// The position of the certificate in the file or in memory, from 1. `None` if all certificates
+    /// are affected.
     pub position: Option<usize>,
     /// The reason for skipping the certificate or file.
     pub reason: IgnoredReason,
@@ -114,7 +114,7 @@ pub enum IgnoredReason {
 }
 
 impl IgnoredCertificate {
-    /// False for other files, which are common in directories of certificates.
+    /// False for files that are not certificates, which are common in certificate directories.
     pub(super) fn is_unexpected(&self) -> bool {
         !matches!(self.reason, IgnoredReason::NoCertificate)
     }

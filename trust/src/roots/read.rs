@@ -15,7 +15,7 @@ use crate::files::{list_directory, read_file};
 use crate::pem::{CERTIFICATES, count_marks, describe, is_der, other_format};
 use crate::{FileError, FileErrorCause};
 
-/// The maximum length of a file. Bundles of all public authorities are about 250 KB long.
+/// The maximum length of a file. Bundles with all public authorities are about 250 KB long.
 const MAX_FILE_LENGTH: u64 = 16 << 20;
 
 /// The maximum total length of the files in a directory.
@@ -43,8 +43,8 @@ pub(super) struct Faults {
     pub(super) count: usize,
 }
 
-/// The number of faults by file and kind. Positions are ignored, because they shift with other
-/// content.
+/// The number of faults, by file and kind. Positions are ignored, because they change when other
+/// content changes.
 type FaultKinds<'a> = BTreeMap<(Option<&'a Path>, String), usize>;
 
 impl Faults {
@@ -82,13 +82,13 @@ impl CachedRoots {
         &self.store
     }
 
-    /// Returns the faults if some of them are new: these may hide roots of `held`.
+    /// Returns the faults if some of them are new: these may hide roots in `held`.
     pub(crate) fn faults_since(&self, held: &Self) -> Option<Arc<[IgnoredCertificate]>> {
         let is_new = self.faults.are_beyond(&held.tolerated, &held.files);
         is_new.then(|| self.faults.relevant(&held.files).cloned().collect())
     }
 
-    /// Returns the number of these roots that `store` lacks.
+    /// Returns the number of roots here that `store` lacks.
     fn lost_in(&self, store: &RootCertStore) -> usize {
         let key = |root: &TrustAnchor<'static>| {
             let constraints = root.name_constraints.as_ref().map(|der| der.to_vec());
@@ -116,12 +116,12 @@ impl CachedRoots {
     }
 }
 
-/// Reads `source`. Uses the store of `held` if the roots are equal.
+/// Reads `source`. Uses the store in `held` if the roots are equal.
 ///
 /// # Errors
 ///
 /// Returns an error if the source cannot be read or has no usable root. Also returns one if roots
-/// of `held` are missing and there are new faults, because these may hide the missing roots.
+/// in `held` are missing and there are new faults, because these may hide the missing roots.
 pub(super) fn read(
     source: &RootSource,
     held: Option<&CachedRoots>,

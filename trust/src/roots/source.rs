@@ -1,4 +1,4 @@
-//! The sources of roots, and their interface to the cache.
+//! Sources of roots, and their interface to the cache.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -22,8 +22,8 @@ use crate::logging::warn;
 pub enum RootSource {
     /// A file of PEM certificates, up to 16 MiB. Other content is skipped.
     ///
-    /// A relative path is resolved against the current directory of each call. Replace files in use
-    /// by renaming.
+    /// A relative path is resolved against the current directory at the time of each call. Replace
+    /// files in use by renaming.
     PemFile(PathBuf),
 
     /// PEM certificates in memory: `RootSource::Pem(bytes.into())`.
@@ -33,7 +33,7 @@ pub enum RootSource {
 
     /// All files in a directory: PEM certificates, or one certificate in DER per file. Files may
     /// have 16 MiB each and 64 MiB in total. Links are followed, subdirectories are not. Duplicate
-    /// certificates, for example links of `openssl rehash`, count once.
+    /// certificates, for example links created by `openssl rehash`, count once.
     Directory(PathBuf),
 
     /// The certificates that the platform trusts, as found by the crate `rustls-native-certs`.

@@ -441,7 +441,7 @@ fn options_survive_reloads() {
 /// Replaces both sides' trust at each point of a handshake. After the server has received the
 /// ClientHello, the outcome is the same as without the reload.
 #[test]
-fn running_handshakes_are_not_disturbed() {
+fn a_reload_does_not_disturb_handshakes_in_progress() {
     let (old, new) = (Authority::new("old"), Authority::new("new"));
     let identity = old.issue();
     for setup in setups() {

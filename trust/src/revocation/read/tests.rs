@@ -65,7 +65,7 @@ impl Drop for Directory {
     }
 }
 
-/// A list whose issuer has this name.
+/// A list from an issuer with this name.
 struct Crl {
     name: &'static str,
     der: CertificateRevocationListDer<'static>,
@@ -134,7 +134,7 @@ fn removed_lists_make_room_for_lists_on_disk() {
     ));
 }
 
-/// The limit on the total length works like that on the number.
+/// The limit on the total length works like the limit on the number.
 #[test]
 fn bytes_of_removed_lists_are_available_to_lists_on_disk() {
     let old = Crl::new("old", 2022, 2031, 100);
