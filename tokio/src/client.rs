@@ -70,11 +70,11 @@ impl TlsConnector {
     /// [`ClientConfig::enable_early_data`].
     ///
     /// [`connect`](Self::connect) then returns a stream before the handshake. Its writes are early
-    /// data, up to the limit of the session. A flush, a shutdown, or a read after a write completes
-    /// the handshake. If the server rejects the early data, it is sent again after the handshake.
+    /// data, up to the session's limit. A flush, a shutdown, or a read after a write completes the
+    /// handshake. If the server rejects the early data, it is sent again after the handshake.
     ///
     /// Attackers can replay early data: send only requests that do no harm if they are executed
-    /// twice. The chapter `early_data` of the manual of rustls has the reasons.
+    /// twice. The chapter `early_data` in the rustls manual explains the reasons.
     #[cfg(feature = "early-data")]
     pub fn early_data(self, flag: bool) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl TlsConnector {
         }
     }
 
-    /// Returns a future of the handshake with the server `domain` over `stream`.
+    /// Returns a future that performs the handshake with the server `domain` over `stream`.
     ///
     /// The handshake may take forever if the server does not answer, so put a time limit around it,
     /// such as [`tokio::time::timeout`](https://docs.rs/tokio/latest/tokio/time/fn.timeout.html).
@@ -91,10 +91,9 @@ impl TlsConnector {
     ///
     /// # Errors
     ///
-    /// The future returns [`io::ErrorKind::InvalidData`] with the [`rustls::Error`] of the
-    /// handshake, [`io::ErrorKind::UnexpectedEof`] if the server closes the transport, and errors
-    /// of the transport. It returns [`io::ErrorKind::Other`] if the configuration cannot produce a
-    /// ClientHello.
+    /// The future returns [`io::ErrorKind::InvalidData`] with the handshake's [`rustls::Error`],
+    /// [`io::ErrorKind::UnexpectedEof`] if the server closes the transport, and transport errors.
+    /// It returns [`io::ErrorKind::Other`] if the configuration cannot produce a ClientHello.
     pub fn connect<IO>(&self, domain: ServerName<'static>, stream: IO) -> Connect<IO>
     where
         IO: AsyncRead + AsyncWrite + Unpin,
@@ -156,8 +155,8 @@ impl TlsConnector {
     }
 }
 
-/// A connector that offers other application protocols than the configuration. Returned by
-/// [`TlsConnector::with_alpn`].
+/// A connector that offers different application protocols from those in the configuration.
+/// Returned by [`TlsConnector::with_alpn`].
 pub struct TlsConnectorWithAlpn<'c> {
     connector: &'c TlsConnector,
     alpn_protocols: Vec<Vec<u8>>,
@@ -182,7 +181,7 @@ impl TlsConnectorWithAlpn<'_> {
     }
 }
 
-/// A future of a client's handshake. Returned by [`TlsConnector::connect`].
+/// The future for a client's handshake. Returned by [`TlsConnector::connect`].
 pub struct Connect<IO>(Handshake<IO, ClientConnection>);
 
 /// A future like [`Connect`] that also returns the transport if the handshake fails.
@@ -198,7 +197,7 @@ pub struct TlsStream<IO> {
     pub(crate) inner: Stream<IO, ClientConnection>,
 }
 
-/// The half of a client's stream that reads. See [`TlsStream::into_split`].
+/// The reading half of a client's stream. See [`TlsStream::into_split`].
 pub type ReadHalf<R> = split::ReadHalf<R, ClientConnectionData>;
 
 crate::either::stream!(ClientConnection, "client");

@@ -1,13 +1,13 @@
-//! The early data of a client's stream, until the handshake is complete.
+//! Early data on a client's stream, until the handshake is complete.
 
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Wake, Waker};
 
-/// The data that a rejecting server must get again, and the tasks that complete the handshake.
+/// The data to send again if the server rejects it, and the tasks that complete the handshake.
 #[derive(Default)]
 pub(crate) struct EarlyData {
-    /// True once data has been written, or the handshake was started for another reason.
+    /// True once data has been written, or once the handshake was started for a different reason.
     pub(crate) has_begun: bool,
     written: Vec<u8>,
     /// The number of bytes that were sent again.
@@ -22,7 +22,7 @@ pub(crate) enum Role {
     Writer,
 }
 
-/// The tasks that wait for the handshake. Both may have to read and to write for it, but a
+/// The tasks that are waiting for the handshake. Both may have to read and write for it, but a
 /// transport keeps one waker for each direction, so each event wakes both.
 #[derive(Default)]
 struct Tasks(Mutex<[Option<Waker>; 2]>);
@@ -36,7 +36,7 @@ impl EarlyData {
         }
     }
 
-    /// Returns the data that was not sent again yet.
+    /// Returns the data that has not been sent again yet.
     pub(crate) fn unsent(&self) -> &[u8] {
         &self.written[self.sent..]
     }
@@ -52,7 +52,7 @@ impl EarlyData {
         tasks[role as usize] = Some(task.waker().clone());
     }
 
-    /// Returns a waker of this task, and of the other one if it waits.
+    /// Returns a waker of this task, and of the other task if it is waiting.
     pub(crate) fn waker_of_both(&self, task: &Context<'_>, role: Role) -> Waker {
         self.wait(task, role);
         Waker::from(self.tasks.clone())

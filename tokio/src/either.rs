@@ -1,5 +1,5 @@
-//! A stream of either side, and the code that clients and servers have in common: their types have
-//! the same methods but no common trait.
+//! A stream for either side, and the code that is the same for clients and servers, whose types
+//! have the same methods but no shared trait.
 
 use std::io;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{client, server};
 
-/// Implements the two futures of a handshake.
+/// Implements both handshake futures: the plain one and the fallible one.
 macro_rules! handshakes {
     ($handshake:ident, $fallible:ident, $connection:ty) => {
         impl<IO> $handshake<IO> {
@@ -19,12 +19,12 @@ macro_rules! handshakes {
                 $fallible(self.0)
             }
 
-            /// Returns the transport, or `None` once the handshake is over.
+            /// Returns a reference to the transport, or `None` once the handshake is over.
             pub fn get_ref(&self) -> Option<&IO> {
                 self.0.get_ref()
             }
 
-            /// Returns the transport for modification, or `None` once the handshake is over.
+            /// Returns a mutable reference to the transport, or `None` once the handshake is over.
             pub fn get_mut(&mut self) -> Option<&mut IO> {
                 self.0.get_mut()
             }
@@ -53,23 +53,23 @@ macro_rules! handshakes {
     };
 }
 
-/// Implements the methods of a stream of one side.
+/// Implements the methods of one side's stream.
 macro_rules! stream {
     ($connection:ty, $side:literal) => {
         impl<IO> TlsStream<IO> {
-            /// Returns the transport and the connection.
+            /// Returns references to the transport and the connection.
             pub fn get_ref(&self) -> (&IO, &$connection) {
                 (&self.inner.io, &self.inner.conn)
             }
 
-            /// Returns the transport and the connection for modification. Bytes that are read from
-            /// or written to the transport directly are missing from the TLS stream.
+            /// Returns mutable references to the transport and the connection. Do not read from or
+            /// write to the transport directly: those bytes would be missing from the TLS stream.
             pub fn get_mut(&mut self) -> (&mut IO, &mut $connection) {
                 (&mut self.inner.io, &mut self.inner.conn)
             }
 
-            /// Returns the transport and the connection. Output that was not flushed stays in the
-            /// connection.
+            /// Returns the transport and the connection. Output that has not been flushed stays in
+            /// the connection.
             pub fn into_inner(self) -> (IO, $connection) {
                 (self.inner.io, self.inner.conn)
             }
@@ -150,7 +150,7 @@ macro_rules! stream {
     };
 }
 
-/// Implements the traits for the handle of a socket.
+/// Implements the traits that return a socket's handle.
 macro_rules! handles {
     ($stream:ident) => {
         #[cfg(unix)]
@@ -192,7 +192,7 @@ pub(crate) use handles;
 pub(crate) use handshakes;
 pub(crate) use stream;
 
-/// A stream of a client or a server, for code that serves both.
+/// A client's or a server's stream, for code that handles both.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -216,7 +216,7 @@ macro_rules! either {
 }
 
 impl<T> TlsStream<T> {
-    /// Returns the transport and the state of the connection.
+    /// Returns references to the transport and the connection's state.
     pub fn get_ref(&self) -> (&T, &CommonState) {
         either!(self, stream => {
             let (io, conn) = stream.get_ref();
@@ -224,7 +224,7 @@ impl<T> TlsStream<T> {
         })
     }
 
-    /// Returns the transport and the state of the connection for modification.
+    /// Returns mutable references to the transport and the connection's state.
     pub fn get_mut(&mut self) -> (&mut T, &mut CommonState) {
         either!(self, stream => {
             let (io, conn) = stream.get_mut();

@@ -1,5 +1,5 @@
-//! A handshake as a future: of `connect`, `accept`, and of a server that chose its configuration by
-//! the ClientHello.
+//! A handshake as a future: for `connect`, for `accept`, and for a server that chose its
+//! configuration depending on the ClientHello.
 
 use std::io;
 use std::pin::Pin;
@@ -70,7 +70,7 @@ where
     }
 }
 
-/// Writes all of `alert`. Ignores errors of the transport, because the handshake's own is returned.
+/// Writes all of `alert`. Ignores transport errors, because the handshake's own error is returned.
 pub(crate) fn poll_alert<IO: AsyncWrite + Unpin>(
     io: &mut IO,
     alert: &mut AcceptedAlert,

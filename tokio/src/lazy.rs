@@ -13,7 +13,8 @@ use crate::handshake::{Handshake, poll_alert};
 use crate::server::Accept;
 use crate::socket::{Socket, poll_of};
 
-/// A future that reads a ClientHello, without a configuration. It returns a [`StartHandshake`].
+/// A future that reads a ClientHello before a configuration is chosen. It returns a
+/// [`StartHandshake`].
 ///
 /// ```no_run
 /// # fn choose_config(_: rustls::server::ClientHello<'_>) -> std::sync::Arc<rustls::ServerConfig> {
@@ -32,9 +33,10 @@ use crate::socket::{Socket, poll_of};
 /// ```
 pub struct LazyConfigAcceptor<IO> {
     acceptor: Acceptor,
-    /// `None` once it was returned.
+    /// `None` once the transport has been returned.
     io: Option<IO>,
-    /// The error of the ClientHello, and the alert that is sent before it is returned.
+    /// The error caused by the ClientHello, and the alert that is sent before the error is
+    /// returned.
     failed: Option<(rustls::Error, AcceptedAlert)>,
 }
 
@@ -44,10 +46,11 @@ where
 {
     /// Creates an acceptor that reads a ClientHello from `io`.
     ///
-    /// Put one time limit around this future and that of [`StartHandshake::into_stream`], such as
+    /// Put one time limit around both this future and the one returned by
+    /// [`StartHandshake::into_stream`], such as
     /// [`tokio::time::timeout_at`](https://docs.rs/tokio/latest/tokio/time/fn.timeout_at.html),
-    /// because a client may stop in either. If it expires here, [`take_io`](Self::take_io) still
-    /// returns the transport.
+    /// because a client may stall in either. If the limit expires here, [`take_io`](Self::take_io)
+    /// still returns the transport.
     pub fn new(mut acceptor: Acceptor, io: IO) -> Self {
         acceptor.set_async(true);
         Self {
@@ -57,8 +60,8 @@ where
         }
     }
 
-    /// Takes back the transport, for example to answer a client that does not speak TLS. Returns
-    /// `None` if it was taken already, or if the ClientHello was accepted.
+    /// Takes back the transport, for example to reply to a client that does not speak TLS. Returns
+    /// `None` if it was already taken, or if the ClientHello was accepted.
     pub fn take_io(&mut self) -> Option<IO> {
         self.io.take()
     }
@@ -104,7 +107,7 @@ where
     }
 }
 
-/// A client whose ClientHello was read by a [`LazyConfigAcceptor`], and which waits for a
+/// A client whose ClientHello was read by a [`LazyConfigAcceptor`], and which is waiting for a
 /// configuration.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -119,7 +122,7 @@ impl<IO> StartHandshake<IO>
 where
     IO: AsyncRead + AsyncWrite + Unpin,
 {
-    /// Creates it from a ClientHello that was read otherwise, with an [`Acceptor`].
+    /// Creates this from a ClientHello that was read separately with an [`Acceptor`].
     pub fn from_parts(accepted: Accepted, transport: IO) -> Self {
         Self {
             accepted,
@@ -127,17 +130,17 @@ where
         }
     }
 
-    /// Returns the parts of the ClientHello by which to choose a configuration.
+    /// Returns the parts of the ClientHello that may determine the choice of a configuration.
     pub fn client_hello(&self) -> ClientHello<'_> {
         self.accepted.client_hello()
     }
 
-    /// Returns a future of the rest of the handshake.
+    /// Returns a future that performs the rest of the handshake.
     ///
     /// # Errors
     ///
     /// The future returns the errors of [`TlsAcceptor::accept`](crate::TlsAcceptor::accept).
-    /// Errors of the configuration are [`io::ErrorKind::InvalidData`], too.
+    /// Configuration errors are also returned as [`io::ErrorKind::InvalidData`].
     pub fn into_stream(self, config: Arc<ServerConfig>) -> Accept<IO> {
         self.into_stream_with(config, |_| ())
     }

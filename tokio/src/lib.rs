@@ -1,8 +1,8 @@
 //! Asynchronous TLS streams for [tokio](https://tokio.rs), over [`rustls`].
 //!
-//! This is a drop-in replacement for tokio-rustls 0.26 with the same types and functions. It holds
-//! no protocol knowledge: it moves bytes between a connection of [`rustls`] and a transport, and
-//! polls both.
+//! This is a drop-in replacement for tokio-rustls 0.26 with the same types and functions. It does
+//! not implement the protocol: it moves bytes between a connection of [`rustls`] and a transport,
+//! and polls both.
 //!
 //! ```text
 //!   TlsConnector::connect ─► Connect ──┐                   ┌─► AsyncRead, AsyncBufRead
@@ -37,18 +37,18 @@
 //!
 //! # Flush what you have written
 //!
-//! A write encrypts into a buffer of the connection, and sends as much of it as the transport
-//! accepts. If the transport is not ready, up to 64 KiB stay in the buffer, and the write still
-//! succeeds. So call `flush` after the last write of a message, or `shutdown`, which also sends
-//! everything. Reading sends nothing, so a pending read never depends on the writer.
+//! A write encrypts into the connection's buffer, and sends as much of it as the transport accepts.
+//! If the transport is not ready, up to 64 KiB stay in the buffer, and the write still succeeds. So
+//! call `flush` after the last write of a message, or `shutdown`, which also sends everything.
+//! Reading sends nothing, so a pending read never depends on the writer.
 //!
 //! # Keys, verifiers and storages that take time
 //!
 //! If the configuration has asynchronous callbacks, such as a signer that calls a service, the
 //! handshake waits for them without blocking the thread. This needs no setting:
 //! [`accept`](TlsAcceptor::accept), [`connect`](TlsConnector::connect) and the streams poll such
-//! operations. A peer that leaves meanwhile ends them. The chapter `operations` of the manual of
-//! rustls shows how to write such callbacks.
+//! operations. If the peer leaves in the meantime, they are dropped. The chapter `operations` in
+//! the rustls manual shows how to write such callbacks.
 //!
 //! # Two tasks for one connection
 //!

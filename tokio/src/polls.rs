@@ -1,5 +1,5 @@
-//! The traits of tokio for types whose inner values have methods of the same names. A macro,
-//! because streams, either side of a stream, and halves have no type in common.
+//! Implements tokio's traits for types whose inner values have methods of the same names. These are
+//! macros, because whole streams, streams for either side, and halves have no shared type.
 
 /// Implements `AsyncRead` and `AsyncBufRead`. `$with!(this, inner => call)` makes a call with the
 /// inner value.
@@ -18,7 +18,7 @@ macro_rules! reads {
             }
         }
 
-        /// Lends received data where it was decrypted, without a copy.
+        /// Lends received data where it was decrypted, without copying.
         impl<$($generics)*> tokio::io::AsyncBufRead for $type
         where
             $($bounds)*,

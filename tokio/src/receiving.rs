@@ -1,6 +1,7 @@
-//! Receiving: plaintext from a connection, which reads from the transport when it has none.
+//! Receiving: plaintext from a connection, which reads from the transport when no plaintext is
+//! left.
 //!
-//! Whole streams and the reading halves of split ones differ only in [`Receives::poll_receive`].
+//! Whole streams and the reading halves of split streams differ only in [`Receives::poll_receive`].
 
 use std::io::{self, BufRead, ErrorKind};
 use std::task::{Context, Poll, ready};
@@ -14,18 +15,18 @@ use tokio::task::coop;
 const PIECE: usize = 1024;
 
 pub(crate) trait Receives {
-    /// Returns a reader of the plaintext that the connection has decrypted.
+    /// Returns a reader for the plaintext that the connection decrypted.
     fn reader(&mut self) -> Reader<'_>;
 
-    /// Reads from the transport once and decrypts. The end of the stream is no error here, because
-    /// the reader reports it.
+    /// Reads from the transport once and decrypts. The end of the stream is not an error here,
+    /// because the reader reports it.
     fn poll_receive(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// The error of a read that also returned data, for the next read.
     fn deferred_error(&mut self) -> &mut Option<io::Error>;
 
-    /// Fills `buf` with received plaintext, and receives more until it is full or the transport has
-    /// no more. So a large buffer gets many records in one call.
+    /// Fills `buf` with received plaintext, and receives more until `buf` is full or the transport
+    /// has no more. So one call can fill a large buffer with many records.
     fn poll_read(&mut self, task: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_fill(task))?;
         let start = buf.filled().len();
@@ -80,7 +81,7 @@ pub(crate) trait Receives {
 ///
 /// # Errors
 ///
-/// Returns the reader's error if the stream has ended without a close_notify.
+/// Returns the reader's error if the stream ended without a close_notify.
 fn unread(mut reader: Reader<'_>) -> io::Result<Option<usize>> {
     match reader.fill_buf() {
         Ok(chunk) => Ok(Some(chunk.len())),

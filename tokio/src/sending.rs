@@ -1,6 +1,7 @@
 //! Sending: plaintext into a connection, and its output to the transport.
 //!
-//! Whole streams and the writing halves of split ones differ only in the methods without a default.
+//! Whole streams and the writing halves of split streams differ only in the methods without a
+//! default.
 
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::pin::Pin;
@@ -48,7 +49,8 @@ pub(crate) trait Sends {
         Poll::Ready(Ok(taken))
     }
 
-    /// Sends the slices in common records, up to the limit of the connection's buffer.
+    /// Sends the slices, up to the limit of the connection's buffer. Bytes from several slices may
+    /// share a record.
     fn poll_write_vectored(
         &mut self,
         task: &mut Context<'_>,
@@ -67,7 +69,7 @@ pub(crate) trait Sends {
         self.accepted(taken, sent)
     }
 
-    /// Returns the result of a write that has accepted `taken` bytes.
+    /// Returns the result of a write that accepted `taken` bytes.
     fn accepted(&mut self, taken: usize, sent: Poll<Sent>) -> Poll<io::Result<usize>> {
         if taken != 0 {
             return Poll::Ready(Ok(taken));
@@ -86,7 +88,8 @@ pub(crate) trait Sends {
     /// Sends all queued output, and flushes the transport.
     fn poll_flush(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         let sent = self.poll_send_all(task);
-        // after a failure, its alert is the output; the error matters more than that of sending
+        // after a failure, its alert is the output; this error matters more than an error from
+        // sending
         self.check_failed()?;
         ready!(sent)?;
         Pin::new(self.io()).poll_flush(task)

@@ -18,7 +18,8 @@ impl Side for ServerConnection {
     type Data = ServerConnectionData;
 }
 
-/// Accepts clients with one configuration. [`LazyConfigAcceptor`] chooses it by the ClientHello.
+/// Accepts clients with one configuration. Use [`LazyConfigAcceptor`] to choose the configuration
+/// depending on the ClientHello.
 #[derive(Clone)]
 pub struct TlsAcceptor {
     config: Arc<ServerConfig>,
@@ -31,20 +32,20 @@ impl From<Arc<ServerConfig>> for TlsAcceptor {
 }
 
 impl TlsAcceptor {
-    /// Returns a future of the handshake with the client at the other end of `stream`.
+    /// Returns a future that performs the handshake with the client at the other end of `stream`.
     ///
     /// The handshake may take forever if the client sends nothing, so put a time limit around it,
     /// such as [`tokio::time::timeout`](https://docs.rs/tokio/latest/tokio/time/fn.timeout.html).
     /// Dropping the future is safe: it closes the transport.
     ///
-    /// Early data that the client has sent is read from
-    /// [`ServerConnection::early_data`], not from the stream.
+    /// Early data from the client is read from [`ServerConnection::early_data`], not from the
+    /// stream.
     ///
     /// # Errors
     ///
-    /// The future returns [`io::ErrorKind::InvalidData`] with the [`rustls::Error`] of the
-    /// handshake, [`io::ErrorKind::UnexpectedEof`] if the client closes the transport, and errors
-    /// of the transport. It returns [`io::ErrorKind::Other`] if the configuration is unusable.
+    /// The future returns [`io::ErrorKind::InvalidData`] with the handshake's [`rustls::Error`],
+    /// [`io::ErrorKind::UnexpectedEof`] if the client closes the transport, and transport errors.
+    /// It returns [`io::ErrorKind::Other`] if the configuration is unusable.
     pub fn accept<IO>(&self, stream: IO) -> Accept<IO>
     where
         IO: AsyncRead + AsyncWrite + Unpin,
@@ -78,14 +79,14 @@ impl TlsAcceptor {
     }
 }
 
-/// A future of a server's handshake. Returned by [`TlsAcceptor::accept`].
+/// The future for a server's handshake. Returned by [`TlsAcceptor::accept`].
 pub struct Accept<IO>(pub(crate) Handshake<IO, ServerConnection>);
 
 /// A future like [`Accept`] that also returns the transport if the handshake fails.
 pub struct FallibleAccept<IO>(Handshake<IO, ServerConnection>);
 
 impl<IO> Accept<IO> {
-    /// Returns the handshake of `conn`, after a call of `f`.
+    /// Calls `f` with `conn`, and returns the handshake.
     pub(crate) fn start(
         io: IO,
         mut conn: ServerConnection,
@@ -106,7 +107,7 @@ pub struct TlsStream<IO> {
     pub(crate) inner: Stream<IO, ServerConnection>,
 }
 
-/// The half of a server's stream that reads. See [`TlsStream::into_split`].
+/// The reading half of a server's stream. See [`TlsStream::into_split`].
 pub type ReadHalf<R> = split::ReadHalf<R, ServerConnectionData>;
 
 crate::either::stream!(ServerConnection, "server");

@@ -1,5 +1,5 @@
-//! A transport of tokio as the blocking reader and writer that connections expect. If it is not
-//! ready, they get `WouldBlock`, and the task will be woken.
+//! Adapts a tokio transport to the blocking reader and writer that connections expect. If the
+//! transport is not ready, connections get `WouldBlock`, and the task will be woken.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::pin::Pin;
@@ -18,7 +18,7 @@ impl<'a, 'c, IO> Socket<'a, 'c, IO> {
     }
 }
 
-/// Converts the result of a poll to that of a blocking call.
+/// Converts the result of a poll to the result of a blocking call.
 fn now<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
     match poll {
         Poll::Ready(result) => result,
@@ -26,7 +26,7 @@ fn now<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
     }
 }
 
-/// Converts the result of a call with a [`Socket`] to that of a poll.
+/// Converts the result of a call with a [`Socket`] to the result of a poll.
 pub(crate) fn poll_of<T>(result: io::Result<T>) -> Poll<io::Result<T>> {
     match result {
         Err(error) if error.kind() == ErrorKind::WouldBlock => Poll::Pending,

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! The halves share no lock while data flows. Each direction encrypts or decrypts on its own, and
-//! work that one half finds for the other is passed through one atomic byte of [`rustls::split`].
-//! Here, the tasks that wait are woken for it:
+//! [`rustls::split`] passes work from one half to the other through one atomic byte. This module
+//! wakes the tasks that are waiting for such work:
 //!
 //! - If a received record is invalid or is a fatal alert, a pending write is woken, sends the
 //!   alert, if there is one, and returns the error.
-//! - If the peer requests new keys (KeyUpdate), the answer is sent before the next data, or by a
+//! - If the peer requests new keys (KeyUpdate), the reply is sent before the next data, or by a
 //!   flush. A task that is not about to write can wait for this in [`WriteHalf::wants_flush`].
 //! - If sending fails, a pending read is woken and returns the error.
 
@@ -30,11 +30,11 @@ use crate::receiving::Receives;
 use crate::sending::{Sends, Sent, encrypt_with, write_all};
 use crate::socket::{Socket, poll_of};
 
-/// The half of a stream that reads.
+/// The reading half of a stream.
 ///
 /// Returned by `into_split` of a [client's](crate::client::TlsStream::into_split) or
 /// [server's](crate::server::TlsStream::into_split) stream. Dropping it does not affect the other
-/// half, but messages from the peer, even alerts, are then no longer processed.
+/// half, but messages from the peer, including alerts, are then no longer processed.
 pub struct ReadHalf<R, Data> {
     io: R,
     receiver: Receiver<Data>,
@@ -43,7 +43,7 @@ pub struct ReadHalf<R, Data> {
     tasks: Arc<Tasks>,
 }
 
-/// The half of a stream that writes.
+/// The writing half of a stream.
 ///
 /// Returned by `into_split` of a [client's](crate::client::TlsStream::into_split) or
 /// [server's](crate::server::TlsStream::into_split) stream. As with a whole stream, call
@@ -55,8 +55,8 @@ pub struct WriteHalf<W> {
     tasks: Arc<Tasks>,
 }
 
-/// The tasks that wait in one half for something that the other one may change. The locks are taken
-/// only by a task that is about to wait, or that has something for the other half.
+/// The tasks that are waiting in one half for something that the other half may change. The locks
+/// are taken only by a task that is about to wait, or that has something for the other half.
 #[derive(Default)]
 struct Tasks {
     reader: Mutex<Option<Waker>>,
@@ -80,7 +80,7 @@ fn wake(place: &Mutex<Option<Waker>>) {
     }
 }
 
-/// Returns the halves of a stream. `deferred` is the error of its last read.
+/// Returns the halves of a stream. `deferred` is the error from its last read.
 pub(crate) fn halves<R, W, Data>(
     (reader, receiver): (R, Receiver<Data>),
     (writer, sender): (W, Sender),
@@ -105,12 +105,12 @@ pub(crate) fn halves<R, W, Data>(
 impl<R: Unpin, Data> Unpin for ReadHalf<R, Data> {}
 
 impl<R, Data> ReadHalf<R, Data> {
-    /// Returns the transport and the receiving half of the connection.
+    /// Returns references to the transport and the connection's receiving half.
     pub fn get_ref(&self) -> (&R, &Receiver<Data>) {
         (&self.io, &self.receiver)
     }
 
-    /// Returns the transport and the receiving half of the connection for modification.
+    /// Returns mutable references to the transport and the connection's receiving half.
     pub fn get_mut(&mut self) -> (&mut R, &mut Receiver<Data>) {
         (&mut self.io, &mut self.receiver)
     }
@@ -169,21 +169,22 @@ impl<R: fmt::Debug, Data> fmt::Debug for ReadHalf<R, Data> {
 }
 
 impl<W> WriteHalf<W> {
-    /// Returns the transport and the sending half of the connection.
+    /// Returns references to the transport and the connection's sending half.
     pub fn get_ref(&self) -> (&W, &Sender) {
         (&self.io, &self.sender)
     }
 
-    /// Returns the transport and the sending half of the connection for modification.
+    /// Returns mutable references to the transport and the connection's sending half.
     pub fn get_mut(&mut self) -> (&mut W, &mut Sender) {
         (&mut self.io, &mut self.sender)
     }
 
-    /// Waits until there is something to send that was not written: the answer to the peer's
-    /// request for new keys, or the alert after an error of the other half. Then flush.
+    /// Waits until there is something to send other than written data: the reply to the peer's
+    /// request for new keys, or the alert after an error in the other half. Call `flush` to send
+    /// it.
     ///
-    /// Such answers also go out with the next write, so only a task that may be idle for long needs
-    /// this. It is cancel safe.
+    /// Such messages are also sent with the next write, so only a task that may be idle for a long
+    /// time needs this method. It is cancel safe.
     ///
     /// ```
     /// # use tokio_rustls::split::WriteHalf;
@@ -268,7 +269,7 @@ impl<W: fmt::Debug> fmt::Debug for WriteHalf<W> {
     }
 }
 
-/// The error of splitting a stream, with the unchanged stream.
+/// The error from splitting a stream. It holds the unchanged stream.
 pub struct IntoSplitError<S>(Box<(S, Error)>);
 
 impl<S> IntoSplitError<S> {

@@ -1,5 +1,5 @@
-//! A connection of either side and its transport: the part that the streams of clients and servers
-//! share.
+//! A connection on either side and its transport: the code that is the same in client and server
+//! streams.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::ops::{Deref, DerefMut};
@@ -14,11 +14,12 @@ use crate::receiving::Receives;
 use crate::sending::{Sends, Sent, encrypt_with, write_all};
 use crate::socket::{Socket, poll_of};
 
-/// A connection of `rustls` of either side.
+/// A `rustls` connection on either side.
 pub(crate) trait Side: Deref<Target = ConnectionCommon<Self::Data>> + DerefMut {
     type Data: SideData;
 
-    /// Writes early data. Returns the number of accepted bytes, which is 0 if none can be sent.
+    /// Writes early data. Returns the number of accepted bytes, which is 0 if no early data can be
+    /// sent.
     fn write_early(&mut self, _plaintext: &[u8]) -> io::Result<usize> {
         Ok(0)
     }
@@ -34,19 +35,19 @@ pub(crate) struct Stream<IO, C> {
     pub(crate) state: State,
 }
 
-/// The state of a stream beside that of its connection.
+/// The state of a stream, apart from its connection's state.
 #[derive(Default)]
 pub(crate) struct State {
     /// Early data, until the handshake is complete.
     early: Option<Box<EarlyData>>,
-    /// True if the handshake has written bytes that are not flushed yet.
+    /// True if the handshake wrote bytes that have not been flushed yet.
     needs_flush: bool,
     /// True once the connection has failed.
     has_failed: bool,
     /// The error of a read that also returned data.
     pub(crate) deferred: Option<io::Error>,
-    /// The task that waits to write. The alert after a failed read may take over its place in the
-    /// transport.
+    /// The task that is waiting to write. Sending the alert after a failed read may replace its
+    /// waker in the transport.
     writer: Option<Waker>,
 }
 
@@ -82,11 +83,11 @@ where
         self.poll_send_flight(task)
     }
 
-    /// Completes the handshake, and polls the operations of the application for which it waits. Its
-    /// last messages may still be queued.
+    /// Completes the handshake, and polls the application operations that the handshake is waiting
+    /// for. The handshake's last messages may still be queued.
     fn poll_complete(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.conn.is_handshaking() {
-            // if the transport accepts no more, read on: the peer may be unable to send, too
+            // if the transport accepts no more, read on: the peer may also be unable to send
             let sent = self.poll_send_flight(task)?;
             if self.conn.is_waiting() {
                 match self.conn.poll_operation(task) {
@@ -99,7 +100,7 @@ where
             }
             if ready!(self.poll_read_tls(task))? == 0 {
                 if sent.is_pending() && !self.conn.is_waiting() {
-                    // an error of sending, if any, says more
+                    // an error from sending, if any, says more
                     return Poll::Pending;
                 }
                 let error = io::Error::new(ErrorKind::UnexpectedEof, "tls handshake eof");
@@ -155,8 +156,8 @@ where
         io::Error::new(ErrorKind::InvalidData, error)
     }
 
-    /// Completes the handshake of a stream that has written early data. If the server has rejected
-    /// it, sends it again.
+    /// Completes the handshake on a stream that has written early data. If the server rejected the
+    /// data, sends it again.
     fn poll_early(&mut self, task: &mut Context<'_>, role: Role) -> Poll<io::Result<()>> {
         let Some(early) = &mut self.state.early else {
             return Poll::Ready(Ok(()));
@@ -165,7 +166,7 @@ where
         let waker = early.waker_of_both(task, role);
         let task = &mut Context::from_waker(&waker);
         let result = ready!(self.poll_end_of_early(task, role));
-        // the other task goes on, or gets the error
+        // the other task continues, or gets the error
         waker.wake();
         Poll::Ready(result)
     }
@@ -186,7 +187,7 @@ where
                 }
             }
         }
-        // a writer sends all of this together with what it goes on to send
+        // a writer sends all of this together with the data that it sends next
         if let Role::Reader = role {
             ready!(self.poll_send_flight(task))?;
         }
@@ -243,8 +244,8 @@ where
         Receives::poll_fill_buf(self, task)
     }
 
-    /// Completes the handshake if early data has been written. Before that, waits for it: a read
-    /// must not prevent early data.
+    /// Completes the handshake if early data has been written. Before that, waits until early data
+    /// has been written, because a read must not prevent early data.
     fn poll_readable(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.state.early {
             None => Poll::Ready(Ok(())),
