@@ -1,4 +1,4 @@
-//! The AEADs, and the ciphers of QUIC's headers.
+//! The AEADs, and the ciphers for QUIC headers.
 
 use core::marker::PhantomData;
 
@@ -10,10 +10,10 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// A cipher as aws-lc-rs names it.
+/// A cipher, with the names that aws-lc-rs gives to its parts.
 pub(crate) trait LibraryCipher: Cipher {
     const AEAD: &'static aead::Algorithm;
-    /// The cipher that protects QUIC's headers.
+    /// The cipher that protects QUIC headers.
     const HEADER: &'static quic::Algorithm;
 
     /// The maximum plaintext length in bytes that [`RecordKey`] copies to seal it together with the
@@ -36,7 +36,7 @@ impl LibraryCipher for Chacha20Poly1305 {
     const HEADER: &'static quic::Algorithm = &quic::CHACHA20;
 
     /// A separate trailer costs 120 ns, as much as copying 8 KiB: sealing 64 bytes takes 290 ns
-    /// with one, and 165 without.
+    /// with a separate trailer, and 165 ns without.
     const COPIED: Option<usize> = Some(8192);
 }
 
@@ -181,7 +181,7 @@ impl Aead for Key {
     }
 }
 
-/// The cipher of header protection under one key.
+/// The header protection cipher under one key.
 pub(crate) struct HeaderKey(HeaderProtectionKey);
 
 impl HeaderKey {

@@ -2,14 +2,14 @@
 //!
 //! Sealing with AES-GCM is only approved if the module itself ensures that no nonce is used twice.
 //! For TLS, the module has keys that know how the protocol builds its nonces, and reject a nonce
-//! that is not greater than the last. With feature `fips`, the cipher suites use these keys. Their
-//! records are the same, except for the explicit nonces of TLS 1.2. QUIC builds its nonces like TLS
-//! 1.3 (RFC 9001 §5.3) and uses the same keys. So packet numbers must increase, and connections
-//! cannot be multipath: paths repeat each other's packet numbers, which the module rejects.
+//! that is not greater than the previous one. With feature `fips`, the cipher suites use these
+//! keys. Their records are the same, except for the explicit nonces in TLS 1.2. QUIC builds its
+//! nonces like TLS 1.3 (RFC 9001 §5.3) and uses the same keys. So packet numbers must increase, and
+//! connections cannot be multipath: paths repeat each other's packet numbers, which the module
+//! rejects.
 //!
-//! Services of the module also derive the keys of connections
-//! ([`key_derivation`](crate::key_derivation)). The keys of HPKE are derived with single calls of
-//! its HMAC.
+//! Services of the module also derive connection keys ([`key_derivation`](crate::key_derivation)).
+//! HPKE keys are derived with single calls to the module's HMAC.
 //!
 //! Tickets are not covered, because their nonces come from outside the module.
 //! `CryptoProvider::fips` does not include them.
@@ -26,16 +26,16 @@ use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
 use crate::aead::{HeaderKey, KEY_LEN, LibraryCipher, to_library};
 
-/// AES-GCM for the records of TLS 1.3, and for the packets of QUIC.
+/// AES-GCM for TLS 1.3 records and QUIC packets.
 pub(crate) type Tls13Gcm<C> = Gcm<C, Tls13>;
 
-/// AES-GCM for the records of TLS 1.2.
+/// AES-GCM for TLS 1.2 records.
 pub(crate) type Tls12Gcm<C> = Gcm<C, Tls12>;
 
-/// The AES-GCM cipher `C` for the records of version `P`.
+/// The AES-GCM cipher `C` for records in version `P`.
 pub(crate) struct Gcm<C, P>(PhantomData<(C, P)>);
 
-/// The version of TLS whose nonces aws-lc's keys check.
+/// The TLS version whose nonces aws-lc's keys check.
 pub(crate) trait Protocol: Send + Sync + 'static {
     const ID: TlsProtocolId;
 }
@@ -165,11 +165,11 @@ pub(crate) struct PacketKey {
 }
 
 /// The sealing key of a packet key. The module assumes that the first nonce of a key is that of
-/// packet number 0, and compares all later ones with it. But packet numbers continue when keys
+/// packet number 0, and compares all later nonces with it. But packet numbers continue when keys
 /// change, so the first packet under a key may have any number.
 struct PacketSealingKey {
     key: RecordSealingKey,
-    /// The IV that the nonce of packet number 0 is built from; `None` after the first packet.
+    /// The IV from which the nonce for packet number 0 is built; `None` after the first packet.
     iv: Option<Iv>,
 }
 

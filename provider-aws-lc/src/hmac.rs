@@ -1,8 +1,8 @@
 //! HMAC (RFC 2104) over the library's hash functions.
 //!
-//! The library's own HMAC copies a context of 700 bytes for each message. Only it is approved in
-//! the FIPS module (see `key_derivation`). Otherwise, each hash function has the
-//! faster of two keys for the one or two messages that a key schedule usually signs with a key.
+//! The library's own HMAC copies a context of 700 bytes for each message. Only that HMAC is
+//! approved in the FIPS module (see `key_derivation`). Otherwise, each hash function has the faster
+//! of two keys for the one or two messages that a key schedule usually signs with a key.
 //! Nanoseconds on a Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes, in one run:
 //!
 //! | | SHA-256: key and 1 message | each more | SHA-384: key and 1 message | each more |
@@ -11,8 +11,8 @@
 //! | [`UnpreparedKey`], of a prototype for SHA-384 | 195 | 185 | 732 | 720 |
 //! | [`PreparedKey`] | 270 | 150 | 800 | 415 |
 //!
-//! The PRF of TLS 1.2 signs eight messages with a key. With SHA-256, [`HalfPreparedKey`] takes 1300
-//! ns for them, and both others take 1430.
+//! The TLS 1.2 PRF signs eight messages with a key. With SHA-256, [`HalfPreparedKey`] takes 1300 ns
+//! for them, and both other keys take 1430.
 
 use core::hint::black_box;
 
@@ -23,7 +23,7 @@ use rustls_core::crypto::tls13::OkmBlock;
 const IPAD: u8 = 0x36;
 const OPAD: u8 = 0x5c;
 
-/// The maximum length in bytes of a block and of an output of the hash functions.
+/// The maximum block length of the hash functions, in bytes. Their outputs are never longer.
 const MAX_BLOCK_LEN: usize = digest::MAX_BLOCK_LEN;
 
 /// Fills `out`, one block, with the zero-padded key `k0` XORed with `pad`.
@@ -43,7 +43,7 @@ fn erase(buffer: &mut [u8]) {
     black_box(buffer);
 }
 
-/// Replaces a key that is longer than a block by its hash.
+/// Replaces a key that is longer than a block with its hash.
 #[inline]
 fn with_k0<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]) -> T) -> T {
     if key.len() <= hash.block_len() {
@@ -53,14 +53,14 @@ fn with_k0<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]
     }
 }
 
-/// A key for SHA-256, kept as it was given. Each message takes two calls of the library's hash
-/// function, which need no context.
+/// A key for SHA-256, kept as given. Each message takes two calls to the library's hash function,
+/// which need no context.
 pub(crate) struct UnpreparedKey(OkmBlock);
 
 impl UnpreparedKey {
     const BLOCK_LEN: usize = 64;
 
-    /// The length in bytes of the messages that are copied behind the block of the key.
+    /// The length in bytes of the messages that are copied behind the key's block.
     const ROOM: usize = 192;
 
     /// The maximum length in bytes of a secret message: HKDF-Extract signs shared secrets.
@@ -71,7 +71,7 @@ impl UnpreparedKey {
         with_k0(&digest::SHA256, key, |k0| Self(OkmBlock::new(k0)))
     }
 
-    /// Returns the hash of the block of the key and the message.
+    /// Returns the hash of the key's block followed by the message.
     #[inline]
     fn inner(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> digest::Digest {
         let mut input = [0; Self::BLOCK_LEN + Self::ROOM];
@@ -137,8 +137,8 @@ impl OuterInput {
     }
 }
 
-/// A key for SHA-256 whose inner block is hashed in advance. To hash the outer one for each message
-/// takes less time than to copy a context.
+/// A key for SHA-256 whose inner block is hashed in advance. Hashing the outer block for each
+/// message takes less time than copying a context.
 pub(crate) struct HalfPreparedKey {
     inner: digest::Context,
     k0: OkmBlock,
@@ -217,7 +217,7 @@ impl Key for PreparedKey {
     }
 }
 
-/// The pieces of a message that are not empty.
+/// Returns the non-empty pieces of a message.
 fn pieces<'a>(
     first: &'a [u8],
     middle: &'a [&'a [u8]],

@@ -1,7 +1,7 @@
 //! HPKE in base mode (RFC 9180) with Diffie-Hellman over the NIST curves and X25519.
 //!
-//! Contains the suites under the names of 0.23, and Diffie-Hellman with serialisable keys over
-//! aws-lc-rs. [`HpkeBase`] does everything else.
+//! Contains the suites, under the names that rustls 0.23 uses, and Diffie-Hellman with serialisable
+//! keys over aws-lc-rs. [`HpkeBase`] does everything else.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -21,15 +21,14 @@ use rustls_core::enums::{HpkeAead, HpkeKem};
 use rustls_core::error::Error;
 
 use crate::aead::AwsLc;
-/// AES-GCM. The nonces of a context increase as in TLS 1.3, so the FIPS keys for records work here
-/// too.
+/// AES-GCM. A context's nonces increase as in TLS 1.3, so the FIPS keys for records also work here.
 #[cfg(not(feature = "fips"))]
 use crate::aead::AwsLc as Gcm;
 #[cfg(feature = "fips")]
 use crate::fips::Tls13Gcm as Gcm;
 use crate::hash::{Sha256, Sha384, Sha512};
 
-/// All suites of this module, ordered by the code points of their KEMs.
+/// All suites in this module, ordered by the code points of their KEMs.
 pub static ALL_SUPPORTED_SUITES: &[&dyn Hpke] = &[
     DH_KEM_P256_HKDF_SHA256_AES_128,
     DH_KEM_P256_HKDF_SHA256_AES_256,
@@ -109,7 +108,7 @@ const SHA384_OUTPUT_LEN: usize = 48;
 const SHA512_OUTPUT_LEN: usize = 64;
 
 /// HPKE over aws-lc-rs with one suite. Its AEAD takes keys of `KEY_SIZE` bytes, and the hash
-/// function of its KDF has outputs of `KDF_SIZE` bytes. The statics of this module are the only
+/// function of its KDF returns outputs of `KDF_SIZE` bytes. The statics in this module are the only
 /// values.
 ///
 /// A failure is an [`Error::Other`] with an [`HpkeError`](rustls_core::blocks::HpkeError) inside,
@@ -183,9 +182,9 @@ impl<const KEY_SIZE: usize, const KDF_SIZE: usize> fmt::Debug for HpkeAwsLcRs<KE
 /// Diffie-Hellman over `G` with serialisable keys.
 pub(crate) struct Dh<G>(PhantomData<G>);
 
-/// A curve of aws-lc-rs, as a type.
+/// An aws-lc-rs curve, as a type.
 pub(crate) trait Group: Send + Sync + 'static {
-    /// The hash function of its KEM.
+    /// The hash function of the KEM over this curve.
     type Hash: HashFunction;
 
     const CURVE: Curve;

@@ -1,9 +1,10 @@
-//! HMAC, HKDF-Expand and the PRF of TLS 1.2 as services of the library, for its FIPS module. Single
-//! calls of HMAC would yield the same, but are only approved as services of the module.
+//! HMAC, HKDF-Expand and the TLS 1.2 PRF as services of the library, for its FIPS module. Single
+//! calls to HMAC would yield the same results, but key derivation is only approved as a service of
+//! the module.
 //!
-//! HKDF-Extract is a single HMAC, which already is a service. The library's own HKDF-Extract leaves
-//! a copy of the salt in memory, and the salts of TLS 1.3 are secrets. Of the PRF's labels, the
-//! module approves only that of the extended master secret, so configurations must require it.
+//! HKDF-Extract is a single HMAC, which is already a service. The library's own HKDF-Extract leaves
+//! a copy of the salt in memory, and the salts of TLS 1.3 are secrets. Of the PRF labels, the
+//! module approves only the one for the extended master secret, so configurations must require it.
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -16,7 +17,7 @@ use rustls_core::crypto::hmac::{Key, Tag};
 use rustls_core::crypto::tls12::{Prf, PrfUsingHmac};
 use rustls_core::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
 
-/// A key of the library's HMAC.
+/// A key for the library's HMAC.
 pub(crate) struct LibraryHmac(hmac::Key);
 
 impl LibraryHmac {
@@ -40,7 +41,7 @@ impl Key for LibraryHmac {
     }
 }
 
-/// A hash function that the library derives keys with.
+/// A hash function with which the library can derive keys.
 pub(crate) trait Derivation: HashFunction {
     const HKDF_ALGORITHM: hkdf::Algorithm;
     const PRF_ALGORITHM: &'static tls_prf::Algorithm;
@@ -144,7 +145,7 @@ impl<H: Derivation> LibraryPrf<H> {
 
 impl<H: Derivation> Prf for LibraryPrf<H> {
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]) {
-        // the library rejects empty inputs, and TLS has none
+        // the library rejects empty inputs, and TLS never has any
         if secret.is_empty() || output.is_empty() {
             return PrfUsingHmac(&Hashing::<H>::NEW).for_secret(output, secret, label, seed);
         }

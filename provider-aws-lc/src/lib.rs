@@ -47,7 +47,7 @@ mod ticketer;
 pub mod tls13_only;
 mod verify;
 
-/// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
+/// Returns a provider with [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
 /// this crate.
 pub fn default_provider() -> CryptoProvider {
     provider_of(DEFAULT_CIPHER_SUITES)
@@ -113,7 +113,7 @@ pub static ALL_KX_GROUPS: &[&dyn SupportedKxGroup] = &[
 /// All cipher suites, most preferred first.
 pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::ALL;
 
-/// True with feature `fips`, which another package than `rustls` can enable, too.
+/// True with feature `fips`, which packages other than `rustls` can also enable.
 #[doc(hidden)]
 pub const IS_FIPS_BUILD: bool = cfg!(feature = "fips");
 

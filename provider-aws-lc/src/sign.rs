@@ -20,7 +20,7 @@ use rustls_core::sign::{Signer, SigningKey};
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if the key is of another kind or malformed.
+/// Returns [`Error::General`] if the key is malformed or of a different kind.
 pub fn any_supported_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_supported_type::<KeyPair>(der)
 }

@@ -1,4 +1,4 @@
-//! Ticket protection by AES-256-GCM.
+//! Ticket protection with AES-256-GCM.
 
 rustls_core::provider_ticketer!(
     |key| crate::aead::Key::new::<rustls_core::blocks::Aes256Gcm>(&key),

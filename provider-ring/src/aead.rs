@@ -1,4 +1,4 @@
-//! The AEADs, and the ciphers of QUIC's headers.
+//! The AEADs, and the ciphers for QUIC headers.
 //!
 //! ring only seals in place, so sealing copies each record once.
 
@@ -12,10 +12,10 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// A cipher as ring names it.
+/// A cipher, with the names that ring gives to its parts.
 pub(crate) trait LibraryCipher: Cipher {
     const AEAD: &'static aead::Algorithm;
-    /// The cipher that protects QUIC's headers.
+    /// The cipher that protects QUIC headers.
     const HEADER: &'static quic::Algorithm;
 }
 
@@ -97,7 +97,7 @@ impl Aead for Key {
     }
 }
 
-/// The cipher of header protection under one key.
+/// The header protection cipher under one key.
 pub(crate) struct HeaderKey(HeaderProtectionKey);
 
 impl HeaderMask for HeaderKey {

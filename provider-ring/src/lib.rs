@@ -41,7 +41,7 @@ mod ticketer;
 pub mod tls13_only;
 mod verify;
 
-/// Returns a provider of [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
+/// Returns a provider with [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
 /// this crate.
 pub fn default_provider() -> CryptoProvider {
     provider_of(DEFAULT_CIPHER_SUITES)

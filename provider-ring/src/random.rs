@@ -5,7 +5,7 @@ use core::fmt;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use rustls_core::crypto::{GetRandomFailed, SecureRandom};
 
-/// The randomness of the operating system.
+/// The operating system's randomness.
 pub struct Random;
 
 impl fmt::Debug for Random {
