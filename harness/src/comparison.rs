@@ -1,4 +1,5 @@
-//! The engine of comparisons with upstream: the same wrong bytes, the same error.
+//! The comparison engine: given the same wrong bytes, this crate must return the same error as
+//! upstream.
 //!
 //! ```text
 //!   inputs: a changed flight, a man in the     ends of both crates     Judge
@@ -6,8 +7,8 @@
 //!   values                                                          deviations.txt
 //! ```
 //!
-//! A test makes the inputs. The [`Judge`] compares what both crates make of them, and fails unless
-//! a row of its table explains each difference.
+//! A test makes the inputs. The [`Judge`] compares how both crates react to them, and fails unless
+//! a row in its table explains each difference.
 
 mod deviations;
 mod judge;

@@ -23,9 +23,9 @@
 //!                 `upstream` lead to it
 //! ```
 //!
-//! It uses the library through its public interface, like any program. The scripted peers have
-//! their own key schedule and record protection, so that one mistake in both ends cannot hide a
-//! defect of the library.
+//! This crate uses the library through its public interface, like any program. The scripted peers
+//! have their own key schedule and record protection, so that one mistake in both ends cannot hide
+//! a defect of the library.
 
 // `both` is compiled twice on purpose, once for each crate
 #![allow(clippy::duplicate_mod)]
@@ -38,7 +38,7 @@
     reason = "only this workspace reads it; the names are the RFC's"
 )]
 
-/// Defines an enum whose `ALL` lists its values.
+/// Defines an enum with a constant `ALL` that lists its values.
 #[macro_export]
 macro_rules! listed {
     (

@@ -1,5 +1,5 @@
-//! Real ends for the programs of the manual. Each of its code blocks with a connection ends with a
-//! hidden call of a function here, which runs the program with both providers and all versions.
+//! Real ends for the programs in the manual. Each code block with a connection ends with a hidden
+//! call to a function here, which runs the program with both providers and all versions.
 
 use std::fmt::Debug;
 use std::io::{self, Cursor, Read, Write};
@@ -51,7 +51,7 @@ fn data(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }
 
-/// Reads all data of `wire`.
+/// Reads all data in `wire`.
 fn received(server: &mut ServerConnection, mut wire: &[u8]) -> Vec<u8> {
     let mut all = Vec::new();
     while !wire.is_empty() {
@@ -62,7 +62,7 @@ fn received(server: &mut ServerConnection, mut wire: &[u8]) -> Vec<u8> {
     all
 }
 
-/// Runs a program of `in_place` that sends a file chunk by chunk, and returns false at its end.
+/// Runs a program from `in_place` that sends a file chunk by chunk, and returns false at its end.
 pub fn sends_chunks<E: Debug>(
     send_chunk: impl Fn(
         &mut ClientConnection,
@@ -76,14 +76,14 @@ pub fn sends_chunks<E: Debug>(
         let (mut buffer, mut wire) = (Vec::new(), Vec::new());
         let mut file = Cursor::new(data(60_000));
         while send_chunk(&mut pair.client, &mut buffer, &mut file, &mut wire).unwrap() {
-            // makes output of the connection itself
+            // creates output from the connection itself
             let _ = pair.client.refresh_traffic_keys();
         }
         assert!(received(&mut pair.server, &wire) == data(60_000));
     }
 }
 
-/// Runs a program of `in_place` that forwards all waiting plaintext.
+/// Runs a program from `in_place` that forwards all waiting plaintext.
 pub fn forwards(forward: impl Fn(&mut ServerConnection, &mut Vec<u8>) -> io::Result<()>) {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         let mut pair = pair(provider, versions);
@@ -108,8 +108,8 @@ pub fn forwards(forward: impl Fn(&mut ServerConnection, &mut Vec<u8>) -> io::Res
     }
 }
 
-/// Runs a program of `in_place` that forwards all data in the front of a buffer from one connection
-/// to another, and returns the number of bytes consumed.
+/// Runs a program from `in_place` that forwards all data in the front of a buffer from one
+/// connection to another, and returns the number of bytes consumed.
 pub fn passes_on<E: Debug>(
     pass_on: impl Fn(
         &mut Receiver<ServerConnectionData>,
@@ -166,7 +166,7 @@ pub fn passes_on<E: Debug>(
     }
 }
 
-/// Runs programs of `choosing_an_api` for an event loop, called when a socket is readable and
+/// Runs programs from `choosing_an_api` for an event loop, called when a socket is readable and
 /// writable.
 pub fn serves_events(
     readable: impl Fn(
@@ -214,7 +214,7 @@ fn connection(config: Arc<ClientConfig>) -> ClientConnection {
     ClientConnection::new(config, server_name()).unwrap()
 }
 
-/// Runs a program of `choosing_by_client_hello` that accepts a client and chooses its
+/// Runs a program from `choosing_by_client_hello` that accepts a client and chooses its
 /// configuration.
 pub fn accepts<E: ToString>(
     accept: impl Fn(
@@ -259,8 +259,8 @@ pub fn accepts<E: ToString>(
     }
 }
 
-/// Runs programs of `early_data` for a client that send a request as early data and the rest of it
-/// later.
+/// Runs programs from `early_data` for a client that send a request as early data and the rest of
+/// it later.
 pub fn sends_early(
     send_early: impl Fn(&mut ClientConnection, &[u8]) -> io::Result<usize>,
     send_rest: impl Fn(&mut ClientConnection, &[u8], usize) -> io::Result<()>,
@@ -290,7 +290,8 @@ pub fn sends_early(
     );
 }
 
-/// Configurations with early data, and one of a server that rejects it but resumes.
+/// Configurations with early data, and the configuration of a server that rejects early data but
+/// resumes.
 fn with_early_data(provider: Provider) -> (Configs, Arc<ServerConfig>) {
     let mut configs = configs(provider, Versions::Tls13);
     Arc::make_mut(&mut configs.client).enable_early_data = true;
@@ -318,7 +319,7 @@ fn handshake(client: &mut ClientConnection, server: &mut ServerConnection) -> Ve
     early
 }
 
-/// The service in `operations` that has the key of a program.
+/// The service in `operations` that holds a program's key.
 #[derive(Debug)]
 pub struct Keeper(Box<dyn Signer>);
 
@@ -329,7 +330,7 @@ impl Keeper {
     }
 }
 
-/// Runs a program of `operations` whose key is in a service.
+/// Runs a program from `operations` whose key is in a service.
 pub fn signs(key: impl Fn(Keeper) -> Arc<dyn SigningKey>) {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         let plan = Arc::new(Plan::new(When::After(2)));
@@ -358,7 +359,7 @@ pub fn signs(key: impl Fn(Keeper) -> Arc<dyn SigningKey>) {
     }
 }
 
-/// Runs a program of `operations` that continues a connection after it has waited.
+/// Runs a program from `operations` that continues a connection after a wait.
 pub fn advances(
     advance: impl Fn(&mut Connection, &mut Context<'_>) -> Poll<Result<IoState, Error>>,
 ) {
@@ -391,7 +392,7 @@ pub fn advances(
     }
 }
 
-/// Runs a program of `certificates` that returns the DNS names of a client's certificate.
+/// Runs a program from `certificates` that returns the DNS names of a client's certificate.
 pub fn reads_names(names: impl Fn(&CommonState) -> Vec<String>) {
     for (provider, versions) in product(PROVIDERS, VERSIONS) {
         for (auth, count) in [(ClientAuth::Required, 1), (ClientAuth::None, 0)] {
@@ -405,7 +406,8 @@ pub fn reads_names(names: impl Fn(&CommonState) -> Vec<String>) {
     }
 }
 
-/// Runs a program of `sessions` that lets machines with one secret open each other's tickets.
+/// Runs a program from `sessions` that lets machines with the same secret open each other's
+/// tickets.
 pub fn shares_sessions<E: Debug>(
     share_sessions: impl Fn(&mut ServerConfig, &[u8]) -> Result<(), E>,
 ) {
@@ -427,7 +429,7 @@ pub fn shares_sessions<E: Debug>(
     }
 }
 
-/// Runs a program of `encrypted_client_hello` that offers ECH with the configurations of a server.
+/// Runs a program from `encrypted_client_hello` that offers ECH with a server's configurations.
 pub fn offers_ech<E: Debug>(
     config: impl Fn(EchConfigListBytes<'_>, RootCertStore) -> Result<ClientConfig, E>,
 ) {

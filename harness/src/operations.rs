@@ -1,10 +1,10 @@
-//! Operations of the application that take time: keys, verifiers, resolvers, storages and tickets
-//! whose results come as futures.
+//! Application operations that take time: keys, verifiers, resolvers, storages and tickets whose
+//! results come as futures.
 //!
-//! A [`Slow`] object returns the results of the object in it. Its [`Plan`] decides which operations
-//! are futures, and when these are ready. With the environment variable
-//! `HARNESS_OPERATIONS=futures`, all configurations and connections of this crate from this package
-//! use such objects, so that any test runs with operations that take time.
+//! A [`Slow`] object returns the results of the object that it wraps. Its [`Plan`] decides which
+//! operations are futures, and when these are ready. With the environment variable
+//! `HARNESS_OPERATIONS=futures`, all configurations and connections that this package creates for
+//! this crate use such objects, so that any test runs with operations that take time.
 
 pub mod ends;
 pub mod kinds;
@@ -47,11 +47,11 @@ pub enum When {
     FromThread,
     /// The first poll panics.
     Panics,
-    /// At the next time of [`Plan::scheduled`].
+    /// At the next time in [`Plan::scheduled`].
     Scheduled,
 }
 
-/// A call of an operation.
+/// A call to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     pub operation: &'static str,
@@ -89,7 +89,7 @@ impl Plan {
         }
     }
 
-    /// Creates a plan with a time for each result, the last one first. Later calls are synchronous.
+    /// Creates a plan with a time for each result, in reverse order. Later calls are synchronous.
     pub fn scheduled(schedule: Vec<When>) -> Self {
         Self {
             schedule: Mutex::new(schedule),
@@ -128,7 +128,7 @@ impl Plan {
         self.dropped.load(Ordering::SeqCst)
     }
 
-    /// Lets the operation of [`Self::failing`] fail from now on.
+    /// Makes the operation chosen with [`Self::failing`] fail from now on.
     pub fn begin_to_fail(&self) {
         self.has_begun.store(true, Ordering::SeqCst);
     }
@@ -146,7 +146,7 @@ impl Plan {
         }
     }
 
-    /// Returns the result of `answer`, or of `wrong` if the operation fails.
+    /// Returns the result of `answer`, or the result of `wrong` if the operation is to fail.
     fn answer<T>(
         &self,
         operation: &'static str,
@@ -170,7 +170,7 @@ impl Plan {
         self.answer(operation, wrong, answer)
     }
 
-    /// Returns a future of the operation, if it is asynchronous.
+    /// Returns a future for the operation, if it is asynchronous.
     fn start<T: Send + 'static>(
         self: &Arc<Self>,
         operation: &'static str,
@@ -572,8 +572,7 @@ impl ProducesTickets for Slow<dyn ProducesTickets> {
     }
 }
 
-/// Makes the operations of a client slow. The verifier that its builder got is replaced by
-/// `verifier`.
+/// Makes the operations of a client slow. `verifier` replaces the verifier that the builder got.
 pub fn slow_client(
     config: &mut rustls::ClientConfig,
     verifier: Arc<dyn ServerCertVerifier>,
@@ -585,7 +584,7 @@ pub fn slow_client(
     config.client_auth_cert_resolver = Slow::new(resolver, plan);
 }
 
-/// Makes the operations of a server slow, apart from its verifier, which a builder gets.
+/// Makes the operations of a server slow, except its verifier, which is passed to a builder.
 pub fn slow_server(config: &mut rustls::ServerConfig, plan: &Arc<Plan>) {
     config.cert_resolver = Slow::new(config.cert_resolver.clone(), plan);
     config.session_storage = Slow::new(config.session_storage.clone(), plan);

@@ -1,7 +1,7 @@
-//! Crypto providers whose suites differ from the genuine ones: keys that wear out soon, ciphers
-//! that call a hook. [`ffdhe`] has finite-field groups, which the providers lack; [`transparent`] a
-//! provider without encryption and randomness; [`tickets`] ticketers made of functions;
-//! [`constant`] groups and signing keys with constant results.
+//! Crypto providers whose suites differ from the genuine ones: keys that wear out early, ciphers
+//! that call a hook. [`ffdhe`] has finite-field groups, which the genuine providers do not have;
+//! [`transparent`] has a provider without encryption and randomness; [`tickets`] has ticketers made
+//! from functions; [`constant`] has groups and signing keys with constant results.
 
 pub mod constant;
 pub mod ffdhe;
@@ -25,8 +25,8 @@ use rustls::{
 use crate::peers::configs::Provider;
 use crate::verifiers::hooked::Hook;
 
-/// Leaks `value`, because parts of a provider must be static. It stays referenced, so that the leak
-/// detection of fuzz targets ignores it even if its provider is dropped.
+/// Leaks `value`, because parts of a provider must be static. The value stays referenced, so that
+/// the leak detection of fuzz targets ignores it even if its provider is dropped.
 pub fn leak<T: Send + Sync + 'static>(value: T) -> &'static T {
     static LEAKED: Mutex<Vec<&'static (dyn Any + Send + Sync)>> = Mutex::new(Vec::new());
 
@@ -65,7 +65,7 @@ pub fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
 ///
 /// # Panics
 ///
-/// If `provider` has no suite of TLS 1.3.
+/// Panics if `provider` has no TLS 1.3 suite.
 pub fn provider_that_refuses(
     provider: Provider,
     refused: &'static [ContentType],
@@ -125,7 +125,8 @@ impl Hook for Refuses {
     }
 }
 
-/// A cipher of either version, an encrypter or a decrypter that calls a hook before and after.
+/// Wraps a TLS 1.2 or TLS 1.3 cipher, an encrypter or a decrypter, and calls a hook when it is
+/// used.
 pub struct HookedCipher<C, H> {
     pub inner: C,
     pub hook: H,

@@ -35,12 +35,12 @@ pub struct Crypto {
     pub bytes: Vec<u8>,
 }
 
-/// The choice of keys within a level.
+/// Which keys within a level to use.
 #[derive(Clone, Copy, Debug)]
 pub enum Use {
-    /// The keys of the handshake, or the first keys of 1-RTT.
+    /// The keys of the handshake, or the first 1-RTT keys.
     First,
-    /// The keys of 1-RTT after this many key updates, at least one.
+    /// The 1-RTT keys after this many key updates, at least one.
     Updated(usize),
     /// The first keys, on this path (draft-ietf-quic-multipath).
     Path(u32),
@@ -51,8 +51,8 @@ pub trait QuicEndpoint {
     /// Takes all pending CRYPTO bytes, in order of rising levels.
     fn take_crypto(&mut self) -> Vec<Crypto>;
 
-    /// Feeds CRYPTO bytes. Returns the error as its crate prints it. The connection neither knows
-    /// nor checks their level.
+    /// Feeds CRYPTO bytes. Returns the error as its crate prints it. The connection does not know
+    /// their level.
     fn receive(&mut self, bytes: &[u8]) -> Result<(), String>;
 
     /// Returns the level of the next expected CRYPTO bytes.
@@ -70,7 +70,7 @@ pub trait QuicEndpoint {
     /// Opens a packet. Returns its number and payload. The keys must exist.
     fn open(&self, level: Level, which: Use, packet: &[u8]) -> Result<(u32, Vec<u8>), String>;
 
-    /// Derives the next keys of 1-RTT (RFC 9001 §6).
+    /// Derives the next 1-RTT keys (RFC 9001 §6).
     fn update_keys(&mut self);
 
     /// Returns the peer's transport parameters, unchanged.
@@ -101,7 +101,7 @@ pub trait QuicEndpoint {
     fn tickets_received(&self) -> u32;
 }
 
-/// Delivers the bytes like QUIC, which rejects bytes of any level other than the one that TLS
+/// Delivers the bytes as QUIC does, which rejects bytes from any level other than the one that TLS
 /// expects (RFC 9001 §4.1.3). Returns the response.
 pub fn deliver(
     to: &mut dyn QuicEndpoint,

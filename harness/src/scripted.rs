@@ -1,11 +1,11 @@
 //! Peers that have the right keys, and send any message that a test chooses to an
 //! [`Endpoint`](crate::peers::endpoints::Endpoint).
 //!
-//! They check nothing, except for [`ech`]. They have their own key schedule and record protection;
-//! ciphers, hash functions and key exchange come from a provider. [`recorded`] has flights of
+//! Except for [`ech`], they check nothing. They have their own key schedule and record protection;
+//! ciphers, hash functions and key exchange come from a provider. [`recorded`] has flights from
 //! genuine peers, to change and replay.
 
-/// The methods that the scripted clients of both versions share.
+/// The methods that exist in the scripted clients for both versions.
 macro_rules! scripted_client {
     () => {
         /// Receives the server's pending output.
@@ -14,11 +14,11 @@ macro_rules! scripted_client {
             self.receive(&wire::records(&received));
         }
 
-        /// Sends handshake messages as the next ones of the handshake, and receives the response.
+        /// Sends the next handshake messages, and receives the response.
         ///
         /// # Errors
         ///
-        /// If the server rejects them.
+        /// Returns an error if the server rejects them.
         pub fn send(&mut self, messages: &[u8]) -> Result<(), Refused> {
             self.transcript.add(messages);
             self.send_raw(ContentType::Handshake, messages)
@@ -28,7 +28,7 @@ macro_rules! scripted_client {
         ///
         /// # Errors
         ///
-        /// If the server rejects it.
+        /// Returns an error if the server rejects it.
         pub fn send_raw(&mut self, typ: ContentType, payload: &[u8]) -> Result<(), Refused> {
             let records = self.sealing.seal(typ, payload);
             let answer = deliver(&records, &mut *self.server, &mut self.opening)?;
@@ -36,7 +36,7 @@ macro_rules! scripted_client {
             Ok(())
         }
 
-        /// Returns the application data that the server has received.
+        /// Returns the application data that the server received.
         pub fn received_by_server(&mut self) -> Vec<u8> {
             self.server.read_all()
         }

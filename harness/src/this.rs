@@ -58,8 +58,8 @@ pub(crate) fn prepare_connection(common: &mut tls::CommonState) {
     common.set_async(plan_of_process().is_some());
 }
 
-/// Processes received bytes with plaintext going to memory of the application, from which it is
-/// appended to `read`. Checks that nothing else is written there.
+/// Processes received bytes with plaintext going to the application's memory, from which it is
+/// appended to `read`. Checks that nothing else is written to that memory.
 pub(crate) fn process_into(
     conn: &mut tls::Connection,
     read: &mut Vec<u8>,
@@ -91,7 +91,7 @@ pub(crate) fn process_into(
     processed.map(|(_, state)| state)
 }
 
-/// Finishes the operation that the connection waits for. Returns false if it waits for none.
+/// Finishes the operation that the connection is waiting for. Returns false if there is none.
 pub(crate) fn finish_operation(conn: &mut tls::Connection) -> Result<bool, tls::Error> {
     let is_waiting = conn.is_waiting();
     finish(|task| conn.poll_operation(task)).map(|()| is_waiting)
@@ -102,7 +102,7 @@ pub(crate) fn prepare_unbuffered<D>(conn: &mut UnbufferedConnectionCommon<D>) {
     conn.set_async(plan_of_process().is_some());
 }
 
-/// Finishes the operation that an unbuffered connection waits for. Returns false if it waits for
+/// Finishes the operation that an unbuffered connection is waiting for. Returns false if there is
 /// none.
 pub(crate) fn finish_unbuffered<D>(
     conn: &mut UnbufferedConnectionCommon<D>,
@@ -111,12 +111,12 @@ pub(crate) fn finish_unbuffered<D>(
     finish(|task| conn.poll_operation(task)).map(|()| is_waiting)
 }
 
-/// Finishes the operation that a QUIC connection waits for.
+/// Finishes the operation that a QUIC connection is waiting for.
 pub(crate) fn finish_quic(conn: &mut tls::quic::Connection) -> Result<(), tls::Error> {
     finish(|task| conn.poll_operation(task))
 }
 
-/// Keying material of an unbuffered connection.
+/// Returns an unbuffered connection's keying material.
 pub(crate) fn exported<D>(conn: &UnbufferedConnectionCommon<D>) -> Option<[u8; 32]> {
     let exported = conn.export_keying_material([0; 32], b"label", Some(b"context"));
     Some(exported.unwrap())

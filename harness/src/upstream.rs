@@ -26,7 +26,7 @@ pub(crate) fn provider(of: Provider) -> CryptoProvider {
     of.upstream()
 }
 
-// upstream's operations answer at once
+// upstream's operations are synchronous
 
 pub(crate) fn prepare_client(_: &mut tls::ClientConfig, _: Arc<tls::RootCertStore>) {}
 

@@ -1,8 +1,8 @@
-//! Verifiers for tests: one that accepts, rejects or observes, [`hooked`] ones around others, and
-//! [`raw_keys`].
+//! Verifiers for tests: one that accepts, rejects or observes, [`hooked`] ones that wrap other
+//! verifiers, and [`raw_keys`].
 //!
-//! A [`Verifier`](this::Verifier) serves both sides. It accepts everything, or returns the results
-//! of another verifier. A test replaces single results.
+//! A [`Verifier`](this::Verifier) works for both sides. It accepts everything, or returns an inner
+//! verifier's results. A test can replace individual results.
 
 pub mod hooked;
 pub mod raw_keys;

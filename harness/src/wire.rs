@@ -1,4 +1,5 @@
-//! Vectors, messages and records of the wire, byte by byte, valid or not, and reproducible noise.
+//! Vectors, messages and records in wire format, byte by byte, valid or not, and reproducible
+//! noise.
 
 pub mod bare_records;
 pub mod client_hello;
@@ -15,7 +16,7 @@ pub const APPLICATION_DATA: u8 = 23;
 ///
 /// # Panics
 ///
-/// If `body` is too long for that length.
+/// Panics if `body` is too long for that length.
 pub fn vector(width: usize, body: &[u8]) -> Vec<u8> {
     let len = body.len().to_be_bytes();
     let (high, len) = len.split_at(len.len() - width);
@@ -43,7 +44,7 @@ pub fn extension(typ: u16, body: &[u8]) -> Vec<u8> {
     [&typ.to_be_bytes()[..], &u16_vec(body)].concat()
 }
 
-/// Encodes extensions or key shares, without the length of the list.
+/// Encodes extensions or key shares, excluding the list's length.
 pub fn extensions(list: &[(u16, impl AsRef<[u8]>)]) -> Vec<u8> {
     let encoded = list
         .iter()
@@ -56,7 +57,7 @@ pub fn message(typ: u8, body: &[u8]) -> Vec<u8> {
     [&[typ][..], &vector(3, body)].concat()
 }
 
-/// Encodes a record of an initial ClientHello.
+/// Encodes a record for an initial ClientHello.
 pub fn record(typ: u8, payload: &[u8]) -> Vec<u8> {
     [&[typ, 3, 1][..], &u16_vec(payload)].concat()
 }
@@ -166,7 +167,7 @@ impl<'a> Reader<'a> {
         Self(body)
     }
 
-    /// Reads a vector with a length of `width` bytes by `read`, value after value.
+    /// Reads a vector with a length of `width` bytes, value by value, with `read`.
     pub fn list<T>(&mut self, width: usize, mut read: impl FnMut(&mut Self) -> T) -> Vec<T> {
         let mut list = Self(self.vector(width));
         iter::from_fn(|| (!list.is_empty()).then(|| read(&mut list))).collect()

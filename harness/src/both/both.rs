@@ -1,8 +1,8 @@
-//! The parts of the test kit that exist once for each crate.
+//! The parts of the test kit that are compiled once per crate.
 //!
-//! The types of the two crates have the same names, but are distinct. So these modules are compiled
-//! twice, with `tls` naming the crate, for [`crate::this`] and [`crate::upstream`]. Those two have
-//! what differs.
+//! The types of the two crates share names but are distinct. So these modules are compiled twice,
+//! with `tls` naming the crate, for [`crate::this`] and [`crate::upstream`]. The parts that differ
+//! live in those two modules.
 
 use super::{
     HPKE_SUITES, exported, finish_operation, finish_quic, finish_unbuffered, prepare_client,
@@ -10,8 +10,8 @@ use super::{
     provider, ring, tls,
 };
 
-/// Defines the accessors that endpoints share. A macro, because their connections have no common
-/// trait.
+/// Defines the accessors that all endpoints have. This is a macro, because their connections have
+/// no shared trait.
 macro_rules! accessors {
     () => {
         fn is_handshaking(&self) -> bool {

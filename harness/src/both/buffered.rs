@@ -1,4 +1,4 @@
-//! Buffered connections of one crate.
+//! Buffered connections, for one crate.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::peers::endpoints::{End, Endpoint, Transfer};
 
 pub struct BufferedEndpoint {
     pub conn: tls::Connection,
-    /// Plaintext already read, to make room for more.
+    /// Plaintext that was already read to make room for more.
     read: Vec<u8>,
     failed: bool,
     peer_has_closed: bool,
-    /// True if records are opened into memory of the application.
+    /// True if records are opened into the application's memory.
     opens_into: bool,
 }
 
@@ -32,13 +32,13 @@ impl BufferedEndpoint {
         }
     }
 
-    /// Lets this crate's connection open records into memory of the application.
+    /// Lets this crate's connection open records into the application's memory.
     pub fn opening_into(mut self) -> Self {
         self.opens_into = true;
         self
     }
 
-    /// Creates a client of the server in [`configs`](crate::peers::configs).
+    /// Creates a client for the server in [`configs`](crate::peers::configs).
     pub fn client(config: impl Into<Arc<tls::ClientConfig>>) -> Self {
         Self::client_of(server_name(), config)
     }

@@ -1,4 +1,4 @@
-//! The resolvers and the session store of one crate.
+//! Resolvers and session stores, for one crate.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -109,8 +109,8 @@ impl ResolvesClientCert for ClientKey {
     }
 }
 
-/// A client's session store. A function decides by the name of a call if it reaches the memory. A
-/// call that sets the stored group again has the name `set_kx_hint again`.
+/// A client's session store. A function decides, given the name of a call, whether the call reaches
+/// the memory. A call that sets the stored group again is named `set_kx_hint again`.
 pub struct Sessions {
     memory: ClientSessionMemoryCache,
     opens: Box<dyn Fn(&'static str) -> bool + Send + Sync>,

@@ -1,4 +1,5 @@
-//! Configurations of one crate.
+//! Client and server configurations, built for whichever rustls crate (`tls`) this module is
+//! compiled against.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub fn roots(key_type: KeyType) -> Arc<tls::RootCertStore> {
     trusted([&key_type.identities().ca])
 }
 
-/// Creates a store of these roots.
+/// Creates a store with these roots.
 pub fn trusted<'a>(
     roots: impl IntoIterator<Item = &'a CertificateDer<'static>>,
 ) -> Arc<tls::RootCertStore> {
@@ -67,7 +68,7 @@ pub fn client_of(
     config
 }
 
-/// Creates a client of the scripted server with this certificate.
+/// Creates a client for the scripted server with this certificate.
 pub fn client_trusting(
     certificate: &CertificateDer<'static>,
     versions: Versions,
@@ -82,7 +83,8 @@ pub fn client_trusting(
         .with_no_client_auth()
 }
 
-/// Returns `provider` with X25519 and secp256r1 only, so that a script can name another group.
+/// Returns `provider` with X25519 and secp256r1 only, so that a script can name a group that is not
+/// supported.
 pub fn with_few_groups(mut provider: CryptoProvider) -> CryptoProvider {
     let place = |name| {
         [X25519, P256]
@@ -116,7 +118,7 @@ pub fn server_of(
     server_verifying(versions, provider, key_type, verifier)
 }
 
-/// Creates a server that verifies clients by `verifier`.
+/// Creates a server that verifies clients with `verifier`.
 pub fn server_verifying(
     versions: Versions,
     provider: CryptoProvider,

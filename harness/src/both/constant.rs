@@ -1,4 +1,4 @@
-//! A group and a key of one crate, with constant results.
+//! A group and a key with constant results, for one crate.
 
 use super::tls::crypto::{ActiveKeyExchange, SharedSecret, SupportedKxGroup};
 use super::tls::sign::{Signer, SigningKey};
@@ -15,9 +15,9 @@ pub struct Group {
     pub secret: Vec<u8>,
     /// The only accepted length of a peer's share; `None` accepts any length.
     pub peer_len: Option<usize>,
-    /// The other group of a hybrid, and its share.
+    /// The hybrid's classical group, and its share.
     pub component: Option<(NamedGroup, Vec<u8>)>,
-    /// True if TLS 1.3 cannot use it.
+    /// True if TLS 1.3 cannot use the group.
     pub only_tls12: bool,
 }
 
@@ -82,8 +82,8 @@ impl ActiveKeyExchange for Group {
     }
 }
 
-/// A key with the same signature for every message. Its scheme must be offered, unless it is an
-/// unknown one.
+/// A key with the same signature for every message. Its scheme must be offered, unless the scheme
+/// is unknown.
 #[derive(Clone, Debug)]
 pub struct Key {
     pub algorithm: SignatureAlgorithm,

@@ -1,4 +1,4 @@
-//! Groups, suites and providers of one crate for finite-field Diffie-Hellman.
+//! Groups, suites and providers for finite-field Diffie-Hellman, for one crate.
 
 use std::sync::Arc;
 
@@ -69,8 +69,7 @@ struct Exchange {
 
 impl ActiveKeyExchange for Exchange {
     fn complete(self: Box<Self>, peer: &[u8]) -> Result<SharedSecret, Error> {
-        // the minimum check of a provider: the handshake must enforce RFC 7919 §5.1,
-        // too
+        // the least that a provider checks, because the handshake must enforce RFC 7919 §5.1 itself
         if peer.len() > self.params.p.len() {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }
@@ -113,8 +112,8 @@ pub fn suite(provider: &CryptoProvider) -> SupportedCipherSuite {
     }))
 }
 
-/// Returns `provider` with the suite in front of the others, and with only `groups`. Drops suites
-/// that need a curve if there is none.
+/// Returns `provider` with this suite before all others, and with only `groups`. Drops suites that
+/// need a curve if there is none.
 pub fn provider(
     mut provider: CryptoProvider,
     groups: Vec<&'static dyn SupportedKxGroup>,

@@ -1,4 +1,4 @@
-//! HPKE of one crate.
+//! HPKE, for one crate.
 
 use super::HPKE_SUITES;
 use super::tls::crypto::hpke::{EncapsulatedSecret, Hpke, HpkeOpener, HpkeSuite};

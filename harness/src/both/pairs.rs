@@ -1,4 +1,4 @@
-//! Connected sides of one crate.
+//! Connected sides, for one crate.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub mod buffered;
 #[path = "pairs/unbuffered.rs"]
 pub mod unbuffered;
 
-/// The two configurations that connections are made from.
+/// The configurations from which connections are made.
 pub struct Configs {
     pub client: Arc<tls::ClientConfig>,
     pub server: Arc<tls::ServerConfig>,
@@ -31,7 +31,7 @@ impl Configs {
     ///
     /// # Errors
     ///
-    /// If the crate rejects a configuration.
+    /// Returns an error if the crate rejects a configuration.
     pub fn ends(&self) -> Result<(tls::ClientConnection, tls::ServerConnection), tls::Error> {
         Ok((
             tls::ClientConnection::new(self.client.clone(), server_name())?,

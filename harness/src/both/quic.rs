@@ -1,4 +1,4 @@
-//! The QUIC connections of one crate.
+//! QUIC connections, for one crate.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::tls::{ClientConfig, ServerConfig, Side};
 use crate::peers::configs::server_name;
 use crate::quic::{Crypto, Level, QuicEndpoint, Use, Version};
 
-/// The Destination Connection ID of a client's first packet, from which the keys of Initial packets
-/// derive.
+/// The Destination Connection ID of a client's first packet, from which the keys for Initial
+/// packets are derived.
 const CONNECTION_ID: &[u8] = b"connection";
 
 /// Returns the header before the packet number. Its highest bit distinguishes a long header.
@@ -28,7 +28,7 @@ const HEADER_LEN: usize = 2;
 const NUMBER_LEN: usize = 4;
 const PAYLOAD_AT: usize = HEADER_LEN + NUMBER_LEN;
 
-/// A connection, and the keys that it has returned.
+/// A connection, and the keys that it returned.
 pub struct End {
     pub conn: Connection,
     initial: Keys,
@@ -53,7 +53,7 @@ pub fn server(config: &Arc<ServerConfig>, v: Version, parameters: &[u8]) -> Resu
         .map_err(|error| format!("{error:?}"))
 }
 
-/// Returns the keys of Initial packets (RFC 9001 §5.2).
+/// Returns the keys for Initial packets (RFC 9001 §5.2).
 pub fn initial_keys(v: Version, connection_id: &[u8], side: Side) -> Keys {
     let all = super::ring().cipher_suites;
     let mut suites = all.iter().filter_map(|suite| suite.tls13());
@@ -84,7 +84,8 @@ impl End {
         }
     }
 
-    /// Returns the keys of 0-RTT, which the connection returns once, for one direction.
+    /// Returns the 0-RTT keys, which exist for one direction only, and which the connection returns
+    /// once.
     fn early(&self) -> Option<&DirectionalKeys> {
         if self.early.get().is_none()
             && let Some(keys) = self.conn.zero_rtt_keys()

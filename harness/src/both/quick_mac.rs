@@ -1,5 +1,5 @@
-//! A quick replacement for HMAC, and for the HKDF and PRF based on it, if transcripts are not
-//! hashed. Its output depends on key and message, but is not secure.
+//! A quick replacement for HMAC, and for the HKDF and PRF based on it, for use if transcripts are
+//! not hashed. The output depends on key and message, but is not secure.
 
 use super::tls::crypto::hmac::{Hmac, Key, Tag};
 use super::tls::crypto::tls12::PrfUsingHmac;
@@ -28,7 +28,7 @@ fn absorb(mut state: u64, bytes: &[u8]) -> u64 {
     )
 }
 
-/// Returns `message` up to the nonce of a ticket (RFC 9846 §4.7.1). The two crates choose nonces
+/// Returns `message` up to a ticket's nonce (RFC 9846 §4.7.1). The two crates choose nonces
 /// differently, so this gives resumed connections of both the same secrets.
 fn without_nonce(message: &[u8]) -> &[u8] {
     const LABEL: &[u8] = b"tls13 resumption";

@@ -1,4 +1,4 @@
-//! Raw public keys of one crate, and verifiers that trust one.
+//! Raw public keys, and verifiers that trust one, for one crate.
 
 use std::sync::Arc;
 

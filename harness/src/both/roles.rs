@@ -1,4 +1,4 @@
-//! Configurations of one crate for either role.
+//! Configurations for either role, for one crate.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::peers::configs::{ClientAuth, KeyType, Versions, server_name};
 use crate::peers::endpoints::Endpoint;
 use crate::peers::roles::Role;
 
-/// A configuration of either role, without client authentication.
+/// A configuration for either role, without client authentication.
 #[derive(Clone)]
 pub enum Config {
     Client(Arc<ClientConfig>),
@@ -72,7 +72,7 @@ impl Config {
 
     /// # Errors
     ///
-    /// If the crate rejects the configuration.
+    /// Returns an error if the crate rejects the configuration.
     pub fn try_connection(&self) -> Result<Connection, tls::Error> {
         Ok(match self.clone() {
             Self::Client(config) => ClientConnection::new(config, server_name())?.into(),

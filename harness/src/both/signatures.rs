@@ -1,5 +1,5 @@
-//! Ed25519 with a cache of successful verifications. Of equal connections only the first one pays
-//! for them, and changed inputs miss the cache. Also keys that sign with zeros.
+//! Ed25519 with a cache of successful verifications. If equal connections are repeated, only the
+//! first one pays for verification; changed inputs miss the cache. Also keys that sign with zeros.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -13,8 +13,8 @@ use super::tls::sign::{CertifiedKey, SingleCertAndKey};
 use super::tls::{SignatureAlgorithm, SignatureScheme};
 use crate::peers::configs::Identity;
 
-/// The maximum length of the cache, more than genuine connections need. A full cache stays
-/// unchanged.
+/// The maximum length of the cache: more than genuine connections need. A full cache is not
+/// changed.
 const CACHE_LEN: usize = 1024;
 
 type Algorithm = &'static dyn SignatureVerificationAlgorithm;
@@ -57,7 +57,7 @@ impl SignatureVerificationAlgorithm for Cached {
     }
 }
 
-/// Returns `algorithms`, with `cached` in place of the algorithm that it caches.
+/// Returns `algorithms`, with `cached` in place of the algorithm that it wraps.
 fn with_cached(algorithms: &[Algorithm], cached: &'static Cached) -> &'static [Algorithm] {
     let choose = |algorithm: &Algorithm| -> Algorithm {
         if algorithm.signature_alg_id() == cached.signature_alg_id() {

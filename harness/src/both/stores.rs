@@ -21,8 +21,8 @@ struct Sessions {
     tls13: Option<Tls13ClientSessionValue>,
 }
 
-/// A store with a client's latest session of each version. Each thread has its own, so that others
-/// do not interfere. It remembers no group.
+/// A store with a client's latest session of each version. Each thread has its own store, so that
+/// threads do not interfere. The store does not remember groups.
 #[derive(Debug)]
 pub(crate) struct ThreadSessions(usize);
 
@@ -72,7 +72,7 @@ impl ClientSessionStore for ThreadSessions {
     }
 }
 
-/// The sessions of a server. They stay when they are taken, and are never replaced.
+/// A server's sessions. They stay in the store when they are taken, and are never replaced.
 #[derive(Debug, Default)]
 pub struct FirstSessions(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
 

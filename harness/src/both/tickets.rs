@@ -1,4 +1,4 @@
-//! The ticketer of one crate.
+//! A ticketer, for one crate.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The provider, configurations and connections of one crate.
+//! The provider, configurations and connections, for one crate.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ use crate::providers::leak;
 use crate::providers::transparent::{NOW, PARAMETERS, Resumes, Setup, TAG, TICKET};
 use crate::quic::{Framed, Version};
 
-/// Configurations of the two sides, shared by all connections.
+/// The configurations of both sides, which all connections share.
 pub struct Configs {
     pub client: Arc<tls::ClientConfig>,
     pub server: Arc<tls::ServerConfig>,
@@ -66,7 +66,7 @@ impl Configs {
         }
         client.time_provider = Clock::at(NOW);
         server.time_provider = Clock::at(NOW);
-        // only one, so that the choice of a client is determined
+        // only one, so that there is only one that a client can choose
         server.send_tls13_tickets = 1;
         if setup.early_data {
             client.enable_early_data = true;
@@ -152,7 +152,7 @@ fn trust(client: &mut tls::ClientConfig, server: &mut tls::ServerConfig, setup: 
     server.cert_decompressors.clear();
 }
 
-/// Returns the provider of the usual setup.
+/// Returns the provider for the usual setup.
 pub fn provider() -> CryptoProvider {
     provider_with(&[NamedGroup::X25519], Setup::usual(ClientAuth::None))
 }
@@ -242,7 +242,7 @@ impl tls::compress::CertCompressor for Zlib {
     }
 }
 
-/// A fixed output of the length of the suite's hash.
+/// A fixed output, as long as the suite's hash.
 struct FixedHash;
 
 impl Hash for FixedHash {
@@ -290,8 +290,8 @@ impl SecureRandom for FixedRandom {
     }
 }
 
-/// The record protection: it copies the plaintext, and appends a content type of one byte in TLS
-/// 1.3.
+/// The record protection, which copies the plaintext. In TLS 1.3, it also appends a one-byte
+/// content type.
 pub(crate) struct Identity<const INNER_TYPE: usize>;
 
 impl Tls13AeadAlgorithm for Identity<1> {

@@ -1,4 +1,4 @@
-//! Unbuffered connections of one crate, driven as its documentation describes.
+//! Unbuffered connections, for one crate, driven as its documentation describes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::peers::configs::server_name;
 use crate::peers::endpoints::Endpoint;
 use crate::peers::endpoints::unbuffered::encode_after_short_tries;
 
-/// An unbuffered connection with the buffers of an application.
+/// An unbuffered connection plus the buffers that an application would own.
 pub struct UnbufferedEndpoint<C: Unbuffered> {
     pub conn: C,
     incoming: Vec<u8>,
@@ -43,7 +43,7 @@ fn required_size(error: EncryptError) -> usize {
     }
 }
 
-/// The operations that wait for [`ConnectionState::WriteTraffic`].
+/// The operations that are waiting for [`ConnectionState::WriteTraffic`].
 #[derive(Default)]
 struct ToSend {
     early: Vec<u8>,
@@ -136,7 +136,7 @@ impl<C: Unbuffered> UnbufferedEndpoint<C> {
 }
 
 impl UnbufferedEndpoint<UnbufferedClientConnection> {
-    /// Creates a client of the server in [`configs`](crate::peers::configs).
+    /// Creates a client for the server in [`configs`](crate::peers::configs).
     pub fn client(config: impl Into<Arc<tls::ClientConfig>>) -> Self {
         Self::client_of(server_name(), config)
     }

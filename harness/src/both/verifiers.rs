@@ -1,4 +1,4 @@
-//! The verifier of one crate.
+//! A verifier, for one crate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::tls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use super::tls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use crate::peers::configs::Versions;
 
-// Passes a signature on to a verifier of either side.
+// Passes a signature on to a verifier for either side.
 macro_rules! signature_by {
     ($verifier:ident, $it:ident) => {{
         let (message, signer, signature) = ($it.message, $it.signer, $it.signature);
@@ -26,7 +26,7 @@ macro_rules! signature_by {
     }};
 }
 
-// Methods that check a signature of the given version by `check_signature`.
+// Methods that check a signature in the given version with `check_signature`.
 macro_rules! signatures {
     ($($name:ident of $is_tls12:literal),*) => {$(
         fn $name(
@@ -46,7 +46,7 @@ macro_rules! signatures {
     )*};
 }
 
-// The methods that the verifiers of both sides share.
+// The methods that exist in the verifiers for both sides.
 macro_rules! signatures_and_schemes {
     () => {
         signatures!(verify_tls12_signature of true, verify_tls13_signature of false);
@@ -65,7 +65,7 @@ macro_rules! signatures_and_schemes {
 pub struct Presented<'a> {
     pub end_entity: &'a CertificateDer<'a>,
     pub intermediates: &'a [CertificateDer<'a>],
-    /// The name that the client asked for; servers have none.
+    /// The name that the client asked for, or `None` on a server.
     pub server_name: Option<&'a ServerName<'a>>,
     pub ocsp_response: &'a [u8],
     pub now: UnixTime,
@@ -97,7 +97,7 @@ type CheckCertificate = dyn Fn(&Presented<'_>) -> Result<(), Error> + Send + Syn
 type CheckSignature = dyn Fn(&Signed<'_>) -> Result<(), Error> + Send + Sync;
 
 pub struct Verifier {
-    /// The versions of the handshakes; a signature of another version causes a panic.
+    /// The versions of the handshakes; a signature in a different version causes a panic.
     versions: Versions,
     certificates: Box<CheckCertificate>,
     signatures: Box<CheckSignature>,
@@ -164,7 +164,7 @@ impl Verifier {
         .with_signatures(move |it| signature_by!(other, it))
     }
 
-    /// Lets `check` decide about certificates.
+    /// Lets `check` decide whether certificates are accepted.
     pub fn with_certificates(
         mut self,
         check: impl Fn(&Presented<'_>) -> Result<(), Error> + Send + Sync + 'static,
@@ -173,7 +173,7 @@ impl Verifier {
         self
     }
 
-    /// Lets `check` decide about signatures.
+    /// Lets `check` decide whether signatures are accepted.
     pub fn with_signatures(
         mut self,
         check: impl Fn(&Signed<'_>) -> Result<(), Error> + Send + Sync + 'static,

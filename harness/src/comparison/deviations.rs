@@ -1,4 +1,4 @@
-//! The table of the intended differences to upstream's answers, `deviations.txt`.
+//! The table of intended differences from upstream's results, `deviations.txt`.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 /// An intended difference. The fields are patterns, in which a `*` matches anything.
 pub(super) struct Deviation {
     pub(super) section: Section,
-    /// `error / alert`, with the alert's number or `none`; or the values of the accessors.
+    /// The result, as `error / alert` (the alert's number, or `none`) or as the accessors' values.
     pub(super) ours: &'static str,
     pub(super) theirs: &'static str,
     /// A part of the case's description.
@@ -19,7 +19,7 @@ pub enum Section {
     Any,
     /// Comparisons of two live ends.
     Live,
-    /// Comparisons that feed the flights after the changed one, too.
+    /// Comparisons that also feed the flights after the changed one.
     Later,
     /// Comparisons of accessors, after the same error and alert.
     Accessors,
@@ -46,7 +46,7 @@ impl Deviation {
     }
 }
 
-/// Returns the result, with the pattern's alert instead of one that could not be read.
+/// Returns the result, with the pattern's alert in place of an unreadable one.
 fn readable<'a>(result: &'a str, pattern: &str) -> Cow<'a, str> {
     match (result.strip_suffix('?'), pattern.rsplit_once(' ')) {
         (Some(error), Some((_, alert))) => format!("{error}{alert}").into(),
@@ -66,7 +66,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 /// # Panics
 ///
-/// If a row lacks a field, or has an unknown one.
+/// Panics if a row lacks a field, or has an unknown one.
 fn read(table: &'static str) -> Vec<Deviation> {
     let mut rows = Vec::new();
     let mut section = Section::Any;

@@ -17,7 +17,7 @@ use crate::scripted::recorded::flights::{Record, encode};
 pub const REMEDY: &str = "correct this crate, or give the difference a row with its reason in \
      harness/src/comparison/deviations.txt; delete rows that explain nothing";
 
-/// Collects the differences that no row of the table explains.
+/// Collects the differences that no row of `deviations.txt` explains.
 pub struct Judge {
     /// The section that is used in addition to the general one.
     section: Section,
@@ -29,7 +29,7 @@ struct Findings {
     cases: usize,
     /// The uses of each row, by its index.
     used: BTreeMap<usize, usize>,
-    /// Each kind of difference with its count and a few cases.
+    /// Each kind of difference, with its count and a few cases.
     differences: BTreeMap<String, (usize, Vec<String>)>,
 }
 
@@ -69,8 +69,8 @@ impl Judge {
         });
     }
 
-    /// Feeds `ours` to a new end of this crate in each of `apis`, and `theirs` to one of upstream.
-    /// Returns upstream's outcome, which must be that of the others.
+    /// Feeds `ours` to a new end of this crate in each of `apis`, and `theirs` to an end of
+    /// upstream. Returns upstream's outcome, which all others must equal.
     pub fn feed(
         &self,
         case: &str,
@@ -143,7 +143,7 @@ impl Judge {
 
     /// Returns the difference between the accessors after the same failure.
     fn accessors(&self, ours: &str, theirs: &str, case: &str) -> Option<String> {
-        // an inserted record ends a connection that waits before it has selected more
+        // an inserted record ends a waiting connection before it has selected more
         let is_early = plan_of_process().is_some() && case.contains(" in the clear at ");
         let is_explained = self.is_in(&[Section::Accessors], ours, theirs, case) || is_early;
         (!is_explained).then(|| both(ours, theirs))
@@ -164,7 +164,7 @@ impl Judge {
         found.is_some()
     }
 
-    /// Compares what both crates print of the same values, or of the same calls.
+    /// Compares what both crates print for the same values or the same calls.
     pub fn texts<T: Display>(&self, ours: &[T], theirs: &[T], agree: impl Fn(&T, &T) -> bool) {
         assert_eq!(ours.len(), theirs.len(), "as many values");
         for (ours, theirs) in ours.iter().zip(theirs) {

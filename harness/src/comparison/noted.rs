@@ -1,5 +1,5 @@
-//! Notes on the bytes that an end received. They extend a case's description where the place of a
-//! change is not enough.
+//! Notes on the bytes that an end received. They extend a case's description where the position of
+//! a change is not enough.
 
 use crate::wire::{CHANGE_CIPHER_SPEC, HANDSHAKE, plain_messages, records};
 

@@ -23,7 +23,7 @@ pub struct Outcome {
     pub received: [Vec<u8>; 2],
     pub peer_has_closed: bool,
     pub is_handshaking: bool,
-    /// True if it returned the same error again, and sent nothing more.
+    /// True if the connection returned the same error again, and sent nothing more.
     pub lasts: bool,
     /// The values of the accessors at the end.
     pub reported: String,
@@ -33,7 +33,7 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Alert {
     None,
-    /// Its level and description.
+    /// The alert's level and description.
     Sent([u8; 2]),
     /// The alert could not be decrypted.
     Unknown,
@@ -91,7 +91,7 @@ impl Outcome {
             && self.lasts == theirs.lasts
     }
 
-    /// True if it failed, unless by the peer's alert.
+    /// True if the connection failed for a reason other than the peer's alert.
     pub(super) fn has_noticed(&self) -> bool {
         let error = self.error.as_deref();
         error.is_some_and(|error| !error.starts_with("AlertReceived("))
@@ -118,7 +118,7 @@ impl Outcome {
 }
 
 impl Alert {
-    /// True if both are the same, or one of them could not be read.
+    /// True if both alerts are the same, or one of them could not be read.
     fn agrees(self, other: Self) -> bool {
         self == other || [self, other].contains(&Self::Unknown)
     }
@@ -136,7 +136,7 @@ impl fmt::Display for Alert {
 }
 
 /// Feeds the bytes to an end of each crate, record by record until either fails, and then the rest
-/// to the other. Returns the outcomes of both ends at either moment.
+/// to the other end. Returns the outcomes of both ends at either moment.
 pub fn in_step(ends: &mut [Box<dyn Endpoint>; 2], [ours, theirs]: [&[u8]; 2]) -> [[Outcome; 2]; 2] {
     let mut at = 0;
     let mut errors = [None, None];

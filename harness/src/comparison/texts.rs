@@ -1,4 +1,4 @@
-//! Comparison with upstream's errors that consist only of a text.
+//! Comparison of errors that consist only of a text with upstream's.
 
 /// Returns true if `ours` equals `theirs`. If both print an `Error::General`, the text of `ours`
 /// may continue in parentheses.

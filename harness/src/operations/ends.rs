@@ -86,7 +86,7 @@ impl End {
         self.common().is_handshaking()
     }
 
-    /// Returns the number of tickets that a client has received.
+    /// Returns the number of tickets that a client received.
     pub fn tickets_received(&self) -> u32 {
         match self {
             Self::Buffered(Connection::Client(conn)) => conn.tls13_tickets_received(),
@@ -221,7 +221,7 @@ fn send(from: &mut End, to: &mut End) {
     }
 }
 
-/// An unbuffered connection with the buffers of an application.
+/// An unbuffered connection plus the buffers that an application would own.
 pub struct OverSlices<C> {
     pub conn: C,
     incoming: Vec<u8>,
@@ -289,7 +289,7 @@ impl<C: Unbuffered> OverSlices<C> {
         assert_eq!(self.received, plaintext);
     }
 
-    /// Drives the connection until it needs bytes from its peer, waits or may send.
+    /// Drives the connection until it needs bytes from its peer, is waiting, or may send.
     fn drive(&mut self, send: impl FnOnce(WriteTraffic<'_, C::Data>)) -> Result<(), Error> {
         loop {
             let UnbufferedStatus {

@@ -119,7 +119,7 @@ pub struct World {
 }
 
 impl Kind {
-    /// True if an earlier connection creates the session.
+    /// True if the handshake resumes a session that an earlier connection creates.
     pub fn is_resumed(&self) -> bool {
         self.session != Session::None
     }

@@ -12,7 +12,7 @@ use super::{Plan, When, finish};
 /// One step of the event loops.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// At most this many bytes arrive at the end with this number.
+    /// At most this many bytes (second field) arrive at the end with this number (first field).
     Arrive(usize, usize),
     Poll(usize),
 }
@@ -60,8 +60,8 @@ fn facts(results: [Result<(), Error>; 2], client: &mut End, server: &mut End) ->
     }
 }
 
-/// Returns configurations, with a session if this kind of handshake resumes one. The operations
-/// begin to fail after that.
+/// Returns configurations, after a first handshake to store a session if `kind` resumes one. Then
+/// lets the operations of `plan` begin to fail.
 pub fn resumable(kind: &Kind, api: Api, plan: &Arc<Plan>) -> World {
     let world = kind.world(api, plan);
     if kind.is_resumed() {
@@ -74,7 +74,7 @@ pub fn resumable(kind: &Kind, api: Api, plan: &Arc<Plan>) -> World {
     world
 }
 
-/// Passes bytes to and fro, and finishes operations, until nothing moves. Returns the errors.
+/// Passes bytes back and forth, and finishes operations, until nothing moves. Returns the errors.
 pub fn pump(client: &mut End, server: &mut End) -> [Result<(), Error>; 2] {
     let mut results = [Ok(()), Ok(())];
     loop {
@@ -99,8 +99,8 @@ pub fn pump(client: &mut End, server: &mut End) -> [Result<(), Error>; 2] {
     }
 }
 
-/// Checks that `steps`, with results at `times` (the last one first), lead to the same connection
-/// as synchronous operations.
+/// Checks that running `steps`, with operations that complete as scheduled in `times` (in reverse
+/// order), produces the same connection as synchronous operations.
 pub fn check(kind: &Kind, api: Api, times: Vec<When>, steps: impl IntoIterator<Item = Step>) {
     let expected = connect(kind, api, &Arc::new(Plan::new(When::NoFuture)), false);
     let plan = Arc::new(Plan::scheduled(times));
@@ -116,7 +116,7 @@ pub fn check(kind: &Kind, api: Api, times: Vec<When>, steps: impl IntoIterator<I
     assert_eq!(plan.dropped(), 0);
 }
 
-/// Takes the steps, and then all remaining ones.
+/// Takes these steps, and then all remaining ones.
 fn run(steps: impl IntoIterator<Item = Step>, both: &mut [End; 2]) {
     // what arrives at the client, and at the server
     let mut queues = [VecDeque::new(), VecDeque::new()];

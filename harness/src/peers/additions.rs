@@ -1,6 +1,7 @@
-//! The additions: cipher suites and extensions that this crate has and rustls 0.23.46 lacks.
+//! The additions: cipher suites and extensions that this crate supports and rustls 0.23.46 does
+//! not.
 //!
-//! Every comparison of the two crates leaves them out, by these lists alone.
+//! Every comparison of the two crates leaves them out. These lists alone determine which.
 //! [`Provider::this`](super::configs::Provider::this) has no added suite, so tests over its suites
 //! need no change. A test of an added suite takes
 //! [`Provider::this_suites`](super::configs::Provider::this_suites).
@@ -13,7 +14,7 @@ pub const SUITES: &[u16] = &[];
 /// The types of added extensions: those that this crate reads or sends, and upstream ignores.
 pub const EXTENSIONS: &[u16] = &[];
 
-/// True if upstream has this suite, too.
+/// True if upstream also has this suite.
 pub fn is_shared(suite: &SupportedCipherSuite) -> bool {
     !SUITES.contains(&suite.suite().into())
 }

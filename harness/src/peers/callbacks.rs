@@ -9,7 +9,8 @@ use pki_types::UnixTime;
 pub use crate::this::callbacks as this;
 pub use crate::upstream::callbacks as upstream;
 
-/// A clock that only changes when it is set, and counts how often it is read. At 0, it has no time.
+/// A clock that only changes when it is set, and counts how often it is read. At 0, it returns no
+/// time.
 #[derive(Debug)]
 pub struct Clock {
     seconds: AtomicU64,

@@ -16,7 +16,7 @@ pub enum Client {
 }
 
 impl Client {
-    /// Creates a client of the server in [`configs`](crate::peers::configs).
+    /// Creates a client for the server in [`configs`](crate::peers::configs).
     pub fn connect(&self) -> Box<dyn Endpoint> {
         self.connect_to(server_name())
     }

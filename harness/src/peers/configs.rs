@@ -31,7 +31,7 @@ impl FromStr for Provider {
     }
 }
 
-/// An item of a provider of this crate, or of upstream's.
+/// An item from a provider of this crate, or from upstream's.
 macro_rules! item {
     ($self:ident, this: $($item:tt)+) => {
         match $self {
@@ -48,7 +48,7 @@ macro_rules! item {
 }
 
 impl Provider {
-    /// Returns the name on command lines.
+    /// Returns the name used on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Self::AwsLc => "aws-lc-rs",
@@ -209,7 +209,7 @@ impl Identities {
     }
 }
 
-/// The policy of the server on client certificates, and the presence of one.
+/// The server's policy on client certificates, and whether the client has one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClientAuth {
     None,
@@ -243,7 +243,7 @@ impl Versions {
     /// Each version alone.
     pub const EACH: [Self; 2] = [Self::Tls12, Self::Tls13];
 
-    /// Returns those of `tls12` and `tls13` that are enabled.
+    /// Returns whichever of `tls12` and `tls13` are enabled.
     pub fn choose<T>(self, tls12: T, tls13: T) -> Vec<T> {
         match self {
             Self::Tls12 => vec![tls12],
@@ -257,7 +257,7 @@ pub fn server_name() -> ServerName<'static> {
     SERVER_NAME.try_into().unwrap()
 }
 
-/// Returns every pair of a value of `a` and one of `b`, which varies faster.
+/// Returns every pair of a value from `a` and a value from `b`. The second varies faster.
 pub fn product<A: Clone, B>(
     a: impl IntoIterator<Item = A>,
     b: impl IntoIterator<Item = B, IntoIter: Clone>,
@@ -267,7 +267,7 @@ pub fn product<A: Clone, B>(
         .flat_map(move |a| b.clone().map(move |b| (a.clone(), b)))
 }
 
-/// Like [`product`], of three.
+/// Like [`product`], with three inputs.
 pub fn product3<A: Clone, B: Clone, C>(
     a: impl IntoIterator<Item = A>,
     b: impl IntoIterator<Item = B, IntoIter: Clone>,

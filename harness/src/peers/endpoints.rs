@@ -56,7 +56,7 @@ pub trait Endpoint {
     /// True if the peer's close_notify has arrived.
     fn peer_has_closed(&self) -> bool;
 
-    /// Signals the end of the peer's bytes. Returns how it appears to an application.
+    /// Signals the end of the peer's bytes. Returns how the end appears to an application.
     fn receive_end(&mut self) -> End {
         match self.process() {
             Err(error) => End::Failed(error),
@@ -77,7 +77,7 @@ pub trait Endpoint {
     /// Returns the peer's certificates in DER.
     fn peer_certificates(&self) -> Vec<Vec<u8>>;
 
-    /// Returns the server name that the client sent, where the API returns it.
+    /// Returns the server name that the client sent, if the API returns it.
     fn server_name(&self) -> Option<String> {
         None
     }
@@ -86,7 +86,7 @@ pub trait Endpoint {
     fn refresh_traffic_keys(&mut self);
 }
 
-/// An endpoint around another one. It implements only the methods that differ.
+/// An endpoint that wraps another endpoint, and implements only the methods that differ.
 pub trait Wrapper {
     type Inner: Endpoint + ?Sized;
 
@@ -178,7 +178,7 @@ pub trait Transfer {
     ///
     /// # Panics
     ///
-    /// If the connection fails, or has no room for them.
+    /// Panics if the connection fails, or has no room for `bytes`.
     fn input(&mut self, bytes: &[u8]);
 }
 
@@ -217,7 +217,7 @@ transfer!(
 pub enum End {
     /// By the peer's close_notify.
     Closed,
-    /// Without one.
+    /// Without a close_notify.
     Truncated,
     Failed(String),
 }

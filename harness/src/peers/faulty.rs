@@ -15,7 +15,7 @@ pub enum Fault {
     Fails(ErrorKind),
     /// Returns `Ok(0)`.
     Nothing,
-    /// Claims to have moved too much: `write` takes all bytes, `read` returns none.
+    /// Claims to have moved too many bytes: `write` takes all bytes, and `read` returns none.
     Lies,
     /// Panics with [`PlannedPanic`] and moves nothing.
     Panics,
@@ -25,7 +25,7 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Then {
     Work,
-    /// Later calls have the fault, too.
+    /// Later calls also have the fault.
     Repeat,
     Block,
     /// Later calls alternate between working and having the fault.

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes to read, and those that were written.
+/// Bytes to read, and bytes that were written.
 #[derive(Debug)]
 pub struct Memory {
     pub incoming: VecDeque<u8>,
-    /// True if the stream ends after `incoming`; otherwise a read then blocks.
+    /// True if the stream ends after `incoming`; otherwise, a read blocks after `incoming`.
     pub ends: bool,
     /// The number of reads.
     pub reads: usize,

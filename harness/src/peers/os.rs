@@ -20,7 +20,7 @@ pub fn loopback() -> io::Result<(TcpStream, TcpStream)> {
     Ok((one, other))
 }
 
-/// Turns off Nagle's delay, and limits how long reads and writes wait.
+/// Turns off Nagle's delay, and limits how long reads and writes may wait.
 pub fn configure(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
@@ -48,15 +48,15 @@ pub fn take_first_processor() {
     linux::choose_processors(|is_first| is_first);
 }
 
-/// Keeps the calling thread, and the threads that it starts, from the first of the process's
+/// Keeps the calling thread, and the threads that it starts, off the first of the process's
 /// processors, if it has several. Linux only.
 pub fn leave_first_processor() {
     #[cfg(target_os = "linux")]
     linux::choose_processors(|is_first| !is_first);
 }
 
-/// Lets threads of normal priority go before the calling thread. Linux only: elsewhere, only
-/// processes have priorities.
+/// Gives the calling thread a lower priority than normal threads. Linux only, because elsewhere
+/// only processes have priorities.
 pub fn lower_priority() {
     #[cfg(target_os = "linux")]
     linux::lower_priority();

@@ -1,5 +1,5 @@
-//! Connected sides of one implementation, over memory that the caller provides and reuses. They are
-//! for measuring and counting, which the allocations of an
+//! Connected sides of one implementation, over memory that the caller provides and reuses. Used for
+//! measuring and counting, which the allocations in an
 //! [`Endpoint`](crate::peers::endpoints::Endpoint) would disturb.
 //!
 //! Both implementations have the same API, so the code is compiled twice, with `tls` naming the

@@ -27,7 +27,7 @@ pub fn key() -> KeyPair {
     KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap()
 }
 
-/// Creates a root with this name; `change` modifies its parameters.
+/// Creates a root with this name. `change` modifies its parameters.
 pub fn root(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Issuer {
     let mut params = ca_params(name);
     change(&mut params);
@@ -71,7 +71,7 @@ pub fn leaf_of(
     params.signed_by(key, issuer).unwrap().der().clone()
 }
 
-/// Creates a revocation list of `issuer` with these serial numbers.
+/// Creates a revocation list from `issuer` with these serial numbers.
 pub fn crl(
     issuer: &Issuer,
     revoked: &[u8],
@@ -81,7 +81,8 @@ pub fn crl(
     crl_of(issuer, revoked, change).der().clone()
 }
 
-/// Like [`crl`], in both of its forms and for any number of serial numbers.
+/// Like [`crl`], but takes any serial numbers and returns the `CertificateRevocationList`, not just
+/// its DER.
 pub fn crl_of(
     issuer: &Issuer,
     revoked: impl IntoIterator<Item = u64>,

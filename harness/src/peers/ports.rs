@@ -1,8 +1,8 @@
 //! Ports for servers that need a given port and cannot report one.
 //!
-//! A free port of the system may be taken by another test or client before the server uses it.
-//! GnuTLS's server then listens only on IPv6, and clients reach the other program. So these ports
-//! lie outside the system's ephemeral range, and a lock protects each of them.
+//! A port that the system reports as free may be taken by another test or client before the server
+//! uses it. GnuTLS's server then listens only on IPv6, and clients reach the other program. So
+//! these ports lie outside the system's ephemeral range, and a lock protects each of them.
 
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process;

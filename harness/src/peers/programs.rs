@@ -1,4 +1,4 @@
-//! Programs of other stacks as child processes, and the files that they read.
+//! Programs from other TLS stacks, run as child processes, and the files that they read.
 
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
@@ -51,7 +51,8 @@ impl Program {
         Some(())
     }
 
-    /// Starts a server with arguments that `args` makes from the port, and waits until it listens.
+    /// Starts a server with the arguments that `args` returns for the port, and waits until it
+    /// listens.
     pub fn serve(name: &str, args: impl Fn(u16) -> Vec<String>) -> Option<(Self, u16, TcpStream)> {
         // a program outside the tests may take the port
         for _ in 0..10 {
@@ -80,7 +81,7 @@ impl Drop for Program {
     }
 }
 
-/// Creates a listener, and its port.
+/// Creates a listener. Also returns its port.
 pub fn listen() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! The role of the connection under test, and configurations of either role.
+//! The role of the connection under test, and configurations for either role.
 
 use super::endpoints::{Endpoint, ThisUnbuffered, handshake};
 pub use crate::this::roles as this;
@@ -50,7 +50,7 @@ impl Role {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Implementation {
     Buffered,
-    /// Buffered, with records opened into memory of the application.
+    /// Buffered, with records opened into the application's memory.
     OpeningInto,
     Unbuffered,
     Upstream,

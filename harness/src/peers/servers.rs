@@ -1,4 +1,4 @@
-//! Servers of this crate, in both APIs, and of upstream, with the same configuration: for tests of
+//! Servers of this crate, in both APIs, and of upstream, with the same configuration, for tests of
 //! sessions and early data.
 
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl Settings {
     }
 }
 
-/// Returns all servers with these settings of each provider.
+/// Returns the servers for all these settings, with each provider.
 pub fn servers(
     settings: impl Fn(Provider) -> Settings,
 ) -> impl Iterator<Item = (Settings, Server)> {
@@ -169,7 +169,7 @@ impl Server {
         ScriptedClient::offering(self.accept(), &provider, hello, offer)
     }
 
-    /// Connects a scripted client of TLS 1.2, up to the server's first flight.
+    /// Connects a scripted TLS 1.2 client, up to the server's first flight.
     pub fn connect_tls12(
         &self,
         hello: &ClientHello,
@@ -190,7 +190,7 @@ impl Server {
         client.tickets()
     }
 
-    /// True if the server resumes `offer`; completes a handshake with `hello`.
+    /// True if the server resumes `offer`. Completes a handshake with `hello`.
     pub fn resumes(&self, settings: &Settings, hello: ClientHello, offer: &OfferedPsk) -> bool {
         let mut client = self.connect(settings, hello, Some(offer)).unwrap();
         client.start_handshake();

@@ -13,9 +13,9 @@ pub use crate::upstream::ffdhe as upstream;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Key {
     Random,
-    /// This key.
+    /// The given key.
     Fixed(u64),
-    /// A random key, but another public value is sent.
+    /// A random key, but a different public value is sent.
     Says(Public),
 }
 

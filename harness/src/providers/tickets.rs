@@ -1,4 +1,4 @@
-//! Ticketers and storages made of functions, for both crates.
+//! Ticketers and storages made from functions, for both crates.
 
 pub use crate::this::tickets as this;
 pub use crate::upstream::tickets as upstream;

@@ -2,8 +2,8 @@
 //!
 //! Its ciphers, one for each version, copy the plaintext and append a tag that is never checked.
 //! Its key exchange always yields the same secret, and its random bytes and clock are constant. So
-//! protected handshake messages are on the wire in plaintext, where a test can change any byte. The
-//! input of a connection can be recorded once and replayed to any number of others.
+//! protected handshake messages are sent in plaintext, where a test can change any byte. The input
+//! of a connection can be recorded once and replayed to any number of others.
 
 use crate::peers::configs::{ClientAuth, Versions};
 pub use crate::this::transparent as this;
@@ -22,15 +22,15 @@ pub struct Setup {
     /// The client's versions, then the server's.
     pub versions: [Versions; 2],
     pub auth: ClientAuth,
-    /// True if the client's first key share is of a group that the server lacks.
+    /// True if the client's first key share is for a group that the server does not support.
     pub retry: bool,
     /// True if the transcript is hashed. Otherwise its hash is constant, so that a changed message
     /// that was accepted does not fail the handshake later. MACs and secrets then do not depend on
     /// a hash either.
     pub hashes_transcript: bool,
     /// `Some` to resume: each connection with the same configurations resumes an earlier one. A
-    /// server keeps its first sessions and returns them any number of times; a client uses the last
-    /// one of the thread once.
+    /// server keeps its first sessions and returns them any number of times; a client uses the
+    /// thread's most recent session once.
     pub resumes: Option<Resumes>,
     /// True if early data is sent and accepted.
     pub early_data: bool,
@@ -39,8 +39,8 @@ pub struct Setup {
     /// True for QUIC connections. The underlying provider protects their packets.
     pub quic: bool,
     /// True if the underlying provider protects records, with early key updates in TLS 1.3. This
-    /// detects records opened with a key other than the one they were sealed with. Every run is
-    /// still the same.
+    /// detects records opened with a different key from the one that sealed them. All runs are
+    /// still identical.
     pub seals: bool,
     /// True if the ends accept any certificate and any signature, and do not sign. Use it for
     /// connections whose authentication does not matter. Both sides have a fake OCSP response,
@@ -109,7 +109,7 @@ impl Setup {
     }
 }
 
-/// The location of a server's sessions. Their names on the wire are constant and of equal length.
+/// Where a server's sessions are kept. Their names on the wire are constant and of equal length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resumes {
     /// In the server's storage, under a ticket or a session ID.

@@ -9,8 +9,8 @@ use crate::wire::{ALERT, APPLICATION_DATA, HANDSHAKE, frame};
 
 /// Wraps CRYPTO bytes and alerts in records, as TLS would under the transparent cipher
 /// ([`crate::providers::transparent`]). Levels above Initial are in protected records. Each record
-/// is read separately, protected or not. An alert represents CONNECTION_CLOSE. Instead of
-/// application data, it returns the peer's transport parameters, once.
+/// is read separately, protected or not. An alert represents CONNECTION_CLOSE. In place of
+/// application data, the peer's transport parameters are returned once.
 pub struct Framed {
     end: Box<dyn QuicEndpoint>,
     /// False if all levels are in the clear.
@@ -22,7 +22,7 @@ pub struct Framed {
     parameters_read: bool,
     /// True once the connection failed.
     has_failed: bool,
-    /// The error of this layer.
+    /// The error from this layer.
     closed: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Framed {
         })
     }
 
-    /// Like [`Self::boxed`], with every level in records in the clear.
+    /// Like [`Self::boxed`], but sends every level in unprotected records.
     pub fn in_the_clear(end: impl QuicEndpoint + 'static) -> Box<Self> {
         let mut framed = Self::boxed(end);
         framed.protects = false;

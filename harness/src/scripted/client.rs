@@ -16,8 +16,7 @@ use crate::wire::client_hello::{
 };
 use crate::wire::{self, Reader, find_extension, message, record, u8_vec, u16_vec, vector};
 
-/// A client that has read a server's flight up to its Finished. The test decides what it sends
-/// next.
+/// A client that has read the server's flight up to Finished. The test decides what it sends next.
 pub struct ScriptedClient {
     /// The server.
     pub server: Box<dyn Endpoint>,
@@ -29,9 +28,9 @@ pub struct ScriptedClient {
     client_application_traffic_secret: Secret,
     server_application_traffic_secret: Secret,
     main_secret: Stage,
-    /// True if the server has selected the PSK.
+    /// True if the server selected the PSK.
     pub is_resumed: bool,
-    /// Handshake messages of the server after ServerHello.
+    /// The server's handshake messages after ServerHello.
     pub flight: Vec<Vec<u8>>,
     /// Application data from the server.
     pub plaintext: Vec<u8>,
@@ -42,9 +41,9 @@ pub struct ScriptedClient {
 pub struct OfferedPsk {
     pub suite: CipherSuite,
     pub psk: Vec<u8>,
-    /// Tickets and obfuscated ages. All of them have this PSK.
+    /// Tickets and obfuscated ages. All tickets have the same PSK.
     pub identities: Vec<(Vec<u8>, u32)>,
-    /// True to offer early data, too, and to send under its key until
+    /// True to also offer early data, and to send with its key until
     /// [`ScriptedClient::end_early_data`].
     pub early_data: bool,
     /// The content of psk_key_exchange_modes.
@@ -70,7 +69,7 @@ impl OfferedPsk {
         Stage::early(find_suite(provider, self.suite), Some(&self.psk))
     }
 
-    /// Returns the message of `hello` with the offer at its end.
+    /// Encodes `hello` as a handshake message, with this PSK offer as its last extension.
     fn add_to(&self, hello: ClientHello, provider: &CryptoProvider) -> Vec<u8> {
         let mut hello = hello.with(PSK_KEY_EXCHANGE_MODES, u8_vec(&self.modes));
         if self.early_data {
@@ -100,7 +99,7 @@ impl ScriptedClient {
     ///
     /// # Panics
     ///
-    /// If the server rejects it.
+    /// Panics if the server rejects it.
     pub fn new(server: Box<dyn Endpoint>, provider: &CryptoProvider, hello: ClientHello) -> Self {
         Self::offering(server, provider, hello, None).unwrap()
     }
@@ -109,7 +108,7 @@ impl ScriptedClient {
     ///
     /// # Errors
     ///
-    /// If the server rejects it.
+    /// Returns an error if the server rejects it.
     pub fn offering(
         mut server: Box<dyn Endpoint>,
         provider: &CryptoProvider,
@@ -150,7 +149,7 @@ impl ScriptedClient {
         let mut opening = Records::default();
         opening.set_key(&stage.secret("s hs traffic", &hellos));
 
-        // read up to Finished; the following records are under the next key
+        // read up to Finished; the records that follow are under the next key
         let (mut flight, mut joiner) = (Vec::<Vec<u8>>::new(), Joiner::default());
         let is_finished = |last: &Vec<u8>| last[0] == HandshakeType::Finished.into();
         while !flight.last().is_some_and(is_finished) {
@@ -196,7 +195,7 @@ impl ScriptedClient {
     ///
     /// # Errors
     ///
-    /// If the server rejects it.
+    /// Returns an error if the server rejects it.
     pub fn end_early_data(&mut self) -> Result<(), Refused> {
         self.send(&message(HandshakeType::EndOfEarlyData.into(), &[]))?;
         self.start_handshake();
@@ -270,7 +269,7 @@ impl ScriptedClient {
     ///
     /// # Errors
     ///
-    /// If the server rejects the Finished.
+    /// Returns an error if the server rejects the Finished.
     pub fn finish(&mut self) -> Result<(), Refused> {
         let finished = self.finished();
         self.send(&finished)?;

@@ -1,4 +1,4 @@
-//! A server of Encrypted Client Hello (RFC 9849) that checks every rule that a client must follow.
+//! A server for Encrypted Client Hello (RFC 9849) that checks every rule that a client must follow.
 //!
 //! ```text
 //!   config ──── ECHConfigLists byte by byte, valid or not, and the keys to open with
@@ -32,15 +32,15 @@ pub const ECH_OUTER_EXTENSIONS: u16 = 0xfd00;
 const CONFIRMATION_AT: usize = 4 + 2 + 24;
 const CONFIRMATION_LEN: usize = 8;
 
-/// The behaviour of a scripted server for encrypted_client_hello.
+/// How a scripted server handles encrypted_client_hello.
 #[derive(Clone)]
 pub struct Ech {
     /// The keys with which the server can decrypt.
     pub keys: Vec<EchKey>,
-    /// True to continue with ClientHelloInner and confirm that. A HelloRetryRequest confirms it if
+    /// True to continue with ClientHelloInner and to confirm it. A HelloRetryRequest confirms it if
     /// it has an encrypted_client_hello of 8 bytes.
     pub accepts: bool,
-    /// True if messages of the server are changed in transit: the client may then continue as if it
+    /// True if the server's messages are changed in transit. The client may then continue as if it
     /// had been rejected.
     pub is_tampered_with: bool,
 }
@@ -67,7 +67,7 @@ impl Ech {
 #[derive(Default)]
 pub(super) struct Connection {
     context: Option<Context>,
-    /// The opened initial ClientHello, and the one after a HelloRetryRequest.
+    /// The opened first ClientHello, and the one after a HelloRetryRequest.
     pub(super) opened: Vec<Opened>,
 }
 
@@ -83,8 +83,8 @@ impl Connection {
     ///
     /// # Panics
     ///
-    /// If the client breaks a rule, or if the server must accept and none of its keys opens the
-    /// payload.
+    /// Panics if the client breaks a rule, or if the server must accept and none of its keys opens
+    /// the payload.
     pub(super) fn choose(&mut self, ech: &Ech, message: &[u8]) -> Vec<u8> {
         if !self.opened.is_empty() && !ech.accepts {
             // RFC 9849 §7.1.1: nothing more is decrypted
@@ -143,7 +143,7 @@ impl Connection {
     ///
     /// # Panics
     ///
-    /// If it is not the binder of the PSK of `stage`.
+    /// Panics if the binder does not belong to the PSK in `stage`.
     pub(super) fn check_binder(&self, stage: &Stage, transcript: &Transcript, hello: &[u8]) {
         let Some(opened) = self.opened.last() else {
             return;

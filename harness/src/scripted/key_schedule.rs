@@ -1,4 +1,4 @@
-//! The key schedule of RFC 9846 §7, for both scripted peers.
+//! The TLS 1.3 key schedule (RFC 9846 §7), for both scripted peers.
 //!
 //! It uses a provider's HKDF and HMAC, but none of the library's code above them.
 
@@ -19,7 +19,7 @@ pub(super) fn find_suite(provider: &rustls::crypto::CryptoProvider, name: Cipher
     found.unwrap().tls13().unwrap()
 }
 
-/// The messages of a handshake so far, of either version.
+/// The handshake messages so far, in either version.
 pub(super) struct Transcript {
     hash: &'static dyn Hash,
     messages: Vec<u8>,

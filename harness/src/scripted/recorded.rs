@@ -1,6 +1,6 @@
-//! Recorded conversations: a receiver at some point of a handshake, and its next flight.
+//! Recorded conversations: a receiver at some point in a handshake, and its next flight.
 //!
-//! Connections use the transparent provider. So a recorded flight can be changed and replayed to
+//! Connections use the transparent provider, so a recorded flight can be changed, and replayed to
 //! any number of new connections of both crates.
 
 mod conversation;
@@ -64,8 +64,8 @@ impl Scene {
         self.conversation.theirs[self.side as usize][self.index].as_slice()
     }
 
-    /// Returns both crates' flights after the same `change`. `None` if only one of the flights
-    /// changes.
+    /// Returns both crates' flights after the same `change`. Returns `None` if only one of the
+    /// flights changes.
     pub fn changed(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Option<[Vec<u8>; 2]> {
         let flights = [self.flight(), self.upstream_flight()];
         let [ours, theirs] = flights.map(change);
@@ -89,7 +89,7 @@ impl Scene {
     }
 
     /// True if the changed flights have the same headers and content types. MACs and signatures
-    /// differ between the crates, so one that is parsed as a header proves nothing.
+    /// differ between the crates, so a MAC or signature that is parsed as a header proves nothing.
     pub fn are_comparable(&self, flights: [&[u8]; 2]) -> bool {
         let [ours, theirs] = flights.map(|flight| self.structure(flight));
         ours == theirs
@@ -123,7 +123,7 @@ impl Scene {
         self.conversation.theirs[self.side as usize][self.index..].concat()
     }
 
-    /// Creates a connection that waits for the flight.
+    /// Creates a connection that is waiting for the flight.
     pub fn receiver(&self, receiver: Receiver) -> Box<dyn Endpoint> {
         let flights = match receiver {
             Receiver::Upstream => &self.conversation.theirs,
@@ -142,7 +142,7 @@ impl Scene {
 /// The length of a record header.
 const HEADER_LEN: usize = 5;
 
-/// Returns all scenes, with hashed transcripts or without.
+/// Returns all scenes, with or without hashed transcripts.
 pub fn scenes(hashes_transcript: bool) -> Vec<Scene> {
     let mut scenes = Vec::new();
     for (conversation, names) in conversations(hashes_transcript) {

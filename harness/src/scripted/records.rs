@@ -28,7 +28,7 @@ impl Records {
         *self = Self::under(keys);
     }
 
-    /// Records that are protected from the first on.
+    /// Creates records that are protected from the first one.
     pub(super) fn under(keys: impl Into<Keys>) -> Self {
         Self {
             keys: Some(keys.into()),

@@ -4,7 +4,7 @@ use super::records::Records;
 use crate::peers::endpoints::Endpoint;
 use crate::wire::{self, Record};
 
-/// A rejection by a server.
+/// The server's rejection of a client.
 #[derive(Debug, PartialEq)]
 pub struct Refused {
     /// The error as printed.
@@ -18,7 +18,7 @@ pub struct Refused {
 ///
 /// # Errors
 ///
-/// If the server rejects them.
+/// Returns an error if the server rejects them.
 pub(super) fn deliver(
     records: &[u8],
     server: &mut dyn Endpoint,

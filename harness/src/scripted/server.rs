@@ -36,7 +36,7 @@ pub fn bytes(typ: u16, body: &[u8]) -> Extension {
 pub struct Hello {
     pub legacy_version: u16,
     pub random: [u8; 32],
-    /// The client's ID if `None`.
+    /// The session ID. If `None`, the client's.
     pub session_id: Option<Vec<u8>>,
     pub suite: u16,
     pub compression: u8,
@@ -58,7 +58,7 @@ pub struct Script {
     pub request_context: Vec<u8>,
     pub request_extensions: Vec<Extension>,
     pub certificate_context: Vec<u8>,
-    /// The certificates; `None` is the server's own.
+    /// The certificates. `None` stands for the server's own.
     pub certificates: Vec<(Option<Vec<u8>>, Vec<Extension>)>,
     pub scheme: Option<SignatureScheme>,
     /// Changes the signature.
@@ -81,7 +81,7 @@ pub struct Script {
     pub psk: Option<Vec<u8>>,
     /// The key of a session with [`SUITE`], for opening early data and alerts.
     pub early_psk: Option<Vec<u8>>,
-    /// The behaviour for encrypted_client_hello; `None` if the server does not support it.
+    /// How the server handles encrypted_client_hello; `None` if the server does not support it.
     pub ech: Option<Ech>,
 }
 
@@ -134,7 +134,8 @@ impl Script {
         }
     }
 
-    /// Creates a script that resumes the session of `psk`, the first that the client offers.
+    /// Creates a script that resumes the session with this `psk`, which is the first session that
+    /// the client offers.
     pub fn resuming(psk: Vec<u8>) -> Self {
         let mut script = Self::new();
         script
@@ -147,7 +148,7 @@ impl Script {
         script
     }
 
-    /// Accepts early data, too.
+    /// Also accepts early data.
     pub fn accepting_early_data(mut self) -> Self {
         self.encrypted_extensions.push(bytes(EARLY_DATA, &[]));
         self
@@ -162,7 +163,7 @@ impl Script {
         }
     }
 
-    /// Creates a script that requests a share of secp256r1, which the ServerHello then uses.
+    /// Creates a script that requests a share for secp256r1, which the ServerHello then uses.
     pub fn with_retry() -> Self {
         let mut script = Self::new();
         script.group = NamedGroup::secp256r1;
@@ -185,7 +186,7 @@ pub struct Identity {
     pub(super) provider: CryptoProvider,
 }
 
-/// The end of a connection with a scripted server.
+/// How a connection with a scripted server ended.
 #[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The client's error, as its debug output.
@@ -217,14 +218,14 @@ impl Conversation {
     ///
     /// # Panics
     ///
-    /// If the client has not finished.
+    /// Panics if the client has not finished.
     pub fn ticket_psk(&self, nonce: &[u8]) -> Vec<u8> {
         self.resumption_secret.as_ref().unwrap().ticket_psk(nonce)
     }
 }
 
 impl Identity {
-    /// Creates an identity with a new key, whose servers have the groups and ciphers of `provider`.
+    /// Creates an identity with a new key, whose servers use the groups and ciphers of `provider`.
     pub fn new(provider: CryptoProvider) -> Self {
         let generated = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         Self::with_key(
@@ -306,7 +307,7 @@ struct Server<'a> {
     /// The previous key, since a client that fails between its Finished and the next key still uses
     /// it.
     previous: Option<Records>,
-    /// The next keys of the client in reverse order: the handshake key if there is early data, the
+    /// The client's next keys, in reverse order: the handshake key if there is early data, the
     /// application key.
     next_keys: Vec<Secret>,
     /// True to skip records that cannot be opened: early data that was rejected.
@@ -370,7 +371,8 @@ impl Server<'_> {
                 self.previous = Some(Records::under(&client_secret));
                 self.next_keys.push(client_secret);
             }
-            // a client that fails before it learns of the rejection sends its alert under this key
+            // a client that fails before it learns of the rejection sends its alert under the early
+            // data key
             rejected => {
                 self.previous = rejected;
                 self.opening.set_key(&client_secret);
@@ -459,8 +461,8 @@ impl Server<'_> {
         }
     }
 
-    /// Returns the server's share and the shared secret; zeros for a group without a share from the
-    /// client.
+    /// Returns the server's share and the shared secret; all-zero if the client sent no share for
+    /// the group.
     fn exchange(&self, client_hello: &[u8], group: NamedGroup) -> (Vec<u8>, Vec<u8>) {
         let shares = ClientHello::read(client_hello).key_shares();
         let theirs = shares.iter().find(|share| share.0 == u16::from(group));
@@ -498,8 +500,8 @@ impl Server<'_> {
         self.identity.signed(&content, script.scheme, flips)
     }
 
-    /// Reads the records after a ClientHello, which carry early data. Returns the key for more of
-    /// them.
+    /// Reads the records after a ClientHello, which carry early data. Returns the key for any
+    /// further early data.
     fn read_early(&mut self, script: &Script, hello: &[u8], output: &[u8]) -> Option<Records> {
         let psk = script.early_psk.as_deref()?;
         let suite = find_suite(&self.identity.provider, SUITE);

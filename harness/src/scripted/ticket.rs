@@ -1,4 +1,4 @@
-//! The tickets that a server sends, and offers of them.
+//! The tickets that a server sends, and offers to resume with them.
 
 use rustls::{CipherSuite, HandshakeType};
 
@@ -48,7 +48,7 @@ impl ScriptedClient {
 }
 
 impl Ticket {
-    /// Creates an offer of the ticket, `age` milliseconds after its arrival.
+    /// Creates an offer to resume with the ticket, `age` milliseconds after its arrival.
     pub fn offer(&self, age: u32) -> OfferedPsk {
         let obfuscated_age = age.wrapping_add(self.age_add);
         OfferedPsk::new(self.suite, self.psk.clone(), &self.ticket, obfuscated_age)

@@ -1,4 +1,4 @@
-//! Verifiers and resolvers that call a hook and then delegate to another one.
+//! Verifiers and resolvers that call a hook and then delegate to an inner object.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub trait Hook: fmt::Debug + Send + Sync {
         self.called(name)
     }
 
-    /// Called after a record was sealed or opened, or that failed.
+    /// Called after an attempt to seal or open a record, whether it succeeded or not.
     fn returns(&self, _: &'static str) {}
 
     /// Returns the rules of the verifier. If it has any, its acceptances never end.
@@ -33,13 +33,13 @@ pub trait Hook: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the verifier that connections use instead of this one. By default, they use this
-    /// one, since another verifier would bypass the hook.
+    /// Returns the verifier that connections use instead of this one. By default, connections use
+    /// this verifier, because a different one would bypass the hook.
     fn current_server_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
         None
     }
 
-    /// Returns the same for a verifier of clients.
+    /// Returns the same for a client verifier.
     fn current_client_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         None
     }
@@ -65,8 +65,8 @@ impl<V: ?Sized, H> Hooked<V, H> {
 
 /// Implements a trait by calling the hook and then the inner object. If the hook returns true, the
 /// result is `wrong` instead, if given; otherwise `then` receives the result and the rules, and
-/// returns the final one. If `start` of the inner object returns a future, the hook is called for
-/// that, too.
+/// returns the final one. If `start` of the inner object returns a future, the hook is also called
+/// for the future.
 macro_rules! hooked {
     (
         $of:ident:
@@ -100,7 +100,7 @@ macro_rules! hooked {
     (@start $($_:tt)*) => {};
 }
 
-// The methods that verifiers of both sides share.
+// The methods that exist in verifiers for both sides.
 macro_rules! verifier {
     ($of:ident, $current:ident) => {
         hooked! {

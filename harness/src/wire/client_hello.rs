@@ -96,7 +96,7 @@ impl ClientHello {
         self
     }
 
-    /// Appends the extension `typ`, even if it exists already.
+    /// Appends the extension `typ`, even if it already exists.
     pub fn and(mut self, typ: u16, body: Vec<u8>) -> Self {
         self.extensions.push((typ, body));
         self
@@ -121,7 +121,7 @@ impl ClientHello {
     ///
     /// # Panics
     ///
-    /// If it is not exactly one ClientHello.
+    /// Panics if it is not exactly one ClientHello.
     pub fn read(message: &[u8]) -> Self {
         let mut body = Reader::of_message(message, 1);
         Self {

@@ -1,4 +1,4 @@
-//! ClientHellos of clients that are limited to versions before TLS 1.2.
+//! ClientHellos from clients that only support versions before TLS 1.2.
 //!
 //! These programs are known to send these suites and extensions, in this order.
 
@@ -30,7 +30,7 @@ pub fn old_clients() -> [(&'static str, ClientHello); 7] {
     ]
 }
 
-/// Creates a client of TLS 1.0 that sends the format of SSL 2.0 (RFC 5246 §E.2), as Java 6 does.
+/// Creates a TLS 1.0 ClientHello in SSL 2.0 format (RFC 5246 §E.2), as Java 6 sends it.
 pub fn ssl2_hello() -> Vec<u8> {
     let suites = [0x0004_u32, 0x0005, 0x002f, 0x0033, 0x000a, 0x00ff];
     let suites: Vec<u8> = suites
@@ -79,7 +79,7 @@ fn nss(version: u16) -> ClientHello {
         .and(STATUS_REQUEST, vec![1, 0, 0, 0, 0])
 }
 
-/// Creates a second attempt with a lower version, which the signalling suite of RFC 7507 marks.
+/// Creates a second attempt with a lower version, marked with the signalling suite (RFC 7507).
 fn fallback_of_nss() -> ClientHello {
     nss(TLS_1_0).edit(|hello| hello.cipher_suites.push(0x5600))
 }
@@ -99,7 +99,7 @@ fn java_7() -> ClientHello {
         .and(SERVER_NAME, host_name(b"localhost"))
 }
 
-/// Java 6 without the format of SSL 2.0, and without any extension.
+/// Java 6 without the SSL 2.0 format, and without any extension.
 fn java_6(version: u16) -> ClientHello {
     let suites = [
         0x0004, 0x0005, 0x002f, 0x0033, 0x0032, 0x000a, 0x0016, 0x0013, 0x0009, 0x0015, 0x0012,

@@ -172,7 +172,7 @@ pub fn send(side: &mut impl Unbuffered, plaintext: &[u8], out: &mut [u8]) -> Res
     }
 }
 
-/// Opens all records of `incoming`. Returns the length of their application data.
+/// Opens all records in `incoming`. Returns the length of their application data.
 pub fn receive(side: &mut impl Unbuffered, incoming: &mut [u8]) -> Result<usize> {
     let (mut start, mut received) = (0, 0);
     while start < incoming.len() {

@@ -14,7 +14,7 @@ use crate::{this, upstream};
 /// The version of RFC 9849.
 pub const VERSION: u16 = ENCRYPTED_CLIENT_HELLO;
 
-/// KEM, KDF and AEAD of every suite of the aws-lc-rs providers.
+/// The KEM, KDF and AEAD of every suite in the aws-lc-rs providers.
 pub const SUITES: [(u16, u16, u16); 12] = [
     (0x0010, 1, 1),
     (0x0010, 1, 2),
@@ -37,7 +37,7 @@ pub struct Config {
     pub config_id: u8,
     pub kem: u16,
     pub public_key: Vec<u8>,
-    /// KDF and AEAD of each.
+    /// The KDF and AEAD of each suite.
     pub suites: Vec<(u16, u16)>,
     pub maximum_name_length: u8,
     pub public_name: Vec<u8>,
@@ -64,7 +64,7 @@ impl Config {
         extension(self.version, &contents)
     }
 
-    /// Encodes an ECHConfigList with only this one.
+    /// Encodes an ECHConfigList that contains only this one.
     pub fn list(&self) -> Vec<u8> {
         config_list(&[self])
     }
@@ -88,7 +88,7 @@ impl EchKey {
     ///
     /// # Panics
     ///
-    /// If it is none of them.
+    /// Panics if the suite is not one of them.
     pub fn new(config_id: u8, public_name: &str, suite: (u16, u16, u16)) -> Self {
         let (kem, kdf, aead) = suite;
         let pair = this::hpke::find(suite).unwrap().generate_key_pair();
@@ -120,7 +120,7 @@ impl EchKey {
         &self.private_key
     }
 
-    /// True if the KEM accepts `enc` of `extension`.
+    /// True if the KEM accepts the `enc` field of `extension`.
     pub fn decapsulates(&self, extension: &EchExtension) -> bool {
         let extension = EchExtension {
             config_id: self.config.config_id,
@@ -129,7 +129,7 @@ impl EchKey {
         matches!(self.openers(&extension), Ok(Some(_)))
     }
 
-    /// Creates a context for opening; `None` if `extension` is for another key.
+    /// Creates a context for opening; `None` if `extension` is for a different key.
     pub(super) fn openers(&self, extension: &EchExtension) -> Result<Option<Openers>, Broken> {
         let config = &self.config;
         if extension.config_id != config.config_id {

@@ -59,7 +59,7 @@ const INNER: [u8; 1] = [1];
 ///
 /// # Errors
 ///
-/// If the extension is missing, occurs more than once, or is malformed.
+/// Returns an error if the extension is missing, occurs more than once, or is malformed.
 pub fn read_extension(outer: &ClientHello) -> Result<EchExtension, Broken> {
     let count = |typ| {
         let types = outer.extension_types();

@@ -41,7 +41,7 @@ pub(super) fn check(opened: &Opened, config: &Config) -> Result<(), Broken> {
     )
 }
 
-/// Checks the rules for any ClientHello of a client that offers ECH (RFC 9846 §4.2).
+/// Checks the rules for any ClientHello from a client that offers ECH (RFC 9846 §4.2).
 fn check_alone(hello: &ClientHello) -> Result<(), Broken> {
     let mut types = hello.extension_types();
     require(
@@ -161,13 +161,13 @@ pub(super) fn check_second_extension(
     require(second.enc.is_empty(), "§6.1.5: enc is empty")
 }
 
-/// Compares the ClientHellos after an accepting HelloRetryRequest with those before it.
+/// Compares the ClientHellos sent after an accepting HelloRetryRequest with those sent before it.
 pub(super) fn check_second(first: &Opened, second: &Opened) -> Result<(), Broken> {
     require(
         unchanging_parts(&first.inner, &[]) == unchanging_parts(&second.inner, &[]),
         "§6.1.5: the second ClientHelloInner equals the first except for the list in RFC 9846 §4.2.2",
     )?;
-    // to anyone else it is an ordinary second ClientHello
+    // to any observer, this is an ordinary second ClientHello
     require(
         unchanging_parts(&first.outer, &[ENCRYPTED_CLIENT_HELLO])
             == unchanging_parts(&second.outer, &[ENCRYPTED_CLIENT_HELLO]),

@@ -1,5 +1,5 @@
-//! Checks that the server rejects a client that breaks a rule. Otherwise its acceptance would prove
-//! nothing.
+//! Checks that the server rejects a client that breaks a rule. Otherwise, acceptance by this server
+//! would prove nothing.
 
 use rustls_upstream::crypto::aws_lc_rs::hpke::DH_KEM_X25519_HKDF_SHA256_AES_128 as HPKE;
 use rustls_upstream::crypto::hpke::{Hpke, HpkePublicKey, HpkeSealer};
@@ -46,7 +46,7 @@ impl Client {
         }
     }
 
-    /// Hellos that follow all rules.
+    /// Returns hellos that follow all rules.
     fn hellos(&self) -> Hellos {
         let hello = ClientHello::new();
         let outer = hello.clone().with(SERVER_NAME, host_name(PUBLIC));

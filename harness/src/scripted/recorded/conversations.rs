@@ -6,11 +6,11 @@ use super::conversation::Conversation;
 use crate::peers::configs::{ClientAuth, Versions};
 use crate::providers::transparent::{Resumes, Setup};
 
-/// A conversation with the names of its flights to client and server. Flights without a name also
-/// occur in another conversation.
+/// A conversation, with the names of its flights to client and server. Flights without a name also
+/// occur in a different conversation.
 pub(super) type Named = (&'static Conversation, [Vec<&'static str>; 2]);
 
-/// Returns the conversations, with hashed transcripts or without.
+/// Returns the conversations, with or without hashed transcripts.
 pub(super) fn conversations(hashes_transcript: bool) -> &'static [Named] {
     static MADE: [OnceLock<Vec<Named>>; 2] = [const { OnceLock::new() }; 2];
     MADE[usize::from(hashes_transcript)].get_or_init(|| {
@@ -139,7 +139,7 @@ fn tls12(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
     ]
 }
 
-/// QUIC, with the contents that records would have.
+/// QUIC, with the same contents as over records.
 fn quic(setup: impl Fn(ClientAuth) -> Setup) -> Vec<Named> {
     let none = setup(ClientAuth::None).over_quic();
     vec![

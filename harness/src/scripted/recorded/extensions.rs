@@ -36,7 +36,7 @@ pub fn change(
 
 const CERTIFICATE: u8 = 11;
 
-/// Returns the range of the extensions in a message, without their length.
+/// Returns the range of the extensions in a message, excluding the length prefix.
 pub fn block(framing: Framing, message: &[u8]) -> Option<Range<usize>> {
     let skip = |at: usize, size: usize| {
         let bytes = message.get(at..at + size)?;

@@ -1,5 +1,5 @@
 //! Flights under the transparent cipher: splits them into records and handshake messages, and
-//! encodes these.
+//! encodes records.
 
 use crate::providers::transparent::TAG;
 use crate::scripted::records::Joiner;

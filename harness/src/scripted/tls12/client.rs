@@ -14,14 +14,14 @@ use crate::scripted::server_hello::ServerHello;
 use crate::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
 use crate::wire::{self, Reader, find_extension, message, record, u8_vec, vector};
 
-/// A client that has read a server's first flight. The test decides what it sends next.
+/// A client that has read the server's first flight. The test decides what it sends next.
 pub struct ScriptedClient {
     /// The server.
     pub server: Box<dyn Endpoint>,
     pub suite: CipherSuite,
-    /// Handshake messages of the server, its ServerHello first.
+    /// The server's handshake messages, starting with ServerHello.
     pub flight: Vec<Vec<u8>>,
-    /// The extensions of its ServerHello.
+    /// The extensions in its ServerHello.
     pub extensions: Vec<(u16, Vec<u8>)>,
     pub session_id: Vec<u8>,
     /// Application data from the server.
@@ -41,11 +41,11 @@ pub struct ScriptedClient {
 impl ScriptedClient {
     scripted_client!();
 
-    /// Sends `hello` and reads the answer, with the keys of `session` if the server resumes it.
+    /// Sends `hello` and reads the reply, with the keys of `session` if the server resumes it.
     ///
     /// # Errors
     ///
-    /// If the server rejects it.
+    /// Returns an error if the server rejects it.
     pub fn new(
         mut server: Box<dyn Endpoint>,
         provider: &CryptoProvider,
@@ -116,18 +116,18 @@ impl ScriptedClient {
         found.map(Vec::as_slice)
     }
 
-    /// Sends a change_cipher_spec and protects the following records.
+    /// Sends a change_cipher_spec and protects all records after it.
     ///
     /// # Errors
     ///
-    /// If the server rejects it.
+    /// Returns an error if the server rejects it.
     pub fn change_cipher_spec(&mut self) -> Result<(), Refused> {
         self.send_raw(ContentType::ChangeCipherSpec, &[1])?;
         self.protect();
         Ok(())
     }
 
-    /// Protects the following records without a change_cipher_spec.
+    /// Protects all further records, without sending a change_cipher_spec.
     pub fn protect(&mut self) {
         let keys = self.keys(Side::Client);
         self.sealing.set_key(keys);
@@ -167,7 +167,7 @@ impl ScriptedClient {
     ///
     /// # Errors
     ///
-    /// If the server rejects it.
+    /// Returns an error if the server rejects it.
     pub fn finish(&mut self) -> Result<(), Refused> {
         if !self.is_resumed() {
             let key_exchange = self.key_exchange();
@@ -178,12 +178,12 @@ impl ScriptedClient {
         self.send(&finished)
     }
 
-    /// True if the server answered with an abbreviated handshake.
+    /// True if the server replied with an abbreviated handshake.
     pub fn is_resumed(&self) -> bool {
         self.message_of(HandshakeType::ServerHelloDone).is_none()
     }
 
-    /// Returns the session for a resumption, after the handshake.
+    /// Returns the session to resume, once the handshake is complete.
     pub fn session(&self) -> Session {
         let ticket = self.message_of(HandshakeType::NewSessionTicket);
         // after header, lifetime and length

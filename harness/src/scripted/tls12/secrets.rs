@@ -1,4 +1,4 @@
-//! The key derivation of RFC 5246, for both scripted peers.
+//! The TLS 1.2 key derivation (RFC 5246), for both scripted peers.
 
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::cipher::AeadKey;
@@ -18,8 +18,8 @@ pub(super) struct Secrets {
 }
 
 impl Secrets {
-    /// Creates the secrets for the suite of `provider` with this name, with the master secret of
-    /// the session that is resumed, if any.
+    /// Creates the secrets for the suite with this name in `provider`, and with the resumed
+    /// session's master secret, if any.
     pub(super) fn new(
         provider: &CryptoProvider,
         name: CipherSuite,

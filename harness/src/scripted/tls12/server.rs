@@ -25,9 +25,9 @@ pub enum Step {
     Message(Vec<u8>),
     /// Sends any content, without adding it to the transcript.
     Raw(ContentType, Vec<u8>),
-    /// Sends a change_cipher_spec and protects the following records.
+    /// Sends a change_cipher_spec and protects all records after it.
     ChangeCipherSpec,
-    /// Delivers the records so far and reads the client's answer.
+    /// Delivers the records so far and reads the client's reply.
     Await,
 }
 
@@ -37,7 +37,7 @@ pub struct Script {
     pub steps: Vec<Step>,
     pub hello: Hello,
     pub group: NamedGroup,
-    /// The certificates; `None` is the server's own.
+    /// The certificates. `None` stands for the server's own.
     pub certificates: Vec<Option<Vec<u8>>>,
     /// The body of a CertificateStatus.
     pub status: Vec<u8>,
@@ -58,7 +58,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// Creates the script of a full handshake without tickets.
+    /// Creates a script for a full handshake without tickets.
     pub fn new() -> Self {
         use HandshakeType::*;
         Self {
@@ -158,7 +158,7 @@ impl Script {
     }
 }
 
-/// The end of a connection with a scripted server.
+/// How a connection with a scripted server ended.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The client's error, as its debug output.
@@ -173,7 +173,7 @@ pub struct Outcome {
     pub client_finished: bool,
     /// Application data from the client.
     pub plaintext: Vec<u8>,
-    /// The session for a resumption, once there were keys.
+    /// The session, or `None` if no keys were derived.
     pub session: Option<Session>,
 }
 
