@@ -51,8 +51,7 @@ where
     /// [`tokio::time::timeout_at`](https://docs.rs/tokio/latest/tokio/time/fn.timeout_at.html),
     /// because a client may stall in either. If the limit expires here, [`take_io`](Self::take_io)
     /// still returns the transport.
-    pub fn new(mut acceptor: Acceptor, io: IO) -> Self {
-        acceptor.set_async(true);
+    pub fn new(acceptor: Acceptor, io: IO) -> Self {
         Self {
             acceptor,
             io: Some(io),
@@ -152,6 +151,7 @@ where
         F: FnOnce(&mut ServerConnection),
     {
         let Self { mut accepted, io } = self;
+        // not before: a program that takes out `accepted` may drive it with code for rustls 0.23
         accepted.set_async(true);
         match accepted.into_connection(config) {
             Ok(conn) => Accept::start(io, conn, f),

@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 
 use harness::operations::{Plan, When, slow_client, slow_server};
 use harness::peers::configs::{KeyType, PROVIDERS, Versions, server_name, this};
@@ -103,6 +104,25 @@ fn a_connection_may_be_told_not_to_wait() {
         tokio::try_join!(connect, accept).unwrap();
     });
     executor.run(&mut noise);
+    assert!(plan.asked().is_empty());
+}
+
+/// Code for rustls 0.23 polls no operations.
+#[test]
+fn a_connection_that_is_taken_out_of_a_lazy_handshake_does_not_wait() {
+    let plan = Arc::new(Plan::new(When::Never));
+    let (client, server) = configs(Versions::Tls13, PROVIDERS[0]);
+    let (_, slow_server) = slow((client.clone(), server), &plan);
+    let (one, other) = pipe(&mut Noise::new(1), Weather::CALM);
+    let mut connect = Box::pin(TlsConnector::from(Arc::new(client)).connect(server_name(), one));
+    assert!(poll_while_woken(|cx| connect.as_mut().poll(cx)).is_pending());
+    let mut acceptor = LazyConfigAcceptor::new(Acceptor::default(), other);
+    let Poll::Ready(Ok(start)) = poll_while_woken(|cx| Pin::new(&mut acceptor).poll(cx)) else {
+        panic!("no ClientHello");
+    };
+    let connection = start.accepted.into_connection(Arc::new(slow_server));
+    let connection = connection.map_err(|(error, _)| error).unwrap();
+    assert!(!connection.is_waiting());
     assert!(plan.asked().is_empty());
 }
 
