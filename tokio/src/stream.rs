@@ -94,8 +94,13 @@ where
                     Poll::Ready(Ok(())) => continue,
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(self.fail(error, task))),
                     // the peer may leave or send an alert, which ends the operation
-                    Poll::Pending if !self.conn.needs_peer() => return Poll::Pending,
-                    Poll::Pending => {}
+                    Poll::Pending => {
+                        // an alert may have been read together with the ClientHello
+                        self.process(task)?;
+                        if !self.conn.needs_peer() {
+                            return Poll::Pending;
+                        }
+                    }
                 }
             }
             if ready!(self.poll_read_tls(task))? == 0 {

@@ -171,6 +171,27 @@ fn a_peer_that_leaves_ends_an_operation() {
     }
 }
 
+/// The alert is read together with the ClientHello, before there is an operation.
+#[test]
+fn an_alert_behind_a_client_hello_ends_the_operation_of_a_lazy_handshake() {
+    let plan = Arc::new(Plan::new(When::Never).only("resolve"));
+    let (client, server) = slow(configs(Versions::Tls13, PROVIDERS[0]), &plan);
+    let mut noise = Noise::new(1);
+    let (one, other) = pipe(&mut noise, Weather::CALM);
+    let mut connect = Box::pin(TlsConnector::from(Arc::new(client)).connect(server_name(), one));
+    assert!(poll_while_woken(|cx| connect.as_mut().poll(cx)).is_pending());
+    other.inject(b"\x15\x03\x03\x00\x02\x02\x28");
+    let mut executor = Executor::default();
+    executor.spawn("server", async {
+        let acceptor = LazyConfigAcceptor::new(Acceptor::default(), other);
+        let start = acceptor.await.unwrap();
+        let error = start.into_stream(Arc::new(server)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData, "{error}");
+    });
+    executor.run(&mut noise);
+    assert_eq!(plan.dropped(), 1);
+}
+
 /// A client that has sent its Finished may close while the server creates its tickets: the
 /// connection is complete, as without operations.
 #[test]
