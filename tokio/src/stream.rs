@@ -258,7 +258,11 @@ where
                 early.wait(task, Role::Reader);
                 Poll::Pending
             }
-            Some(_) => self.poll_early(task, Role::Reader),
+            Some(_) => match self.poll_early(task, Role::Reader)? {
+                // the peer may be unable to receive the rest before it can send
+                Poll::Pending if !self.conn.is_handshaking() => Poll::Ready(Ok(())),
+                complete => complete.map(Ok),
+            },
         }
     }
 

@@ -19,6 +19,12 @@ use crate::kit::{configs, connected};
 
 const LIMIT: u32 = 10_000;
 
+/// The last flight of the server has room, and little more.
+const NARROW: Weather = Weather {
+    capacity: 2000,
+    ..Weather::CALM
+};
+
 /// Returns configurations, of which the client has a session of the server.
 fn resumable(noise: &mut Noise) -> (ClientConfig, ServerConfig) {
     let (mut client, mut server) = configs(Versions::Tls13, PROVIDERS[0]);
@@ -127,6 +133,44 @@ fn rejected_early_data_is_sent_again_through_a_small_buffer() {
         });
         executor.run(&mut noise);
     }
+}
+
+/// The server receives more only when its echo has been sent, so the client must read before it can
+/// send all of its data again.
+#[test]
+fn rejected_early_data_that_waits_to_be_sent_again_delays_no_read() {
+    const LEN: usize = 8000;
+    let mut noise = Noise::new(1);
+    let (mut client, mut server) = resumable(&mut noise);
+    client.max_fragment_size = Some(500);
+    server.session_storage = configs(Versions::Tls13, PROVIDERS[0]).1.session_storage;
+    let (one, other) = pipe(&mut noise, NARROW);
+    let data: Vec<u8> = (0..LEN).map(pattern).collect();
+    let mut executor = Executor::default();
+    executor.spawn("client", async {
+        let connector = TlsConnector::from(Arc::new(client)).early_data(true);
+        let mut stream = connector.connect(server_name(), one).await.unwrap();
+        stream.write_all(&data).await.unwrap();
+        let mut echo = vec![0; LEN];
+        stream.read_exact(&mut echo).await.unwrap();
+        assert!(echo == data);
+        assert!(!stream.get_ref().1.is_early_data_accepted());
+        stream.shutdown().await.unwrap();
+    });
+    executor.spawn("server", async {
+        let accept = TlsAcceptor::from(Arc::new(server)).accept(other);
+        let mut stream = accept.await.unwrap();
+        let mut piece = [0; 500];
+        loop {
+            let len = stream.read(&mut piece).await.unwrap();
+            if len == 0 {
+                break;
+            }
+            stream.write_all(&piece[..len]).await.unwrap();
+            stream.flush().await.unwrap();
+        }
+    });
+    executor.run(&mut noise);
 }
 
 /// A program that writes, does not flush, and reads: with 0.26, it would wait forever.
