@@ -101,11 +101,16 @@ macro_rules! stream {
             /// # Errors
             ///
             /// Returns [`IntoSplitError`](split::IntoSplitError), which holds the stream, before
-            /// the handshake is complete, and if the connection has failed.
+            /// the handshake is complete, while early data that the server has rejected waits to
+            /// be sent again (flush first), and if the connection has failed.
             pub fn into_split<R, W>(
                 self,
                 split: impl FnOnce(IO) -> (R, W),
             ) -> Result<(ReadHalf<R>, split::WriteHalf<W>), split::IntoSplitError<Self>> {
+                if self.inner.owes_early_data() {
+                    let error = rustls::Error::HandshakeNotComplete;
+                    return Err(split::IntoSplitError::new(self, error));
+                }
                 let Stream { io, conn, state } = self.inner;
                 match conn.into_split() {
                     Ok((sender, receiver)) => {

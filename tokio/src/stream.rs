@@ -70,6 +70,15 @@ impl<IO, C> Stream<IO, C> {
     pub(crate) fn sends_early_data(&self) -> bool {
         self.state.early.is_some()
     }
+
+    /// True if rejected early data must be sent again.
+    pub(crate) fn owes_early_data(&self) -> bool
+    where
+        C: Side,
+    {
+        let early = self.state.early.as_ref();
+        early.is_some_and(|early| !early.unsent().is_empty()) && !self.conn.is_early_data_accepted()
+    }
 }
 
 impl<IO, C> Stream<IO, C>
@@ -180,12 +189,7 @@ where
         ready!(self.poll_complete(task))?;
         if !self.conn.is_early_data_accepted() {
             while self.send_again()? != 0 {}
-            while self
-                .state
-                .early
-                .as_ref()
-                .is_some_and(|early| !early.unsent().is_empty())
-            {
+            while self.owes_early_data() {
                 ready!(self.poll_send_all(task))?;
                 if self.send_again()? == 0 {
                     return Poll::Ready(Err(ErrorKind::WriteZero.into()));

@@ -1,20 +1,21 @@
 //! Clients that send early data and read in another task: whichever polls completes the handshake,
 //! and a server that rejects the data gets it again.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read};
 use std::pin::Pin;
 use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, Versions, server_name};
 use harness::wire::Noise;
-use rustls::{ClientConfig, ServerConfig};
+use rustls::{ClientConfig, Error, ServerConfig};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::task::yield_now;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::kit::executor::{Executor, poll_while_woken};
-use crate::kit::pipe::{Weather, pipe};
-use crate::kit::talk::{Shared, pattern, receive, send};
+use crate::kit::pipe::{End, Weather, pipe};
+use crate::kit::talk::{Shared, pattern, receive, send, try_once};
 use crate::kit::{configs, connected};
 
 const LIMIT: u32 = 10_000;
@@ -169,6 +170,45 @@ fn rejected_early_data_that_waits_to_be_sent_again_delays_no_read() {
             stream.write_all(&piece[..len]).await.unwrap();
             stream.flush().await.unwrap();
         }
+    });
+    executor.run(&mut noise);
+}
+
+#[test]
+fn a_client_is_not_split_before_rejected_early_data_is_sent_again() {
+    let mut noise = Noise::new(1);
+    let (client, mut server) = resumable(&mut noise);
+    server.session_storage = configs(Versions::Tls13, PROVIDERS[0]).1.session_storage;
+    let (one, other) = pipe(&mut noise, NARROW);
+    let is_refused = Cell::new(false);
+    let mut executor = Executor::default();
+    executor.spawn("client", async {
+        let connector = TlsConnector::from(Arc::new(client)).early_data(true);
+        let mut stream = connector.connect(server_name(), one).await.unwrap();
+        stream.write_all(&[7; 5000]).await.unwrap();
+        stream.get_mut().1.set_buffer_limit(Some(100));
+        while stream.get_ref().1.is_handshaking() {
+            assert!(try_once(stream.flush()).await.is_none());
+            yield_now().await;
+        }
+        let refused = stream.into_split(End::split).unwrap_err();
+        assert_eq!(*refused.error(), Error::HandshakeNotComplete);
+        is_refused.set(true);
+        let mut stream = refused.into_stream();
+        stream.flush().await.unwrap();
+        let (mut reader, mut writer) = stream.into_split(End::split).unwrap();
+        writer.shutdown().await.unwrap();
+        let _ = reader.read_to_end(&mut Vec::new()).await;
+    });
+    executor.spawn("server", async {
+        let accept = TlsAcceptor::from(Arc::new(server)).accept(other);
+        let mut stream = accept.await.unwrap();
+        while !is_refused.get() {
+            yield_now().await;
+        }
+        let mut data = Vec::new();
+        stream.read_to_end(&mut data).await.unwrap();
+        assert!(data == [7; 5000]);
     });
     executor.run(&mut noise);
 }
