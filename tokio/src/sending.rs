@@ -26,6 +26,10 @@ pub(crate) trait Sends {
     /// Writes queued output until none is left or the transport accepts no more. Does not flush.
     fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>>;
 
+    /// Remembers a task that waits for a flush or a shutdown of the transport, which may write: a
+    /// failure of the other direction wakes it.
+    fn remember(&mut self, task: &Context<'_>);
+
     /// Returns the error that ended the connection, if it has failed.
     fn check_failed(&mut self) -> io::Result<()>;
 
@@ -92,17 +96,32 @@ pub(crate) trait Sends {
         // sending
         self.check_failed()?;
         ready!(sent)?;
-        Pin::new(self.io()).poll_flush(task)
+        let flushed = Pin::new(self.io()).poll_flush(task);
+        if flushed.is_pending() {
+            self.remember(task);
+            if let Err(error) = self.check_failed() {
+                // the other half of a split stream has failed meanwhile; send its alert
+                let _ = self.poll_send(task);
+                return Poll::Ready(Err(error));
+            }
+        }
+        flushed
     }
 
     /// Sends all queued output and a close_notify, and shuts down the transport.
     fn poll_shutdown(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.close();
         ready!(self.poll_send_all(task))?;
-        match ready!(Pin::new(self.io()).poll_shutdown(task)) {
+        match Pin::new(self.io()).poll_shutdown(task) {
             // the peer has closed the socket, too
-            Err(error) if error.kind() == ErrorKind::NotConnected => Poll::Ready(Ok(())),
-            result => Poll::Ready(result),
+            Poll::Ready(Err(error)) if error.kind() == ErrorKind::NotConnected => {
+                Poll::Ready(Ok(()))
+            }
+            Poll::Pending => {
+                self.remember(task);
+                Poll::Pending
+            }
+            result => result,
         }
     }
 

@@ -9,8 +9,8 @@
 //! [`rustls::split`] passes work from one half to the other through one atomic byte. This module
 //! wakes the tasks that are waiting for such work:
 //!
-//! - If a received record is invalid or is a fatal alert, a pending write is woken, sends the
-//!   alert, if there is one, and returns the error.
+//! - If a received record is invalid or is a fatal alert, a pending write or flush is woken, sends
+//!   the alert, if there is one, and returns the error.
 //! - If the peer requests new keys (KeyUpdate), the reply is sent before the next data, or by a
 //!   flush. A task that is not about to write can wait for this in [`WriteHalf::wants_flush`].
 //! - If sending fails, a pending read is woken and returns the error.
@@ -243,6 +243,10 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
             wait(&self.tasks.writer, task);
             has_waited = true;
         }
+    }
+
+    fn remember(&mut self, task: &Context<'_>) {
+        wait(&self.tasks.writer, task);
     }
 
     fn check_failed(&mut self) -> io::Result<()> {

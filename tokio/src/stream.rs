@@ -349,6 +349,10 @@ where
         sent
     }
 
+    fn remember(&mut self, task: &Context<'_>) {
+        self.state.writer = Some(task.waker().clone());
+    }
+
     fn check_failed(&mut self) -> io::Result<()> {
         io::Write::flush(&mut self.conn.writer())
     }

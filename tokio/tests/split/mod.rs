@@ -192,6 +192,72 @@ fn a_write_that_waits_gets_the_error_of_a_read() {
     executor.run(&mut Noise::new(1));
 }
 
+/// The same for a flush, over a transport that can delay one: another stream.
+#[test]
+fn a_flush_that_waits_gets_the_error_of_a_read() {
+    let (mut client, server) = nested();
+    let (reader, writer) = tokio::io::split(server);
+    run_until_bad_record(reader, writer, &mut client);
+
+    let (mut client, server) = nested();
+    let (reader, writer) = server.into_split(tokio::io::split).unwrap();
+    run_until_bad_record(reader, writer, &mut client);
+}
+
+/// Returns streams over streams. What the server sends does not fit the pipe.
+fn nested() -> (client::TlsStream<impl Inner>, server::TlsStream<impl Inner>) {
+    let (one, other) = streams(Versions::Tls13);
+    let (client, server) = configs(Versions::Tls13, PROVIDERS[0]);
+    let (mut connected, mut accepted) = (None, None);
+    let mut executor = Executor::default();
+    executor.spawn("client", async {
+        let connector = TlsConnector::from(Arc::new(client));
+        connected = Some(connector.connect(server_name(), one).await.unwrap());
+    });
+    executor.spawn("server", async {
+        let acceptor = TlsAcceptor::from(Arc::new(server));
+        accepted = Some(acceptor.accept(other).await.unwrap());
+    });
+    executor.run(&mut Noise::new(1));
+    drop(executor);
+    let (client, server) = (connected.unwrap(), accepted.unwrap());
+    server.get_ref().0.get_ref().0.set_weather(Weather {
+        capacity: 1000,
+        ..Weather::CALM
+    });
+    (client, server)
+}
+
+trait Inner: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Inner for S {}
+
+fn run_until_bad_record(
+    mut reader: impl AsyncRead + Unpin,
+    mut writer: impl AsyncWrite + Unpin,
+    peer: &mut client::TlsStream<impl Inner>,
+) {
+    let mut executor = Executor::default();
+    executor.spawn("writer", async move {
+        writer.write_all(&[0; 10_000]).await.unwrap();
+        let error = writer.flush().await.unwrap_err();
+        assert_eq!(error.to_string(), Error::DecryptError.to_string());
+    });
+    executor.spawn("reader", async move {
+        reader.read(&mut [0; 9]).await.unwrap_err();
+    });
+    executor.spawn("peer", async {
+        // let the writer get stuck first
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let (inner, _) = peer.get_mut();
+        inner.write_all(&BAD_RECORD).await.unwrap();
+        inner.flush().await.unwrap();
+    });
+    executor.run(&mut Noise::new(1));
+}
+
 #[test]
 fn a_failed_stream_is_not_split() {
     let (client, mut server) = streams(Versions::Tls13);
