@@ -141,7 +141,8 @@ pub(crate) fn write_all<C>(
 ) -> Poll<io::Result<Sent>> {
     while wants_write(conn) {
         match write_tls(conn) {
-            Ok(0) => return Poll::Ready(Ok(Sent::NothingTaken)),
+            // the other half of a split stream may have ended the output
+            Ok(0) if wants_write(conn) => return Poll::Ready(Ok(Sent::NothingTaken)),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Poll::Pending,
             Err(error) => return Poll::Ready(Err(error)),
@@ -155,5 +156,27 @@ pub(crate) fn encrypt_with(mut writer: impl Write, bufs: &[IoSlice<'_>]) -> io::
     match bufs {
         [buf] => writer.write(buf),
         _ => writer.write_vectored(bufs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_that_ends_without_a_write_is_all_sent() {
+        let write = |ends: bool| {
+            let sent = write_all(
+                &mut true,
+                |has_output| *has_output,
+                |has_output| {
+                    *has_output = !ends;
+                    Ok(0)
+                },
+            );
+            matches!(sent, Poll::Ready(Ok(Sent::All)))
+        };
+        assert!(write(true));
+        assert!(!write(false));
     }
 }
