@@ -184,8 +184,8 @@ impl<W> WriteHalf<W> {
     /// it.
     ///
     /// Such messages are also sent with the next write, so only a task that may be idle for a long
-    /// time needs this method. It is cancel safe. It stays pending after a fatal alert from the peer,
-    /// because nothing is left to send.
+    /// time needs this method. It is cancel safe. It stays pending after a fatal alert from the
+    /// peer, because nothing is left to send.
     ///
     /// ```
     /// # use tokio_rustls::split::WriteHalf;
