@@ -71,8 +71,8 @@ macro_rules! stream {
             /// Returns the transport and the connection. Output that has not been flushed stays in
             /// the connection.
             ///
-            /// Before the handshake is complete, the connection may wait for asynchronous callbacks:
-            /// poll them, or call `set_async(false)` first.
+            /// Before the handshake is complete, the connection may wait for asynchronous
+            /// callbacks: poll them, or call `set_async(false)` first.
             pub fn into_inner(self) -> (IO, $connection) {
                 (self.inner.io, self.inner.conn)
             }
