@@ -135,7 +135,7 @@ pub struct RecordOpenedInto {
     pub record_len: usize,
 }
 
-/// What the header of a received record reveals before the record is opened.
+/// Describes a received record before it is opened, by its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitingRecord {
     /// The length of the whole record in bytes.

@@ -8,7 +8,7 @@ use harness::peers::configs::{PROVIDERS, Provider, Versions};
 use harness::peers::pairs::{this, upstream};
 use harness::peers::servers::KEY_TYPE;
 
-/// How often client and server read their clocks.
+/// The numbers of times that client and server read their clocks.
 type Reads = [u64; 2];
 
 macro_rules! reads_of {

@@ -1,4 +1,4 @@
-//! Scripts, and what comes of them.
+//! Scripts, and their results.
 
 use std::fmt::Debug;
 use std::io::{self, IoSlice};
@@ -277,7 +277,7 @@ pub(crate) fn handshake_over(
     }
 }
 
-/// What came of a script.
+/// The results of a script.
 pub(crate) struct Outcome {
     results: Vec<String>,
     /// True if the fault occurred.

@@ -1,4 +1,4 @@
-//! What the tests have in common.
+//! The parts that the tests share.
 //!
 //! ```text
 //!   crates ────── the streams of this crate and of the published one, behind one trait
@@ -21,6 +21,7 @@ use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, server_na
 use harness::wire::Noise;
 use pipe::{End, Weather, pipe};
 use rustls::{ClientConfig, ServerConfig};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 /// Configurations of this crate that go together.
@@ -31,18 +32,16 @@ pub(crate) fn configs(versions: Versions, provider: Provider) -> (ClientConfig, 
     (client, server)
 }
 
-/// Connects a client and a server over a pipe.
-pub(crate) fn connected(
+/// Connects a client and a server over the two ends of a transport.
+pub(crate) fn connected_over<C, S>(
+    (one, other): (C, S),
     (client, server): (ClientConfig, ServerConfig),
-    weather: Weather,
     noise: &mut Noise,
-) -> (client::TlsStream<End>, server::TlsStream<End>) {
-    // the last flight of a server must have room, because the client does not wait for it
-    let roomy = Weather {
-        capacity: weather.capacity.max(2000),
-        ..weather
-    };
-    let (one, other) = pipe(noise, roomy);
+) -> (client::TlsStream<C>, server::TlsStream<S>)
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let (mut connected, mut accepted) = (None, None);
     let mut executor = Executor::default();
     executor.spawn("client", async {
@@ -55,7 +54,22 @@ pub(crate) fn connected(
     });
     executor.run(noise);
     drop(executor);
-    let connected = connected.unwrap();
-    connected.get_ref().0.set_weather(weather);
-    (connected, accepted.unwrap())
+    (connected.unwrap(), accepted.unwrap())
+}
+
+/// Connects a client and a server over a pipe.
+pub(crate) fn connected(
+    configs: (ClientConfig, ServerConfig),
+    weather: Weather,
+    noise: &mut Noise,
+) -> (client::TlsStream<End>, server::TlsStream<End>) {
+    // the last flight of a server must have room, because the client does not wait for it
+    let roomy = Weather {
+        capacity: weather.capacity.max(2000),
+        ..weather
+    };
+    let ends = pipe(noise, roomy);
+    let (client, server) = connected_over(ends, configs, noise);
+    client.get_ref().0.set_weather(weather);
+    (client, server)
 }

@@ -15,7 +15,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use crate::kit::executor::{Executor, poll_while_woken};
 use crate::kit::pipe::{End, Weather};
-use crate::kit::{configs, connected};
+use crate::kit::{configs, connected, connected_over};
 
 type Streams = (client::TlsStream<End>, server::TlsStream<End>);
 
@@ -206,21 +206,8 @@ fn a_flush_that_waits_gets_the_error_of_a_read() {
 
 /// Returns streams over streams. What the server sends does not fit the pipe.
 fn nested() -> (client::TlsStream<impl Inner>, server::TlsStream<impl Inner>) {
-    let (one, other) = streams(Versions::Tls13);
-    let (client, server) = configs(Versions::Tls13, PROVIDERS[0]);
-    let (mut connected, mut accepted) = (None, None);
-    let mut executor = Executor::default();
-    executor.spawn("client", async {
-        let connector = TlsConnector::from(Arc::new(client));
-        connected = Some(connector.connect(server_name(), one).await.unwrap());
-    });
-    executor.spawn("server", async {
-        let acceptor = TlsAcceptor::from(Arc::new(server));
-        accepted = Some(acceptor.accept(other).await.unwrap());
-    });
-    executor.run(&mut Noise::new(1));
-    drop(executor);
-    let (client, server) = (connected.unwrap(), accepted.unwrap());
+    let configs = configs(Versions::Tls13, PROVIDERS[0]);
+    let (client, server) = connected_over(streams(Versions::Tls13), configs, &mut Noise::new(1));
     server.get_ref().0.get_ref().0.set_weather(Weather {
         capacity: 1000,
         ..Weather::CALM

@@ -164,7 +164,7 @@ pub(crate) struct ClientSessionCommon {
     /// The verification of `server_chain`. It is older than `received_at` if the session was
     /// received on a resumed connection.
     verification: Verification,
-    /// When the session was received. Slightly earlier in the case of a TLS 1.2 resumption.
+    /// The time at which the session was received, or slightly before that in a TLS 1.2 resumption.
     received_at: UnixTime,
     lifetime_secs: u32,
 }

@@ -430,16 +430,21 @@ fn long_records_of_a_stream_are_read_up_to_64_kib_at_a_time() {
     }
 }
 
-#[test]
-fn a_read_that_is_not_filled_ends_the_long_reads() {
-    let long = record(16401, 1);
-    let stream = long.repeat(12);
-    let mut stream = &stream[..];
+/// Returns a buffer whose next read has room for four records of `stream`.
+fn streaming(stream: &mut &[u8]) -> ReceiveBuffer {
     let mut buffer = ReceiveBuffer::default();
     buffer.read_for(1 << 16);
     for _ in 0..4 {
-        one_read(&mut buffer, &mut stream);
+        one_read(&mut buffer, stream);
     }
+    buffer
+}
+
+#[test]
+fn a_read_that_is_not_filled_ends_the_long_reads() {
+    let stream = record(16401, 1).repeat(12);
+    let mut stream = &stream[..];
+    let mut buffer = streaming(&mut stream);
     assert!(room_len(&mut buffer) > 60_000);
     // half a record arrives, and then the rest
     let (half, mut rest) = stream.split_at(8000);
@@ -455,11 +460,7 @@ fn long_reads_leave_room_for_unread_plaintext() {
     let long = record(16401, 1);
     let stream = long.repeat(12);
     let mut stream = &stream[..];
-    let mut buffer = ReceiveBuffer::default();
-    buffer.read_for(1 << 16);
-    for _ in 0..4 {
-        one_read(&mut buffer, &mut stream);
-    }
+    let mut buffer = streaming(&mut stream);
     for _ in 0..3 {
         let read = receive_once(&mut buffer, stream);
         stream = &stream[read..];
