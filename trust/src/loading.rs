@@ -32,7 +32,7 @@ use rustls::certificates::CacheStats;
 use self::flight::{Flight, Outcome};
 pub(crate) use self::policy::Policy;
 
-/// Where a value comes from. Also its key in the cache.
+/// The source of a value, which is also its key in the cache.
 pub trait Source: Clone + Eq + Hash {
     /// The cached value.
     type Value;
@@ -112,7 +112,7 @@ pub(crate) struct LoadingCache<S: Source> {
 /// A result from the cache.
 pub struct Loaded<S: Source> {
     pub(crate) value: Arc<S::Value>,
-    /// When the value was loaded, or `None` if the clock did not return a time.
+    /// The time at which the value was loaded, or `None` if the clock did not return a time.
     pub(crate) loaded_at: Option<UnixTime>,
     /// The error from the last attempt to replace the value.
     pub(crate) failure: Option<Arc<S::Error>>,

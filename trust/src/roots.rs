@@ -115,7 +115,7 @@ pub struct LoadedRoots {
     pub ignored_count: usize,
     /// The number of duplicate certificates. The store contains each of them once.
     pub duplicates: usize,
-    /// When the source was read, or `None` if the clock did not return a time.
+    /// The time at which the source was read, or `None` if the clock did not return a time.
     pub loaded_at: Option<UnixTime>,
     /// The reason why the source could not be read again, or why the old roots were kept although
     /// some are missing. `store` is then the old store.

@@ -131,7 +131,7 @@ pub(crate) struct Properties {
     is_nist_approved: bool,
 }
 
-/// How TLS 1.2 uses a [`BulkCipher`].
+/// The use of a [`BulkCipher`] in TLS 1.2.
 pub(crate) struct Tls12Properties {
     /// The suite for servers that sign with ECDSA or EdDSA.
     pub(crate) ecdhe_ecdsa: CipherSuite,
@@ -140,7 +140,7 @@ pub(crate) struct Tls12Properties {
     pub(crate) nonce: Tls12Nonce,
 }
 
-/// How TLS 1.2 forms the nonce.
+/// The construction of the nonce in TLS 1.2.
 pub(crate) enum Tls12Nonce {
     /// 4 bytes from the key block, then 8 bytes that each record carries (RFC 5288 §3).
     PartlyExplicit,

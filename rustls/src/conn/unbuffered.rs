@@ -46,7 +46,7 @@ pub struct UnbufferedConnectionCommon<Data> {
     pending: PendingPayload,
 }
 
-/// What earlier states asked of the application, or told it.
+/// The requests and reports of earlier states to the application.
 #[derive(Debug, Default)]
 struct Progress {
     /// True if encoded bytes were returned and not yet reported as sent.

@@ -29,7 +29,7 @@ pub struct ReloadStatus {
     pub unchanged: u64,
     /// The number of failed reloads.
     pub failures: u64,
-    /// When the current value became active. `None` if the clock did not return a time.
+    /// The time at which the current value became active. `None` if the clock did not return one.
     pub in_force_since: Option<UnixTime>,
     /// The failures of the most recent reloads, or `None` if the last reload succeeded.
     pub failing: Option<ReloadFailure>,
@@ -45,9 +45,9 @@ pub struct ReloadStatus {
 pub struct ReloadFailure {
     /// The error from the last failure.
     pub error: Arc<ReloadError>,
-    /// When the last failure happened. `None` if the clock did not return a time.
+    /// The time of the last failure. `None` if the clock did not return a time.
     pub at: Option<UnixTime>,
-    /// When the first failure happened. `None` if the clock did not return a time.
+    /// The time of the first failure. `None` if the clock did not return a time.
     pub since: Option<UnixTime>,
     /// The number of failures.
     pub attempts: u64,

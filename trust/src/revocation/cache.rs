@@ -106,7 +106,7 @@ pub struct LoadedCrls {
     pub lists: Arc<[Arc<RevocationList>]>,
     /// The lists that could not be replaced when the source was last read, with reasons.
     pub problems: Arc<[CrlProblem]>,
-    /// When the source was read, or `None` if the clock did not return a time.
+    /// The time at which the source was read, or `None` if the clock did not return a time.
     pub loaded_at: Option<UnixTime>,
     /// The reason why the source could not be read again, if so. `lists` then contains the old
     /// lists.

@@ -1,4 +1,4 @@
-//! What a client remembers about servers, and where it is stored.
+//! The sessions and hints that a client remembers about servers, and their store.
 //!
 //! A client remembers the key exchange group that a server chose, for the key share of the next
 //! ClientHello. It also remembers the sessions that can be resumed.

@@ -12,7 +12,7 @@ use crate::handshake::tls13::certificate_compression::add_certificate;
 use crate::handshake::tls13::certificate_verify::add_certificate_verify;
 use crate::msgs::certificate::CertificateMsg;
 
-/// How the client authenticates after a CertificateRequest.
+/// The way in which the client authenticates after a CertificateRequest.
 pub(super) struct ClientAuth {
     pub(super) choice: CertificateChoice,
     /// The compressor for the client's Certificate, if the server supports one.

@@ -1,4 +1,4 @@
-//! Where sessions are kept: in tickets, or in the session storage.
+//! The place where sessions are kept: tickets, or the session storage.
 //!
 //! This module calls the application's code: the ticketer and the storage.
 

@@ -87,7 +87,7 @@ impl TicketCount {
     }
 }
 
-/// What tickets are made from, besides the connection and the configuration.
+/// The data that tickets are made from, besides the connection and the configuration.
 #[derive(Clone, Copy)]
 pub(super) struct TicketInputs {
     pub(super) suite: &'static Tls13CipherSuite,
