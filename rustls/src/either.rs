@@ -35,6 +35,11 @@ impl Connection {
         either!(self, conn => conn.read_tls(rd))
     }
 
+    /// See [`ConnectionCommon::read_tls_for`](crate::ConnectionCommon::read_tls_for).
+    pub fn read_tls_for(&mut self, rd: &mut dyn io::Read, len: usize) -> Result<usize, io::Error> {
+        either!(self, conn => conn.read_tls_for(rd, len))
+    }
+
     /// See [`ConnectionCommon::write_tls`](crate::ConnectionCommon::write_tls).
     pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
         either!(self, conn => conn.write_tls(wr))

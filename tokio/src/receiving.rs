@@ -14,13 +14,21 @@ use tokio::task::coop;
 /// movsb`, which is slow at some offsets on several processors.
 const PIECE: usize = 1024;
 
+/// The most plaintext that a part of a record can complete: a record's maximum, with the content
+/// type of TLS 1.3 behind it.
+const MAX_OPENED_LEN: usize = 16384 + 1;
+
 pub(crate) trait Receives {
     /// Returns a reader for the plaintext that the connection decrypted.
     fn reader(&mut self) -> Reader<'_>;
 
-    /// Reads from the transport once and decrypts. The end of the stream is not an error here,
-    /// because the reader reports it.
-    fn poll_receive(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>>;
+    /// Reads from the transport once and decrypts, if possible straight into `buf`. The end of the
+    /// stream is not an error here, because the reader reports it.
+    fn poll_receive(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>>;
 
     /// The error of a read that also returned data, for the next read.
     fn deferred_error(&mut self) -> &mut Option<io::Error>;
@@ -28,10 +36,10 @@ pub(crate) trait Receives {
     /// Fills `buf` with received plaintext, and receives more until `buf` is full or the transport
     /// has no more. So one call can fill a large buffer with many records.
     fn poll_read(&mut self, task: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_fill(task))?;
         let start = buf.filled().len();
-        while !copy(self.reader(), buf) {
-            match self.poll_receive(task) {
+        ready!(self.poll_fill(task, buf))?;
+        while buf.remaining() != 0 && !copy(self.reader(), buf) {
+            match self.poll_receive(task, buf) {
                 Poll::Ready(Ok(())) => {}
                 // nothing more, or an error: but the data read so far comes first
                 ended if buf.filled().len() > start => {
@@ -49,12 +57,12 @@ pub(crate) trait Receives {
     /// Lends the first chunk of plaintext where it was decrypted. It is empty at the end of the
     /// stream.
     fn poll_fill_buf(&mut self, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        ready!(self.poll_fill(task))?;
+        ready!(self.poll_fill(task, &mut ReadBuf::new(&mut [])))?;
         Poll::Ready(self.reader().into_first_chunk())
     }
 
-    /// Receives until there is plaintext, or the peer has closed.
-    fn poll_fill(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Receives until there is plaintext in the connection or in `buf`, or the peer has closed.
+    fn poll_fill(&mut self, task: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if let Some(error) = self.deferred_error().take() {
             return Poll::Ready(Err(error));
         }
@@ -67,13 +75,33 @@ pub(crate) trait Receives {
                 return Poll::Ready(Ok(()));
             }
         }
+        let start = buf.filled().len();
         loop {
-            ready!(self.poll_receive(task))?;
-            if unread(self.reader())?.is_some() {
+            ready!(self.poll_receive(task, buf))?;
+            if buf.filled().len() > start || unread(self.reader())?.is_some() {
                 return Poll::Ready(Ok(()));
             }
         }
     }
+}
+
+/// Lets `process` decrypt into the unfilled part of `buf`. `received` bytes have just been read
+/// from the transport, perhaps after a part of a record.
+///
+/// A connection needs initialized memory. So memory is set to zero, but no more than the received
+/// bytes may fill.
+pub(crate) fn open_into<E>(
+    buf: &mut ReadBuf<'_>,
+    received: usize,
+    follows_part: bool,
+    process: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+) -> Result<(), E> {
+    let most = received + if follows_part { MAX_OPENED_LEN } else { 0 };
+    let initialized = buf.initialized().len() - buf.filled().len();
+    let room = Ord::max(initialized, Ord::min(most, buf.remaining()));
+    let len = process(buf.initialize_unfilled_to(room))?;
+    buf.advance(len);
+    Ok(())
 }
 
 /// Returns the length of the first chunk of plaintext, which is 0 if the peer has closed. Returns

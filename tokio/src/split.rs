@@ -24,9 +24,9 @@ use std::{fmt, mem};
 
 use rustls::split::{Receiver, Sender};
 use rustls::{Error, Reader};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::receiving::Receives;
+use crate::receiving::{Receives, open_into};
 use crate::sending::{Sends, Sent, encrypt_with, write_all};
 use crate::socket::{Socket, poll_of};
 
@@ -115,13 +115,13 @@ impl<R, Data> ReadHalf<R, Data> {
         (&mut self.io, &mut self.receiver)
     }
 
-    fn process(&mut self) -> io::Result<()> {
-        let processed = self.receiver.process_new_packets();
+    fn process_into(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let processed = self.receiver.process_new_packets_into(room);
         if self.receiver.sender_wants_write() || processed.is_err() {
             wake(&self.tasks.writer);
         }
         match processed {
-            Ok(_) => Ok(()),
+            Ok((len, _)) => Ok(len),
             Err(error) => Err(io::Error::new(ErrorKind::InvalidData, error)),
         }
     }
@@ -132,16 +132,28 @@ impl<R: AsyncRead + Unpin, Data> Receives for ReadHalf<R, Data> {
         self.receiver.reader()
     }
 
-    fn poll_receive(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_receive(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let follows_part = self.receiver.has_partial_input();
         let mut socket = Socket::new(&mut self.io, task);
-        let read = poll_of(self.receiver.read_tls(&mut socket))?;
+        let read = poll_of(self.receiver.read_tls_for(&mut socket, buf.remaining()))?;
         if read.is_pending() {
             wait(&self.tasks.reader, task);
         }
         // while waiting, this only returns a failure: the sending half may have failed before it
         // could wake this task
-        self.process()?;
-        read.map(|_| Ok(()))
+        match read {
+            Poll::Pending => {
+                self.process_into(&mut [])?;
+                Poll::Pending
+            }
+            Poll::Ready(received) => Poll::Ready(open_into(buf, received, follows_part, |room| {
+                self.process_into(room)
+            })),
+        }
     }
 
     fn deferred_error(&mut self) -> &mut Option<io::Error> {

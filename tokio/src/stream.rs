@@ -10,7 +10,7 @@ use rustls::{ConnectionCommon, Error, Reader, SideData};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::early_data::{EarlyData, Role};
-use crate::receiving::Receives;
+use crate::receiving::{Receives, open_into};
 use crate::sending::{Sends, Sent, encrypt_with, write_all};
 use crate::socket::{Socket, poll_of};
 
@@ -112,7 +112,9 @@ where
                     }
                 }
             }
-            if ready!(self.poll_read_tls(task))? == 0 {
+            let len = ready!(self.poll_read_tls(task, 0))?;
+            self.process(task)?;
+            if len == 0 {
                 if sent.is_pending() && !self.conn.is_waiting() {
                     // an error from sending, if any, says more
                     return Poll::Pending;
@@ -135,16 +137,14 @@ where
         Poll::Ready(Ok(()))
     }
 
-    /// Reads from the transport once, and processes the records. Returns the number of bytes, which
-    /// is 0 at the end of the stream.
-    fn poll_read_tls(&mut self, task: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    /// Reads from the transport once, for a buffer that has room for `room` bytes of plaintext.
+    /// Returns the number of bytes, which is 0 at the end of the stream.
+    fn poll_read_tls(&mut self, task: &mut Context<'_>, room: usize) -> Poll<io::Result<usize>> {
         if self.state.has_failed {
             self.process(task)?;
         }
         let mut socket = Socket::new(&mut self.io, task);
-        let len = ready!(poll_of(self.conn.read_tls(&mut socket)))?;
-        self.process(task)?;
-        Poll::Ready(Ok(len))
+        poll_of(self.conn.read_tls_for(&mut socket, room))
     }
 
     fn process(&mut self, task: &mut Context<'_>) -> io::Result<()> {
@@ -318,8 +318,18 @@ where
         self.conn.reader()
     }
 
-    fn poll_receive(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_read_tls(task).map_ok(drop)
+    fn poll_receive(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let follows_part = self.conn.has_partial_input();
+        let received = ready!(self.poll_read_tls(task, buf.remaining()))?;
+        let conn = &mut self.conn;
+        let opened = open_into(buf, received, follows_part, |room| {
+            Ok(conn.process_new_packets_into(room)?.0)
+        });
+        Poll::Ready(opened.map_err(|error| self.fail(error, task)))
     }
 
     fn deferred_error(&mut self) -> &mut Option<io::Error> {

@@ -4,6 +4,7 @@
 mod budget;
 mod comparison;
 mod kit;
+mod opening_into;
 mod operations;
 mod schedules;
 mod split;

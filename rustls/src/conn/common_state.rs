@@ -122,6 +122,12 @@ impl CommonState {
         (transport, &mut self.negotiated, &mut self.established)
     }
 
+    /// True if part of a record or of a handshake message has been received.
+    #[cfg(feature = "std")]
+    pub(super) fn has_partial_input(&self) -> bool {
+        !self.records.received.all_opened() || !self.records.joiner.is_empty()
+    }
+
     /// Returns the buffer in which handshake messages are assembled.
     pub(super) fn joiner(&mut self) -> &mut HandshakeJoiner {
         match &mut self.quic {

@@ -90,7 +90,20 @@ impl<Data> ConnectionCommon<Data> {
     ///   more than the length of its buffer.
     /// - [`io::ErrorKind::InvalidData`] if more than one record is waiting to be processed.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
-        self.driver.common.records.read_tls(rd)
+        self.read_tls_for(rd, 0)
+    }
+
+    /// Reads TLS bytes like [`Self::read_tls`], for a caller that has a buffer of `len` bytes for
+    /// [`Self::process_new_packets_into`].
+    ///
+    /// While the peer streams, one call then reads as many long records as can be opened there, up
+    /// to four.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::read_tls`].
+    pub fn read_tls_for(&mut self, rd: &mut dyn io::Read, len: usize) -> Result<usize, io::Error> {
+        self.driver.common.records.read_tls_for(rd, len)
     }
 
     /// Writes queued TLS bytes with one call to `wr.write_vectored`. Does not call `wr` if nothing
@@ -123,7 +136,7 @@ impl<Data> ConnectionCommon<Data> {
     /// A record that fits into the rest of `buf` is opened there directly, which saves a copy, if
     /// the crypto provider can do so (aws-lc-rs can, ring cannot). With TLS 1.3, a record needs one
     /// byte more than its plaintext. So `buf` should be longer than 16 KiB, best a little more than
-    /// 64 KiB: while the peer streams, [`Self::read_tls`] then reads several records at a time.
+    /// 64 KiB: while the peer streams, [`Self::read_tls_for`] then reads several records at a time.
     ///
     /// Bytes of `buf` after those read may be overwritten, but never with unauthenticated data. If
     /// no bytes are read, [`Reader`] returns the reason.
@@ -138,7 +151,7 @@ impl<Data> ConnectionCommon<Data> {
     /// ) -> io::Result<usize> {
     ///     loop {
     ///         let (len, _) = conn.process_new_packets_into(buf).map_err(io::Error::other)?;
-    ///         if len != 0 || !conn.wants_read() || conn.read_tls(sock)? == 0 {
+    ///         if len != 0 || !conn.wants_read() || conn.read_tls_for(sock, buf.len())? == 0 {
     ///             return if len != 0 { Ok(len) } else { conn.reader().read(buf) };
     ///         }
     ///     }
@@ -260,7 +273,8 @@ impl<Data> ConnectionCommon<Data> {
             // do not read after a failure: the read could block forever, and its data would be
             // ignored
             self.driver.common.check_failed().map_err(invalid_data)?;
-            match self.read_tls(io) {
+            let buf = if handshaking { &mut [] } else { &mut *buf };
+            match self.read_tls_for(io, buf.len()) {
                 Ok(len) => {
                     read += len;
                     eof = len == 0;
@@ -271,7 +285,6 @@ impl<Data> ConnectionCommon<Data> {
                 }
                 Err(error) => return Err(error),
             }
-            let buf = if handshaking { &mut [] } else { &mut *buf };
             *plaintext_len = self.process_or_alert(io, buf)?;
             if !handshaking {
                 return Ok((read, written));
@@ -409,8 +422,7 @@ impl<Data> ConnectionCommon<Data> {
     /// The rest must also be read through this connection, so check this before reading the socket
     /// any other way, for example into your own buffers.
     pub fn has_partial_input(&self) -> bool {
-        let records = &self.driver.common.records;
-        !records.received.all_opened() || !records.joiner.is_empty()
+        self.driver.common.has_partial_input()
     }
 
     /// Returns the space that [`Self::encrypt_in_place`] needs before and after the payload.

@@ -242,11 +242,7 @@ impl<Data> Driver<Data> {
         }
         driver.process_all(opened.received)?;
         let len = core::mem::take(&mut opened.len);
-        if len != 0 {
-            opened.received.read_for(opened.out.len());
-        } else if opened.received.unread() != 0 {
-            opened.received.read_for(0);
-        }
+        driver.common.records.has_opened_into |= len != 0;
         Ok(len + opened.received.read(&mut opened.out[len..]))
     }
 

@@ -73,6 +73,10 @@ pub(crate) struct Records {
     /// True once the underlying stream has ended.
     #[cfg(feature = "std")]
     pub(crate) seen_eof: bool,
+    /// True once a record has been opened into the application's memory, which not every provider
+    /// can do.
+    #[cfg(feature = "std")]
+    pub(super) has_opened_into: bool,
 }
 
 /// The messages that this side may send.
@@ -129,6 +133,8 @@ impl Records {
             early_data: None,
             #[cfg(feature = "std")]
             seen_eof: false,
+            #[cfg(feature = "std")]
+            has_opened_into: false,
         }
     }
 
@@ -213,10 +219,15 @@ impl Records {
         )
     }
 
-    /// Reads into [`Self::received`] with one call to `rd.read`.
+    /// Reads into [`Self::received`] with one call to `rd.read`, for an application that has `len`
+    /// bytes of memory for records to be opened into.
     #[cfg(feature = "std")]
     #[inline]
-    pub(super) fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
+    pub(super) fn read_tls_for(
+        &mut self,
+        rd: &mut dyn io::Read,
+        len: usize,
+    ) -> Result<usize, io::Error> {
         if self.received.unread() > RECEIVED_PLAINTEXT_LIMIT {
             return Err(io::Error::other("received plaintext buffer full"));
         }
@@ -230,6 +241,8 @@ impl Records {
                 "message buffer full",
             ));
         }
+        let len = if self.has_opened_into { len } else { 0 };
+        self.received.read_for(len);
         let result = self.received.receive(|room| match rd.read(room) {
             Ok(len) if len > room.len() => Err(impossible_read()),
             result => result,

@@ -183,7 +183,7 @@ pub(crate) async fn receive<S: Lend>(mut stream: S, mut noise: Noise) -> (usize,
     loop {
         let most = one_of(&mut noise, &[1, 100, 20_000, 100_000]);
         let mut out = vec![0; noise.up_to(most)];
-        let read = match noise.up_to(4) {
+        let read = match noise.up_to(5) {
             1 => {
                 let lent = poll_fn(|task| stream.poll_lend(task, out.len())).await;
                 lent.map(|chunk| {
@@ -196,6 +196,13 @@ pub(crate) async fn receive<S: Lend>(mut stream: S, mut noise: Noise) -> (usize,
                 Some(read) => read,
                 None => continue,
             },
+            // a buffer that is not initialized
+            3 => {
+                let mut uninitialized = Vec::with_capacity(out.len());
+                let read = stream.read_buf(&mut uninitialized).await;
+                out[..uninitialized.len()].copy_from_slice(&uninitialized);
+                read
+            }
             _ => stream.read(&mut out).await,
         };
         match read {

@@ -72,9 +72,10 @@ pub struct ReceiveBuffer {
     partly: u16,
     /// The target length of the previous read of several small records.
     ahead: u16,
-    /// The number of long records that the last read had room for.
+    /// The number of long records that the next read may have room for, as far as the peer goes: it
+    /// doubles while the peer streams.
     long_ahead: u8,
-    /// The maximum of `long_ahead`; see [`Self::read_for`].
+    /// The number of long records that the reader has room for; see [`Self::read_for`].
     most_ahead: u8,
     /// The expected length of the next long record, plus the header after it.
     expected: u16,
@@ -257,8 +258,7 @@ impl ReceiveBuffer {
         }
         if record_len > MAX_AHEAD / 2 {
             self.ahead = 0;
-            self.long_ahead = self.long_records(record_len, waiting);
-            return usize::from(self.long_ahead) * record_len + HEADER_LEN - waiting;
+            return self.long_records(record_len, waiting) * record_len + HEADER_LEN - waiting;
         }
         let ahead = if waiting == HEADER_LEN {
             (2 * usize::from(self.ahead)).clamp(READ_LEN, MAX_AHEAD)
@@ -271,11 +271,11 @@ impl ReceiveBuffer {
         records * record_len + HEADER_LEN - waiting
     }
 
-    /// Lets later reads have room for as many long records as fill `len` bytes of plaintext, up to
-    /// 64 KiB, while the peer streams.
+    /// Lets [`Self::receive`] have room for as many long records as fill `len` bytes of plaintext,
+    /// up to 64 KiB, while the peer streams.
     ///
     /// By default, a read has room for one record, which stays in the fastest cache until it is
-    /// opened and read. Reading more of them saves calls to the socket, and cost nothing if they
+    /// opened and read. Reading more of them saves calls to the socket, and costs nothing if they
     /// are opened into the application's memory.
     #[inline]
     pub fn read_for(&mut self, len: usize) {
@@ -284,16 +284,18 @@ impl ReceiveBuffer {
 
     /// The number of records of `record_len` bytes to read next, of which `waiting` bytes are
     /// already there. One, unless the last read was filled and ended where a record did: then the
-    /// peer is streaming, and each read has room for twice as many records as the one before.
-    fn long_records(&self, record_len: usize, waiting: usize) -> u8 {
-        if self.has_run_dry || self.most_ahead < 2 || waiting > HEADER_LEN + GCM_ALERT_LEN {
+    /// peer is streaming, and each read may have room for twice as many records as the one before.
+    fn long_records(&mut self, record_len: usize, waiting: usize) -> usize {
+        if self.has_run_dry || waiting > HEADER_LEN + GCM_ALERT_LEN {
+            self.long_ahead = 1;
             return 1;
         }
+        self.long_ahead = (2 * self.long_ahead).clamp(1, MAX_LONG_AHEAD);
         // unread plaintext counts, so that the memory block is one of the pool
         let unread = self.opened - self.read;
         let room = (MAX_POOLED_LEN - HEADER_LEN - GCM_ALERT_LEN).saturating_sub(unread);
-        let most = Ord::min(room / record_len, self.most_ahead.into());
-        most.clamp(1, 2 * usize::from(self.long_ahead).max(1)) as u8
+        let most = Ord::min(self.long_ahead, self.most_ahead);
+        Ord::min(room / record_len, most.into()).max(1)
     }
 
     /// Returns the length of the first unopened record, or zero while its header is incomplete. The

@@ -215,7 +215,18 @@ impl<Data> Receiver<Data> {
     ///
     /// Returns the errors of [`ConnectionCommon::read_tls`](crate::ConnectionCommon::read_tls).
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
-        self.driver.common.records.read_tls(rd)
+        self.read_tls_for(rd, 0)
+    }
+
+    /// Reads TLS bytes like [`Self::read_tls`], for a caller that has a buffer of `len` bytes for
+    /// [`Self::process_new_packets_into`]. See
+    /// [`read_tls_for`](crate::ConnectionCommon::read_tls_for) of a connection that is not split.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::read_tls`].
+    pub fn read_tls_for(&mut self, rd: &mut dyn io::Read, len: usize) -> Result<usize, io::Error> {
+        self.driver.common.records.read_tls_for(rd, len)
     }
 
     /// Processes the bytes that [`Self::read_tls`] read: decrypts application data for
@@ -246,6 +257,13 @@ impl<Data> Receiver<Data> {
     ) -> Result<(usize, ReceiverState), Error> {
         let len = self.after_failures(|driver| driver.process_received_into(buf))?;
         Ok((len, self.state()))
+    }
+
+    /// True if the connection holds part of a record or of a handshake message, as in
+    /// [`has_partial_input`](crate::ConnectionCommon::has_partial_input) of a connection that is
+    /// not split.
+    pub fn has_partial_input(&self) -> bool {
+        self.driver.common.has_partial_input()
     }
 
     fn state(&self) -> ReceiverState {

@@ -441,6 +441,18 @@ fn streaming(stream: &mut &[u8]) -> ReceiveBuffer {
 }
 
 #[test]
+fn a_reader_with_little_room_does_not_end_the_long_reads_of_the_next() {
+    let stream = record(16401, 1).repeat(20);
+    let mut stream = &stream[..];
+    let mut buffer = streaming(&mut stream);
+    for (room, records) in [(16_383, 1), (1 << 15, 2), (1 << 16, 4)] {
+        buffer.read_for(room);
+        let (read, _) = one_read(&mut buffer, &mut stream);
+        assert_eq!(read.div_ceil(16406), records);
+    }
+}
+
+#[test]
 fn a_read_that_is_not_filled_ends_the_long_reads() {
     let stream = record(16401, 1).repeat(12);
     let mut stream = &stream[..];
