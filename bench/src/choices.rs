@@ -29,8 +29,8 @@ macro_rules! choices {
 
 choices! {
     /// An API for passing data to a connection. `fill-buf` is buffered, but reads in place instead
-    /// of copying out.
-    Api { Buffered = "buffered", FillBuf = "fill-buf", Unbuffered = "unbuffered", InPlace = "in-place" }
+    /// of copying out, and `open-into` opens records into the application's buffer.
+    Api { Buffered = "buffered", FillBuf = "fill-buf", OpenInto = "open-into", Unbuffered = "unbuffered", InPlace = "in-place" }
 
     /// The half of a connection that is timed: from the application's bytes to records, or back.
     Direction { Send = "send", Receive = "receive" }

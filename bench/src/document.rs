@@ -36,7 +36,7 @@ pub(crate) fn write(file: Option<PathBuf>) -> Result<()> {
         let picture = Picture::create(root.join("docs/results.svg"))?;
         fs::write(root.join("BENCHMARKS.md"), filled(TEMPLATE, &rows)?)?;
         let (view, mut rows) = select(&rows, PICTURE)?;
-        rows.retain(|row| row.text("api") != "fill-buf");
+        rows.retain(|row| !["fill-buf", "open-into"].contains(&row.text("api")));
         picture.draw(&parts(view, &rows))?;
         print("wrote BENCHMARKS.md and docs/results.svg")?;
     }

@@ -27,7 +27,7 @@ pub(crate) fn workload(
         return Ok(transfer(pair, direction, traffic, None));
     }
     let pair = buffered::Pair::connect(&configs)?;
-    let memory = (api == Api::Buffered).then(|| traffic.application());
+    let memory = (api != Api::FillBuf).then(|| traffic.application());
     Ok(transfer(pair, direction, traffic, memory))
 }
 

@@ -56,11 +56,11 @@ const UPSTREAM: usize = 1;
 const LIMIT: usize = 2;
 
 /// True if this half of a connection is measured. `in-place` would receive as `unbuffered` does,
-/// and `fill-buf` only receives.
+/// and `fill-buf` and `open-into` only receive.
 fn exists(half: &(&Api, &Direction)) -> bool {
     !matches!(
         half,
-        (Api::InPlace, Direction::Receive) | (Api::FillBuf, Direction::Send)
+        (Api::InPlace, Direction::Receive) | (Api::FillBuf | Api::OpenInto, Direction::Send)
     )
 }
 
@@ -171,9 +171,10 @@ fn compare(
 
 type Build = fn(Api, Direction, &Traffic) -> Result<Box<dyn Workload>>;
 
-/// Upstream has no in-place encryption; a program would use its unbuffered API instead.
+/// Upstream cannot encrypt in place, or open records into the application's buffer. A program would
+/// use its unbuffered or buffered API instead.
 const BUILDS: [Build; 3] = [
-    this::in_place::workload,
+    this::bulk::workload,
     upstream::connection::bulk::workload,
     limit::records,
 ];
