@@ -74,10 +74,14 @@ fn wait(place: &Mutex<Option<Waker>>, task: &Context<'_>) {
 
 fn wake(place: &Mutex<Option<Waker>>) {
     // a waker may call anything, so it is called without the lock
-    let waiting = mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner));
-    if let Some(waker) = waiting {
+    if let Some(waker) = leave(place) {
         waker.wake();
     }
+}
+
+/// Ends the waiting in `place`.
+fn leave(place: &Mutex<Option<Waker>>) -> Option<Waker> {
+    mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Returns the halves of a stream. `deferred` is the error from its last read.
@@ -103,6 +107,20 @@ pub(crate) fn halves<R, W, Data>(
 
 /// The connection's data is never pinned.
 impl<R: Unpin, Data> Unpin for ReadHalf<R, Data> {}
+
+/// The other half, which may live for long, keeps no task of this one.
+impl<R, Data> Drop for ReadHalf<R, Data> {
+    fn drop(&mut self) {
+        leave(&self.tasks.reader);
+    }
+}
+
+/// The other half, which may live for long, keeps no task of this one.
+impl<W> Drop for WriteHalf<W> {
+    fn drop(&mut self) {
+        leave(&self.tasks.writer);
+    }
+}
 
 impl<R, Data> ReadHalf<R, Data> {
     /// Returns references to the transport and the connection's receiving half.

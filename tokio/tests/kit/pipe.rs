@@ -270,11 +270,13 @@ impl AsyncWrite for End {
 impl Drop for End {
     fn drop(&mut self) {
         if self.writes {
+            lock(&self.outgoing).writer = None;
             self.end();
         }
         if self.reads {
             let direction = &mut *lock(&self.incoming);
             direction.is_broken = true;
+            direction.reader = None;
             wake(&mut direction.writer);
         }
     }

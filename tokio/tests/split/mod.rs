@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use harness::peers::configs::{PROVIDERS, Versions, server_name};
 use harness::wire::Noise;
@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
-use crate::kit::executor::{Executor, poll_while_woken};
+use crate::kit::executor::{Executor, Flag, poll_while_woken};
 use crate::kit::pipe::{End, Weather};
 use crate::kit::{configs, connected, connected_over};
 
@@ -243,6 +243,23 @@ fn run_until_bad_record(
         inner.flush().await.unwrap();
     });
     executor.run(&mut Noise::new(1));
+}
+
+#[test]
+fn a_dropped_half_keeps_no_task() {
+    let flag = Arc::new(Flag::default());
+    let waker = Waker::from(flag.clone());
+    let task = &mut Context::from_waker(&waker);
+    let (client, server) = streams(Versions::Tls13);
+    let (mut reader, _writer) = client.into_split(End::split).unwrap();
+    let (_reader, mut writer) = server.into_split(End::split).unwrap();
+    let mut out = [0; 1];
+    assert!(pin!(reader.read(&mut out)).poll(task).is_pending());
+    assert!(writer.poll_wants_flush(task).is_pending());
+    drop(reader);
+    drop(writer);
+    // `flag` and `waker`
+    assert_eq!(Arc::strong_count(&flag), 2);
 }
 
 #[test]
