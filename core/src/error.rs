@@ -2,9 +2,11 @@
 //!
 //! Fallible calls return [`Error`]. Its variants classify failures by cause, and most contain one
 //! of the more precise enums below. Only the `alert` submodule decides which alert the peer
-//! receives. Builders and early data have their own error types.
+//! receives, and `label` names each error for metrics. Builders and early data have their own error
+//! types.
 
 mod alert;
+mod label;
 mod peer;
 #[cfg(test)]
 mod tests;

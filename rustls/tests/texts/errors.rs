@@ -291,12 +291,12 @@ macro_rules! errors {
                 log
             }
 
-            /// Returns every [`Error`], with any cause.
-            fn every_error() -> Vec<Error> {
+            /// Returns every [`Error`], with any cause, after the name of the innermost variant.
+            pub fn every_error() -> Vec<(&'static str, Error)> {
                 fn errors<T: Into<Error>>(
                     causes: Vec<(&'static str, T)>,
-                ) -> impl Iterator<Item = Error> {
-                    causes.into_iter().map(|(_, cause)| cause.into())
+                ) -> impl Iterator<Item = (&'static str, Error)> {
+                    causes.into_iter().map(|(path, cause)| (path, cause.into()))
                 }
                 errors(invalid_messages())
                     .chain(errors(peer_misbehaved()))
@@ -305,7 +305,7 @@ macro_rules! errors {
                     .chain(errors(revocation_list_errors()))
                     .chain(errors(ech_errors()))
                     .chain(errors(inconsistent_keys()))
-                    .chain(errors(vec![("", other())]))
+                    .chain(errors(vec![("Error::Other", other())]))
                     .chain(errors(plain_errors()))
                     .collect()
             }
@@ -314,12 +314,15 @@ macro_rules! errors {
             pub fn equal_errors() -> Vec<String> {
                 let all = every_error();
                 let equals = |error: &Error| {
-                    let equal = all.iter().enumerate().filter(|(_, other)| error == *other);
+                    let equal = all
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, (_, other))| error == other);
                     equal.map(|(at, _)| at).collect::<Vec<_>>()
                 };
                 let errors = all.iter();
                 errors
-                    .map(|it| format!("{it:?} {:?}", equals(it)))
+                    .map(|(_, it)| format!("{it:?} {:?}", equals(it)))
                     .collect()
             }
 

@@ -4,6 +4,8 @@
 //!   names the variants and types, so none can be forgotten.
 //! - Errors without a more specific variant, from calls that fail in both crates. This crate's text
 //!   may have an addition in parentheses.
+//!
+//! Labels of errors, which 0.23 lacks, are those of a list.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 
@@ -11,6 +13,7 @@ mod configs;
 mod connections;
 mod enums;
 mod errors;
+mod labels;
 mod listing;
 mod log;
 mod peer_errors;
