@@ -65,9 +65,9 @@ impl Connection {
         either!(self, conn => conn.process_new_packets_into(buf))
     }
 
-    /// See [`has_partial_input`](crate::ConnectionCommon::has_partial_input).
-    pub fn has_partial_input(&self) -> bool {
-        either!(self, conn => conn.has_partial_input())
+    /// See [`unprocessed_len`](crate::ConnectionCommon::unprocessed_len).
+    pub fn unprocessed_len(&self) -> usize {
+        either!(self, conn => conn.unprocessed_len())
     }
 
     /// See [`ConnectionCommon::poll_operation`](crate::ConnectionCommon::poll_operation).

@@ -14,9 +14,11 @@ use tokio::task::coop;
 /// movsb`, which is slow at some offsets on several processors.
 const PIECE: usize = 1024;
 
-/// The most plaintext that a part of a record can complete: a record's maximum, with the content
-/// type of TLS 1.3 behind it.
-const MAX_OPENED_LEN: usize = 16384 + 1;
+/// The most plaintext in a record.
+const RECORD_LEN: usize = 16384;
+
+/// A read that has this much returns it, rather than fill the buffer with part of a record.
+const ENOUGH: usize = 4096;
 
 pub(crate) trait Receives {
     /// Returns a reader for the plaintext that the connection decrypted.
@@ -33,12 +35,18 @@ pub(crate) trait Receives {
     /// The error of a read that also returned data, for the next read.
     fn deferred_error(&mut self) -> &mut Option<io::Error>;
 
-    /// Fills `buf` with received plaintext, and receives more until `buf` is full or the transport
-    /// has no more. So one call can fill a large buffer with many records.
+    /// Moves received plaintext to `buf`, and receives more until `buf` is full or the transport
+    /// has no more. So one call can fill a large buffer with many records. If the rest of `buf` is
+    /// too short for a record, that record would have to be copied, so a read of more than a little
+    /// ends there.
     fn poll_read(&mut self, task: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let start = buf.filled().len();
         ready!(self.poll_fill(task, buf))?;
-        while buf.remaining() != 0 && !copy(self.reader(), buf) {
+        while !copy(self.reader(), buf) {
+            let has_enough = buf.filled().len() - start >= ENOUGH;
+            if buf.remaining() == 0 || has_enough && buf.remaining() < RECORD_LEN {
+                break;
+            }
             match self.poll_receive(task, buf) {
                 Poll::Ready(Ok(())) => {}
                 // nothing more, or an error: but the data read so far comes first
@@ -85,18 +93,14 @@ pub(crate) trait Receives {
     }
 }
 
-/// Lets `process` decrypt into the unfilled part of `buf`. `received` bytes have just been read
-/// from the transport, perhaps after a part of a record.
+/// Lets `process` decrypt into the unfilled part of `buf`, in which it fills at most `most` bytes.
 ///
-/// A connection needs initialized memory. So memory is set to zero, but no more than the received
-/// bytes may fill.
+/// A connection needs initialized memory, so the other memory that may be filled is set to zero.
 pub(crate) fn open_into<E>(
     buf: &mut ReadBuf<'_>,
-    received: usize,
-    follows_part: bool,
+    most: usize,
     process: impl FnOnce(&mut [u8]) -> Result<usize, E>,
 ) -> Result<(), E> {
-    let most = received + if follows_part { MAX_OPENED_LEN } else { 0 };
     let initialized = buf.initialized().len() - buf.filled().len();
     let room = Ord::max(initialized, Ord::min(most, buf.remaining()));
     let len = process(buf.initialize_unfilled_to(room))?;

@@ -155,7 +155,6 @@ impl<R: AsyncRead + Unpin, Data> Receives for ReadHalf<R, Data> {
         task: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let follows_part = self.receiver.has_partial_input();
         let mut socket = Socket::new(&mut self.io, task);
         let read = poll_of(self.receiver.read_tls_for(&mut socket, buf.remaining()))?;
         if read.is_pending() {
@@ -168,9 +167,10 @@ impl<R: AsyncRead + Unpin, Data> Receives for ReadHalf<R, Data> {
                 self.process_into(&mut [])?;
                 Poll::Pending
             }
-            Poll::Ready(received) => Poll::Ready(open_into(buf, received, follows_part, |room| {
-                self.process_into(room)
-            })),
+            Poll::Ready(_) => {
+                let most = self.receiver.unprocessed_len();
+                Poll::Ready(open_into(buf, most, |room| self.process_into(room)))
+            }
         }
     }
 

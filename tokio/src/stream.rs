@@ -323,10 +323,9 @@ where
         task: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let follows_part = self.conn.has_partial_input();
-        let received = ready!(self.poll_read_tls(task, buf.remaining()))?;
+        ready!(self.poll_read_tls(task, buf.remaining()))?;
         let conn = &mut self.conn;
-        let opened = open_into(buf, received, follows_part, |room| {
+        let opened = open_into(buf, conn.unprocessed_len(), |room| {
             Ok(conn.process_new_packets_into(room)?.0)
         });
         Poll::Ready(opened.map_err(|error| self.fail(error, task)))

@@ -122,10 +122,10 @@ impl CommonState {
         (transport, &mut self.negotiated, &mut self.established)
     }
 
-    /// True if part of a record or of a handshake message has been received.
+    /// Returns the number of received bytes that have not been processed.
     #[cfg(feature = "std")]
-    pub(super) fn has_partial_input(&self) -> bool {
-        !self.records.received.all_opened() || !self.records.joiner.is_empty()
+    pub(super) fn unprocessed_len(&self) -> usize {
+        self.records.received.unopened_len() + self.records.joiner.len()
     }
 
     /// Returns the buffer in which handshake messages are assembled.

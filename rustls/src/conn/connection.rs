@@ -416,13 +416,14 @@ impl<Data> ConnectionCommon<Data> {
         self.driver.common.extract_secrets()
     }
 
-    /// True if the connection holds part of a record or of a handshake message that
-    /// [`Self::read_tls`] has read.
+    /// Returns the number of bytes that [`Self::read_tls`] has read and
+    /// [`Self::process_new_packets`] has not processed. After processing, this is part of a record or
+    /// of a handshake message.
     ///
-    /// The rest must also be read through this connection, so check this before reading the socket
-    /// any other way, for example into your own buffers.
-    pub fn has_partial_input(&self) -> bool {
-        self.driver.common.has_partial_input()
+    /// The rest must also be read through this connection, so check that it is 0 before reading the
+    /// socket any other way, for example into your own buffers.
+    pub fn unprocessed_len(&self) -> usize {
+        self.driver.common.unprocessed_len()
     }
 
     /// Returns the space that [`Self::encrypt_in_place`] needs before and after the payload.

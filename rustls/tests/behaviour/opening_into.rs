@@ -157,24 +157,24 @@ fn data_before_an_error_is_still_unread() {
 fn part_of_a_record_or_message_is_reported() {
     for case in cases() {
         let (mut conn, mut peer) = connected(case);
-        assert!(!conn.has_partial_input());
+        assert_eq!(conn.unprocessed_len(), 0);
         let record = sent(&mut peer, b"hello");
         let (front, back) = record.split_at(record.len() - 1);
         for (part, is_partial) in [(&front[..1], true), (&front[1..], true), (back, false)] {
             conn.read_tls(&mut &part[..]).unwrap();
             conn.process_new_packets().unwrap();
-            assert_eq!(conn.has_partial_input(), is_partial, "{case:?}");
+            assert_eq!(conn.unprocessed_len() != 0, is_partial, "{case:?}");
         }
         // plaintext is not partial
         assert_eq!(conn.reader().read(&mut [0; 9]).unwrap(), 5);
-        assert!(!conn.has_partial_input());
+        assert_eq!(conn.unprocessed_len(), 0);
 
         // half of a handshake message in a whole record
         let mut conn = super::connected::this::fresh(case);
         let half = [22, 3, 3, 0, 4, 1, 0, 0, 90];
         conn.read_tls(&mut &half[..]).unwrap();
         if conn.process_new_packets().is_ok() {
-            assert!(conn.has_partial_input());
+            assert_eq!(conn.unprocessed_len(), 4);
         }
     }
 }

@@ -79,6 +79,11 @@ pub struct ReceiveBuffer {
     most_ahead: u8,
     /// The expected length of the next long record, plus the header after it.
     expected: u16,
+    /// The number of bytes behind the first of the small records that the last read was for.
+    behind_first: u16,
+    /// True if short and long records alternate, as when the header of an HTTP/2 frame has a record
+    /// of its own. A read then has room for one of each.
+    alternates: bool,
     /// True if the last read did not fill the room, so the socket was empty.
     has_run_dry: bool,
 }
@@ -197,7 +202,7 @@ impl ReceiveBuffer {
     /// `want`.
     #[inline]
     fn offered(&self, want: usize, left: usize) -> usize {
-        let most = if want > READ_LEN && self.ahead == 0 {
+        let most = if want > READ_LEN && self.ahead == 0 && !self.alternates {
             want + GCM_ALERT_LEN
         } else {
             READ_LEN
@@ -257,9 +262,17 @@ impl ReceiveBuffer {
             };
         }
         if record_len > MAX_AHEAD / 2 {
+            self.alternates = match self.ahead {
+                0 => self.alternates && waiting == HEADER_LEN,
+                _ => waiting == usize::from(self.behind_first),
+            };
             self.ahead = 0;
             return self.long_records(record_len, waiting) * record_len + HEADER_LEN - waiting;
         }
+        if self.alternates && !self.has_run_dry && waiting == HEADER_LEN {
+            return record_len + usize::from(self.expected) - waiting;
+        }
+        self.alternates = false;
         let ahead = if waiting == HEADER_LEN {
             (2 * usize::from(self.ahead)).clamp(READ_LEN, MAX_AHEAD)
         } else {
@@ -268,6 +281,7 @@ impl ReceiveBuffer {
         self.ahead = ahead as u16;
         let least = (READ_LEN + waiting - HEADER_LEN).div_ceil(record_len);
         let records = Ord::max(ahead / record_len, least);
+        self.behind_first = ((records - 1) * record_len + HEADER_LEN) as u16;
         records * record_len + HEADER_LEN - waiting
     }
 
@@ -470,7 +484,12 @@ impl ReceiveBuffer {
     /// True if all received records are opened.
     #[inline]
     pub fn all_opened(&self) -> bool {
-        self.opened == self.filled
+        self.unopened_len() == 0
+    }
+
+    /// Returns the length in bytes of [`Self::unopened`].
+    pub fn unopened_len(&self) -> usize {
+        self.filled - self.opened
     }
 
     /// Marks the first `record_len` bytes of [`Self::unopened`] as an opened record with plaintext

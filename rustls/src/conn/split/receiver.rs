@@ -259,11 +259,11 @@ impl<Data> Receiver<Data> {
         Ok((len, self.state()))
     }
 
-    /// True if the connection holds part of a record or of a handshake message, as in
-    /// [`has_partial_input`](crate::ConnectionCommon::has_partial_input) of a connection that is
-    /// not split.
-    pub fn has_partial_input(&self) -> bool {
-        self.driver.common.has_partial_input()
+    /// Returns the number of bytes that have been read and not processed. See
+    /// [`unprocessed_len`](crate::ConnectionCommon::unprocessed_len) of a connection that is not
+    /// split.
+    pub fn unprocessed_len(&self) -> usize {
+        self.driver.common.unprocessed_len()
     }
 
     fn state(&self) -> ReceiverState {

@@ -430,6 +430,29 @@ fn long_records_of_a_stream_are_read_up_to_64_kib_at_a_time() {
     }
 }
 
+/// A peer may send the header of each frame in a record of its own.
+#[test]
+fn a_short_record_is_read_together_with_the_long_one_behind_it() {
+    let stream = [record(26, 1), record(16401, 2)].concat().repeat(20);
+    let mut stream = &stream[..];
+    let mut buffer = ReceiveBuffer::default();
+    let mut reads = 0;
+    while !stream.is_empty() {
+        let (_, moved) = one_read(&mut buffer, &mut stream);
+        assert!(reads < 4 || moved <= HEADER_LEN + GCM_ALERT_LEN, "{moved}");
+        reads += 1;
+    }
+    assert!(reads <= 24, "{reads}");
+
+    // short records that follow are read as usual
+    let stream = record(400, 3).repeat(200);
+    let mut stream = &stream[..];
+    one_read(&mut buffer, &mut stream);
+    one_read(&mut buffer, &mut stream);
+    let (read, _) = one_read(&mut buffer, &mut stream);
+    assert_eq!(read % 405, 0);
+}
+
 /// Returns a buffer whose next read has room for four records of `stream`.
 fn streaming(stream: &mut &[u8]) -> ReceiveBuffer {
     let mut buffer = ReceiveBuffer::default();
