@@ -13,8 +13,8 @@ impl Error {
     /// Returns a short, stable name for this kind of error, such as `decrypt_error` or
     /// `alert_received.bad_certificate`. Use it to count failures by cause.
     ///
-    /// A label is the variant's name in snake case, then a dot and the name of the cause if there is
-    /// one. Alerts have the names of the RFCs. A variant with context has the label of its plain
+    /// A label is the variant's name in snake case, then a dot and the name of the cause, if there
+    /// is one. Alerts have the names of the RFCs. A variant with context has the label of its plain
     /// counterpart: `ExpiredContext` is `invalid_certificate.expired`.
     ///
     /// There are about two hundred labels, few enough for one time series each. None contains text

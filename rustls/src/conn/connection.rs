@@ -417,8 +417,8 @@ impl<Data> ConnectionCommon<Data> {
     }
 
     /// Returns the number of bytes that [`Self::read_tls`] has read and
-    /// [`Self::process_new_packets`] has not processed. After processing, this is part of a record or
-    /// of a handshake message.
+    /// [`Self::process_new_packets`] has not processed. After processing, this is part of a record
+    /// or of a handshake message.
     ///
     /// The rest must also be read through this connection, so check that it is 0 before reading the
     /// socket any other way, for example into your own buffers.
