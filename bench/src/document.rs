@@ -6,7 +6,9 @@
 //! ```text
 //! {{machine}}                                      the header of the run
 //! {{bulk suite=NAME threads=1 working_set=}}       rows with these values, or without the key
+//! {{bulk provider!=TEXT}}                          rows whose value does not contain TEXT
 //! {{bulk impl=this across=allocator main=KEY}}     columns for each value of `across`
+//! {{bulk without=KEY}}                             no column for `KEY`
 //! ```
 
 mod figures;
@@ -56,7 +58,14 @@ fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
             Some("machine") => {
                 // several, if the results are of several runs
                 let machines = rows.iter().filter_map(|row| row.get("machine"));
-                text += &machines.map(machine::header).unique().join("");
+                let runs = machines.map(machine::header).unique();
+                let runs = runs.filter_map(|run| {
+                    let (system, build) = run.split_once('\n')?;
+                    Some((system.to_owned(), build.to_owned()))
+                });
+                for (system, runs) in &runs.chunk_by(|(system, _)| system.clone()) {
+                    text += &format!("{system}\n{}", runs.map(|(_, build)| build).join(""));
+                }
             }
             Some(selection) => {
                 let (view, mut selected) = select(rows, selection)?;
@@ -82,10 +91,14 @@ fn select(rows: &[Row], selection: &'static str) -> Result<(View, Vec<Row>)> {
         match word.split_once('=').ok_or("a selection without a value")? {
             ("across", key) => (view.across, view.once, view.side_by_side) = (key, "", ""),
             ("main", key) => view.main = key,
-            (key, value) => rows.retain(|row| match row.get(key) {
-                Some(Value::String(text)) => text == value,
-                other => other.map_or_else(String::new, Value::to_string) == value,
-            }),
+            ("without", key) => rows = rows.into_iter().map(|row| row.without(key)).collect(),
+            (key, value) => match key.strip_suffix('!') {
+                Some(key) => rows.retain(|row| !row.text(key).contains(value)),
+                None => rows.retain(|row| match row.get(key) {
+                    Some(Value::String(text)) => text == value,
+                    other => other.map_or_else(String::new, Value::to_string) == value,
+                }),
+            },
         }
     }
     if rows.is_empty() {
@@ -129,6 +142,55 @@ b
 ";
         assert_eq!(text.unwrap(), expected);
         assert!(filled("{{tcp}}", &rows).is_err());
+    }
+
+    #[test]
+    fn a_template_leaves_out_rows_and_columns() {
+        let row = |provider, version: &str, state: &str| {
+            Row::new("handshake", "this", provider, Allocator::System)
+                .with("suite", format!("suite of {version}"))
+                .with("version", version)
+                .with("state", state)
+                .with("handshakes_per_s", 1000)
+        };
+        let rows = [
+            row(Provider::Ring, "TLS 1.2", "fresh"),
+            row(Provider::Ring, "TLS 1.2", "resumed"),
+            row(Provider::Ring, "TLS 1.3", "resumed"),
+            row(Provider::Fastest, "TLS 1.3", "resumed"),
+        ];
+        let text = filled(
+            "{{handshake provider!=fastest state!=fre without=suite}}\n",
+            &rows,
+        );
+        let expected = "\
+ring · resumed · system allocator · handshakes/s
+
+| version | rustls-inplace |
+|---------|----------------|
+| TLS 1.2 |           1000 |
+| TLS 1.3 |           1000 |
+";
+        assert_eq!(text.unwrap(), expected);
+    }
+
+    #[test]
+    fn runs_on_one_machine_share_its_line() {
+        let row = |cpu: &str, commit: &str| {
+            let machine = serde_json::json!({ "cpu": cpu, "processors": 2, "kernel": "6.1",
+                "compiler": "rustc 1.95.0", "commit": commit, "load": 1.5 });
+            Row::new("tcp", "this", Provider::Ring, Allocator::System).with("machine", machine)
+        };
+        let rows = [("A", "1"), ("A", "2"), ("A", "2"), ("B", "2")];
+        let rows = rows.map(|(cpu, commit)| row(cpu, commit));
+        let expected = "\
+A, 2 threads · Linux 6.1
+rustc 1.95.0 · commit 1 · load 1.5
+rustc 1.95.0 · commit 2 · load 1.5
+B, 2 threads · Linux 6.1
+rustc 1.95.0 · commit 2 · load 1.5
+";
+        assert_eq!(filled("{{machine}}\n", &rows).unwrap(), expected);
     }
 
     #[test]

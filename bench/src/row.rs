@@ -38,6 +38,12 @@ impl Row {
         self
     }
 
+    /// Removes `key`.
+    pub(crate) fn without(mut self, key: &str) -> Self {
+        self.0.remove(key);
+        self
+    }
+
     /// Adds `value`, rounded to `places` decimal places.
     pub(crate) fn rounded(self, key: &str, value: f64, places: i32) -> Self {
         let unit = 10f64.powi(places);
