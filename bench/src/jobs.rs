@@ -1,5 +1,11 @@
-//! The sub-commands that measure. [`JOBS`] is the one list of them. Each has a file below, with its
-//! name, help, arguments, tables and its runs in `all`, and a section in `document/template.md`.
+//! The sub-commands that measure. [`JOBS`] is the only list of them. Each has these parts:
+//!
+//! 1. A file in `jobs`: name, help, arguments, columns, its runs in `all`, and the measurements.
+//!    Work with connections is in `connection`, its parameters and memory in `workload`.
+//! 2. A line of [`JOBS`]. `subject_keys` in `row.rs`: keys that no other job has.
+//! 3. `report/every_job.rs`: a sample of its rows, for the tests of tables and pictures.
+//! 4. `document/template.md`: its section of BENCHMARKS.md; measure `all` again.
+//! 5. `tests/commands.rs`: the properties of its figures, if any.
 
 pub(crate) mod bulk;
 mod certificates;
