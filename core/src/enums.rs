@@ -109,7 +109,7 @@ fn debug_wire(
     }
 }
 
-/// An end of a connection.
+/// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The end that sends the ClientHello.

@@ -79,7 +79,7 @@ pub enum Error {
     BadMaxFragmentSize,
     /// A private key does not match its certificate.
     InconsistentKeys(InconsistentKeys),
-    /// An error from a crypto provider or a different extension of this library.
+    /// An error from a crypto provider or another extension of this library.
     Other(OtherError),
 }
 

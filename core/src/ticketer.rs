@@ -59,7 +59,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
 
     /// Decrypts the ticket `cipher`. Returns the plaintext given to [`encrypt`](Self::encrypt).
     ///
-    /// Returns `None` for anything else, which is normal: a different server's ticket, an expired
+    /// Returns `None` for anything else, which is normal: another server's ticket, an expired
     /// ticket, or a forgery. The input comes directly from an unauthenticated peer.
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>>;
 
@@ -134,8 +134,7 @@ pub fn make_ticketer<A: Aead + 'static>(
 ///     authenticated       random            as long as the plaintext
 /// ```
 ///
-/// The key name is random. It shows, without decryption, whether a ticket belongs to a different
-/// key.
+/// The key name is random. It shows, without decryption, whether a ticket belongs to another key.
 ///
 /// Nonces are random, so a key should encrypt no more than 2³² tickets (NIST SP 800-38D §8.3). A
 /// key that is rotated after six hours reaches this number only at 200 000 tickets a second.

@@ -14,7 +14,7 @@
 //!   verifiers ─── one that accepts, rejects or observes; hooks around others; raw public keys
 //!   providers ─── crypto providers whose keys wear out soon, whose ciphers call a hook, that have
 //!                 finite-field groups, or that neither encrypt nor draw random numbers; ticketers
-//!   manual ────── real ends for the programs of the manual
+//!   manual ────── real endpoints for the programs of the manual
 //!   operations ── keys, verifiers, resolvers, storages and tickets whose calls take time
 //!   wire ──────── vectors, messages, ClientHellos and records byte by byte; records sealed with
 //!                 the bare AEAD and extracted keys; reproducible noise
@@ -24,8 +24,8 @@
 //! ```
 //!
 //! This crate uses the library through its public interface, like any program. The scripted peers
-//! have their own key schedule and record protection, so that one mistake in both ends cannot hide
-//! a defect of the library.
+//! have their own key schedule and record protection, so that the same mistake on both sides cannot
+//! hide a defect of the library.
 
 // `both` is compiled twice on purpose, once for each crate
 #![allow(clippy::duplicate_mod)]

@@ -1,5 +1,5 @@
-//! Real ends for the programs in the manual. Each code block with a connection ends with a hidden
-//! call to a function here, which runs the program with both providers and all versions.
+//! Real endpoints for the programs in the manual. Each code block with a connection ends with a
+//! hidden call to a function here, which runs the program with both providers and all versions.
 
 use std::fmt::Debug;
 use std::io::{self, Cursor, Read, Write};

@@ -1,5 +1,5 @@
-//! Application operations that take time: keys, verifiers, resolvers, storages and tickets whose
-//! results come as futures.
+//! Application callbacks that take time: keys, verifiers, resolvers, storages and tickets that
+//! return futures.
 //!
 //! A [`Slow`] object returns the results of the object that it wraps. Its [`Plan`] decides which
 //! operations are futures, and when these are ready. With the environment variable
@@ -64,8 +64,7 @@ pub struct Plan {
     when: When,
     /// The only operation that is a future. `None` for all.
     only: Option<&'static str>,
-    /// The operation that fails, whether asynchronous or not, once [`Self::begin_to_fail`] has been
-    /// called.
+    /// The operation that fails once [`Self::begin_to_fail`] has been called, asynchronous or not.
     fails: Option<&'static str>,
     has_begun: AtomicBool,
     asked: Mutex<BTreeSet<&'static str>>,
@@ -572,7 +571,7 @@ impl ProducesTickets for Slow<dyn ProducesTickets> {
     }
 }
 
-/// Makes the operations of a client slow. `verifier` replaces the verifier that the builder got.
+/// Wraps a client's callbacks in [`Slow`]. `verifier` replaces the verifier that the builder got.
 pub fn slow_client(
     config: &mut rustls::ClientConfig,
     verifier: Arc<dyn ServerCertVerifier>,
@@ -584,14 +583,14 @@ pub fn slow_client(
     config.client_auth_cert_resolver = Slow::new(resolver, plan);
 }
 
-/// Makes the operations of a server slow, except its verifier, which is passed to a builder.
+/// Wraps a server's callbacks in [`Slow`], except its verifier, which is passed to a builder.
 pub fn slow_server(config: &mut rustls::ServerConfig, plan: &Arc<Plan>) {
     config.cert_resolver = Slow::new(config.cert_resolver.clone(), plan);
     config.session_storage = Slow::new(config.session_storage.clone(), plan);
     config.ticketer = Slow::new(config.ticketer.clone(), plan);
 }
 
-/// Returns the plan for all objects of this process, if their operations are to be futures.
+/// Returns the plan for all objects of this process, if their operations should be futures.
 pub fn plan_of_process() -> Option<&'static Arc<Plan>> {
     static PLAN: OnceLock<Option<Arc<Plan>>> = OnceLock::new();
     let plan = PLAN.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! Ends of connections of this crate and of upstream, and what they are made of.
+//! Endpoints of this crate and of upstream, and the parts that they are made of.
 //!
 //! ```text
 //!   endpoints ─── connections of both crates, each API, behind one trait

@@ -35,7 +35,7 @@ pub struct Crypto {
     pub bytes: Vec<u8>,
 }
 
-/// Which keys within a level to use.
+/// The keys to use within a level.
 #[derive(Clone, Copy, Debug)]
 pub enum Use {
     /// The keys of the handshake, or the first 1-RTT keys.
@@ -46,7 +46,7 @@ pub enum Use {
     Path(u32),
 }
 
-/// One end of a connection, which keeps the keys that it receives.
+/// One endpoint of a connection, which keeps the keys that it receives.
 pub trait QuicEndpoint {
     /// Takes all pending CRYPTO bytes, in order of rising levels.
     fn take_crypto(&mut self) -> Vec<Crypto>;
@@ -101,7 +101,7 @@ pub trait QuicEndpoint {
     fn tickets_received(&self) -> u32;
 }
 
-/// Delivers the bytes as QUIC does, which rejects bytes from any level other than the one that TLS
+/// Delivers the bytes as QUIC does: it rejects those of any level other than the one that TLS
 /// expects (RFC 9001 §4.1.3). Returns the response.
 pub fn deliver(
     to: &mut dyn QuicEndpoint,
@@ -116,7 +116,7 @@ pub fn deliver(
     Ok(to.take_crypto())
 }
 
-/// Moves CRYPTO bytes until neither end has output. Returns the first error of either.
+/// Moves CRYPTO bytes until neither endpoint has output. Returns the first error of either.
 pub fn exchange(
     client: &mut dyn QuicEndpoint,
     server: &mut dyn QuicEndpoint,
@@ -153,13 +153,13 @@ pub fn exchange_in_pieces(
     Ok(())
 }
 
-/// Completes the handshake and checks that both ends agree on the results, including keys.
+/// Completes the handshake and checks that both endpoints agree on the results, including keys.
 pub fn handshake(client: &mut dyn QuicEndpoint, server: &mut dyn QuicEndpoint) {
     exchange(client, server).unwrap();
     check_connected(client, server);
 }
 
-/// Checks that both ends agree on everything.
+/// Checks that both endpoints agree on everything.
 pub fn check_connected(client: &mut dyn QuicEndpoint, server: &mut dyn QuicEndpoint) {
     assert!(!client.is_handshaking(), "client still handshaking");
     assert!(!server.is_handshaking(), "server still handshaking");
@@ -171,7 +171,7 @@ pub fn check_connected(client: &mut dyn QuicEndpoint, server: &mut dyn QuicEndpo
     }
 }
 
-/// Sends packets and checks that they open at the other end, but not after a change.
+/// Sends packets, and checks that the other endpoint opens them, unless they are changed.
 pub fn send_and_check(from: &dyn QuicEndpoint, to: &dyn QuicEndpoint, level: Level, which: Use) {
     for (number, len) in [(0, 20), (1, 4), (0xdead_beef, 1300)] {
         let payload = vec![number as u8; len];

@@ -27,7 +27,7 @@ pub(crate) fn provider(of: Provider) -> CryptoProvider {
     of.this()
 }
 
-/// Makes the operations of a client slow, if all operations of the process are.
+/// Makes a client's callbacks asynchronous if `HARNESS_OPERATIONS` asks for that.
 pub(crate) fn prepare_client(config: &mut tls::ClientConfig, roots: Arc<tls::RootCertStore>) {
     if let Some(plan) = plan_of_process() {
         let provider = config.crypto_provider().clone();
@@ -36,14 +36,14 @@ pub(crate) fn prepare_client(config: &mut tls::ClientConfig, roots: Arc<tls::Roo
     }
 }
 
-/// Makes the operations of a server slow, if all operations of the process are.
+/// Makes a server's callbacks asynchronous if `HARNESS_OPERATIONS` asks for that.
 pub(crate) fn prepare_server(config: &mut tls::ServerConfig) {
     if let Some(plan) = plan_of_process() {
         slow_server(config, plan);
     }
 }
 
-/// Makes the operations of a verifier slow, if all operations of the process are.
+/// Makes a verifier's methods asynchronous if `HARNESS_OPERATIONS` asks for that.
 pub(crate) fn prepare_verifier(
     verifier: Arc<dyn ClientCertVerifier>,
 ) -> Arc<dyn ClientCertVerifier> {
@@ -53,12 +53,12 @@ pub(crate) fn prepare_verifier(
     }
 }
 
-/// Lets the connection wait for operations, if they are slow.
+/// Lets the connection wait for operations if they are asynchronous.
 pub(crate) fn prepare_connection(common: &mut tls::CommonState) {
     common.set_async(plan_of_process().is_some());
 }
 
-/// Processes received bytes with plaintext going to the application's memory, from which it is
+/// Processes received bytes, and opens plaintext in the application's memory, from which it is
 /// appended to `read`. Checks that nothing else is written to that memory.
 pub(crate) fn process_into(
     conn: &mut tls::Connection,
@@ -97,7 +97,7 @@ pub(crate) fn finish_operation(conn: &mut tls::Connection) -> Result<bool, tls::
     finish(|task| conn.poll_operation(task)).map(|()| is_waiting)
 }
 
-/// Lets an unbuffered connection wait for operations, if they are slow.
+/// Lets an unbuffered connection wait for operations if they are asynchronous.
 pub(crate) fn prepare_unbuffered<D>(conn: &mut UnbufferedConnectionCommon<D>) {
     conn.set_async(plan_of_process().is_some());
 }

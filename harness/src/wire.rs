@@ -1,4 +1,4 @@
-//! Vectors, messages and records in wire format, byte by byte, valid or not, and reproducible
+//! Vectors, messages and records in wire format, built byte by byte, valid or not; and reproducible
 //! noise.
 
 pub mod bare_records;

@@ -60,7 +60,7 @@ pub(crate) struct UnpreparedKey(OkmBlock);
 impl UnpreparedKey {
     const BLOCK_LEN: usize = 64;
 
-    /// The length in bytes of the messages that are copied behind the key's block.
+    /// The length in bytes of the messages that are copied after the key's block.
     const ROOM: usize = 192;
 
     /// The maximum length in bytes of a secret message: HKDF-Extract signs shared secrets.

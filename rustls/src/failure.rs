@@ -35,7 +35,7 @@ impl Failure {
     /// Creates the failure for a certificate or signature that the verifier rejected.
     ///
     /// The verifier may belong to the application. Errors about the peer keep their alert. Any
-    /// other error arose in a different context, whose alert would mislead the peer, so it becomes
+    /// other error arose in another context, and its alert would mislead the peer, so it becomes
     /// handshake_failure.
     pub(crate) fn rejected_by_verifier(error: Error) -> Self {
         match error {

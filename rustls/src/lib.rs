@@ -47,7 +47,7 @@
 //! - `aws_lc_rs`, also spelled `aws-lc-rs` (default): the crypto provider over aws-lc-rs.
 //! - `ring`: the crypto provider over ring.
 //! - `fastest`: both, and the provider made of their [fastest](crypto::fastest) parts.
-//! - `custom-provider`: no provider of this crate becomes the default of the process automatically.
+//! - `custom-provider`: no provider of this crate becomes the process-wide default automatically.
 //! - `prefer-post-quantum` (default): aws-lc-rs prefers a hybrid post-quantum key exchange.
 //! - `fips`: the FIPS-validated build of aws-lc-rs.
 //! - `tls12` (default): TLS 1.2.

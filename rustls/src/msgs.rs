@@ -51,7 +51,7 @@ use crate::logging::trace;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HandshakeMessage<'a> {
     pub(crate) typ: HandshakeType,
-    /// The whole message, header included, as hashed by the transcript.
+    /// The whole message, header included, as the transcript hashes it.
     pub(crate) encoded: &'a [u8],
 }
 

@@ -58,7 +58,7 @@ fn find_default_provider() -> Option<&'static Arc<CryptoProvider>> {
     if CryptoProvider::get_default().is_none() {
         if let Some(provider) = provider_from_crate_features() {
             let libraries = provider.secure_random;
-            // a different thread may have installed one first, which is fine
+            // another thread may have installed one first, which is fine
             if provider.install_default().is_ok()
                 && cfg!(all(feature = "aws_lc_rs", feature = "ring"))
             {

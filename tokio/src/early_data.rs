@@ -7,7 +7,7 @@ use std::task::{Context, Wake, Waker};
 /// The data to send again if the server rejects it, and the tasks that complete the handshake.
 #[derive(Default)]
 pub(crate) struct EarlyData {
-    /// True once data has been written, or once the handshake was started for a different reason.
+    /// True once data has been written, or once the handshake was started for another reason.
     pub(crate) has_begun: bool,
     written: Vec<u8>,
     /// The number of bytes that were sent again.

@@ -45,9 +45,9 @@ pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
 /// A cache of the contents of sources: [`RootCache`](crate::RootCache) or
 /// [`CrlCache`](crate::CrlCache).
 ///
-/// The first caller reads and parses a source. Other callers that need the same source wait;
-/// callers that need a different source do not. When its lifetime is over, a source is read again.
-/// If that fails, the cache keeps the old content, logs a warning and reports the failure.
+/// The first caller reads and parses a source. Other callers of the same source wait; callers of
+/// other sources do not. When its lifetime is over, a source is read again. If that fails, the
+/// cache keeps the old content, logs a warning and reports the failure.
 #[derive(Debug)]
 pub struct Cache<S: CacheSource> {
     cache: LoadingCache<S>,
@@ -170,8 +170,8 @@ impl<S: CacheSource> Cache<S> {
     /// Returns the statistics. `bytes` counts the roots, PEM in memory, and the encodings of
     /// revocation lists.
     ///
-    /// A call that waited for a different thread's load counts as a hit. A load that replaced
-    /// nothing because of an error counts as a failure.
+    /// A call that waited for another thread's load counts as a hit. A load that replaced nothing
+    /// because of an error counts as a failure.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
     }

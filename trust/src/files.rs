@@ -231,7 +231,7 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
 /// The sizes and modification times of a file, or of a directory and all files in it.
 ///
 /// The inode and its change time are included, if the system supports them. So the version changes
-/// even if the file is replaced by a different one with the same size and date.
+/// even if the file is replaced by another of the same size and date.
 #[derive(Clone, Debug)]
 pub struct FileVersion {
     /// The name and metadata of each file; the metadata is `None` if it cannot be read.

@@ -185,8 +185,8 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Loads for all threads that are waiting for `next`, or waits for a different thread that does
-    /// so. Returns `None` if the load panicked.
+    /// Loads for all threads that are waiting for `next`, or waits for another thread that does so.
+    /// Returns `None` if the load panicked.
     fn load_next(&self, source: &S, next: &Arc<Flight<S>>) -> Option<Outcome<S>> {
         let now = self.policy.now();
         let version = self.version(source);
@@ -199,7 +199,7 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Counts a call whose value was loaded by a different thread.
+    /// Counts a call whose value another thread loaded.
     fn share(&self, outcome: Outcome<S>) -> Outcome<S> {
         let mut map = self.lock();
         match &outcome {
@@ -304,8 +304,8 @@ impl<S: Source> LoadingCache<S> {
     ///
     /// # Errors
     ///
-    /// Returns the load to wait for: `next` if a different thread has begun it, or a new load if
-    /// the entry was removed.
+    /// Returns the load to wait for: `next` if another thread has begun it, or a new load if the
+    /// entry was removed.
     fn begin_next(
         &self,
         source: &S,
@@ -370,7 +370,7 @@ impl<S: Source> Map<S> {
     }
 
     /// Evicts the least recently used entries down to `capacity`. Keeps entries that are being
-    /// loaded (at most one per thread), because otherwise a different thread would load them again.
+    /// loaded (at most one per thread), because otherwise another thread would load them again.
     fn trim(&mut self, capacity: usize) -> Vec<Entry<S>> {
         let mut removed = Vec::new();
         while self.entries.len() > capacity {

@@ -25,12 +25,12 @@ use crate::loading::Loaded;
 /// A cache of root certificates from files, directories and the platform. Callers with the same
 /// source share one [`RootCertStore`].
 ///
-/// The first caller reads and parses a source. Other callers that need the same source wait;
-/// callers that need a different source do not. When its lifetime is over, a source is read again.
-/// If the roots are unchanged, the cache keeps the same store. If the source cannot be read, or
-/// lacks roots while part of it has become unusable, the cache also keeps the old store, logs a
-/// warning and sets [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the
-/// store that they were created with.
+/// The first caller reads and parses a source. Other callers of the same source wait; callers of
+/// other sources do not. When its lifetime is over, a source is read again. If the roots are
+/// unchanged, the cache keeps the same store. If the source cannot be read, or lacks roots while
+/// part of it has become unusable, the cache also keeps the old store, logs a warning and sets
+/// [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the store that they
+/// were created with.
 ///
 /// So no root is lost if a bundle is cut off inside a certificate, or if a file in a directory
 /// cannot be read. A bundle that ends between two certificates looks complete: replace files by

@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Like [`ToyQuic`], but with other keys.
+    /// Like [`ToyQuic`], but with different keys.
     struct OtherQuic;
 
     impl quic::Algorithm for OtherQuic {
@@ -211,7 +211,7 @@ mod tests {
         out
     }
 
-    /// Everything that can be seen of an algorithm for TLS 1.3.
+    /// Everything observable about an algorithm for TLS 1.3.
     fn seen13(algorithm: &dyn Tls13AeadAlgorithm) -> (usize, bool, bool, Vec<u8>) {
         let secrets = algorithm.extract_keys(key(), Iv::default());
         let is_aes_256 = matches!(secrets, Ok(ConnectionTrafficSecrets::Aes256Gcm { .. }));

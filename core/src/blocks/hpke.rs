@@ -643,7 +643,7 @@ mod tests {
 
     #[test]
     fn keys_and_secrets_of_a_wrong_length_by_the_library_are_errors() {
-        /// True if a sender, a receiver and the generation of keys fail.
+        /// True for each of these that fails: a sender, a receiver, the generation of keys.
         fn failures<D: HpkeDh>() -> [bool; 3] {
             let hpke = HpkeBase::<D, ToySha256, ToyAlgorithm>::NEW;
             let (own, peer) = (HpkePrivateKey::from(vec![1; 32]), vec![1; 32]);

@@ -634,8 +634,8 @@ mod tests {
         );
     }
 
-    /// True for a client, and for a server, if its exchange with `group` fails because of itself.
-    /// The shares of its peer are those of `good`.
+    /// Returns true for the client, and for the server, if its own side of `group` makes an
+    /// exchange fail. The peer's shares come from `good`.
     fn failures(group: &dyn SupportedKxGroup, good: &dyn SupportedKxGroup) -> (bool, bool) {
         let from_client = good.start().unwrap().pub_key().to_vec();
         let from_server = good.start_and_complete(&from_client).unwrap().pub_key;

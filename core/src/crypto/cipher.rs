@@ -191,8 +191,8 @@ pub trait MessageEncrypter: Send + Sync {
 
     /// True if `Ok` from [`Self::encrypt`] guarantees that all of the output was written.
     ///
-    /// The output may be memory that a different connection used, so the record layer clears it for
-    /// any other encrypter. Only this crate's framing can return true, for keys that promise it
+    /// The output may be memory that another connection used, so the record layer clears it for any
+    /// other encrypter. Only this crate's framing can return true, for keys that promise it
     /// ([`SealingKey::OVERWRITES_OUTPUT`](super::aead::SealingKey::OVERWRITES_OUTPUT)): no other
     /// crate can name the argument's type.
     #[doc(hidden)]
@@ -291,7 +291,7 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
     /// from the key block, or nothing for ciphers without an explicit part.
     fn encrypter(&self, key: AeadKey, iv: &[u8], extra: &[u8]) -> Box<dyn MessageEncrypter>;
 
-    /// Creates a decrypter. `key` and `iv` are like those of [`Self::encrypter`].
+    /// Creates a decrypter. `key` and `iv` have the same lengths as for [`Self::encrypter`].
     fn decrypter(&self, key: AeadKey, iv: &[u8]) -> Box<dyn MessageDecrypter>;
 
     /// Returns the lengths into which the key block (RFC 5246 §6.3) is split for this algorithm.

@@ -8,7 +8,7 @@ use crate::enums::AlertDescription;
 
 impl Error {
     /// Returns the alert that is sent to the peer when a connection fails with this error, unless
-    /// the handshake selects a different one.
+    /// the handshake selects another.
     ///
     /// Returns `None` if no alert is sent, because the peer already sent one, because the alert's
     /// record could not be sealed, or because errors of this kind do not end a connection.

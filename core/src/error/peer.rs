@@ -48,7 +48,7 @@ pub enum InvalidMessage {
     MissingKeyExchange,
     /// A list of signature schemes is empty.
     NoSignatureSchemes,
-    /// In a ClientHello, a different extension follows `pre_shared_key`.
+    /// In a ClientHello, another extension follows `pre_shared_key`.
     PreSharedKeyIsNotFinalExtension,
     /// Bytes follow the end of the named structure.
     TrailingData(&'static str),
@@ -137,7 +137,7 @@ pub enum PeerMisbehaved {
     KeyEpochWithPendingFragment,
     /// The peer sent a KeyUpdate over QUIC, which has its own key updates.
     KeyUpdateReceivedInQuicConnection,
-    /// A different message came between the fragments of a handshake message.
+    /// Another message came between the fragments of a handshake message.
     MessageInterleavedWithHandshakeMessage,
     /// `pre_shared_key` has no binder.
     MissingBinderInPskExtension,
@@ -159,7 +159,7 @@ pub enum PeerMisbehaved {
     OfferedEmptyApplicationProtocol,
     /// A TLS 1.3 ClientHello offers compression methods other than null.
     OfferedIncorrectCompressions,
-    /// In a ClientHello, a different extension follows `pre_shared_key`.
+    /// In a ClientHello, another extension follows `pre_shared_key`.
     PskExtensionMustBeLast,
     /// `pre_shared_key` has different numbers of identities and binders.
     PskExtensionWithMismatchedIdsAndBinders,

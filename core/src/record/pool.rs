@@ -11,7 +11,7 @@
 //!
 //! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
 //! that last used them. The pool remembers that connection, which gets its own buffers back
-//! unchanged. A different connection gets them with those bytes marked as stale. [`Memory::expose`]
+//! unchanged. Another connection gets them with those bytes marked as stale. [`Memory::expose`]
 //! clears stale bytes before the connection's transport or cipher can see them.
 
 use alloc::alloc::handle_alloc_error;
@@ -368,8 +368,8 @@ mod threads {
     /// The buffers of a thread's pool, apart from the newest.
     struct Others {
         stacks: [Stack; LENS.len()],
-        /// True if a second buffer of this length was allocated although a different owner's buffer
-        /// was free.
+        /// True if a second buffer of this length was allocated although another owner's buffer was
+        /// free.
         has_second: [bool; LENS.len()],
         /// The number of buffers added so far: the clock for finding the least recently used one.
         clock: u32,

@@ -109,8 +109,8 @@ impl ResolvesClientCert for ClientKey {
     }
 }
 
-/// A client's session store. A function decides, given the name of a call, whether the call reaches
-/// the memory. A call that sets the stored group again is named `set_kx_hint again`.
+/// A client's session store. A function is given the name of each call, and decides whether the
+/// call reaches the memory. A call that sets the stored group again is named `set_kx_hint again`.
 pub struct Sessions {
     memory: ClientSessionMemoryCache,
     opens: Box<dyn Fn(&'static str) -> bool + Send + Sync>,

@@ -83,8 +83,8 @@ pub fn client_trusting(
         .with_no_client_auth()
 }
 
-/// Returns `provider` with X25519 and secp256r1 only, so that a script can name a group that is not
-/// supported.
+/// Returns `provider` with X25519 and secp256r1 only, so that a script can name an unsupported
+/// group.
 pub fn with_few_groups(mut provider: CryptoProvider) -> CryptoProvider {
     let place = |name| {
         [X25519, P256]

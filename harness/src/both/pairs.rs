@@ -1,4 +1,4 @@
-//! Connected sides, for one crate.
+//! Connected endpoints, for one crate.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl Configs {
         }
     }
 
-    /// Creates both ends, before their handshake.
+    /// Creates both endpoints, before their handshake.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The session stores of both ends, which make repeated connections behave the same.
+//! The session stores of both endpoints, which make repeated connections behave the same.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use super::tls::pki_types::ServerName;
 use super::tls::server::StoresServerSessions;
 
 thread_local! {
-    /// The latest sessions that clients received in this thread, by store number.
+    /// The latest sessions that clients received on this thread, by store number.
     static SESSIONS: RefCell<HashMap<usize, Sessions>> = RefCell::default();
 }
 
@@ -26,7 +26,7 @@ struct Sessions {
 #[derive(Debug)]
 pub(crate) struct ThreadSessions(usize);
 
-/// Removes the sessions that clients received in this thread.
+/// Removes the sessions that clients received on this thread.
 pub fn forget_sessions() {
     SESSIONS.take();
 }

@@ -110,7 +110,7 @@ impl Configs {
         tls::ServerConnection::new(self.server.clone()).unwrap()
     }
 
-    /// Creates a connection over records, or over QUIC if the setup is for that.
+    /// Creates a connection over records, or over QUIC if the setup says so.
     pub fn endpoint(&self, side: Role, is_quic: bool) -> Box<dyn Endpoint> {
         use super::quic::{client, server};
         let v1 = Version::V1;
@@ -171,9 +171,9 @@ fn provider_with(groups: &[NamedGroup], setup: Setup) -> CryptoProvider {
     provider
 }
 
-/// Returns one of ring's suites for each version, with other ciphers and possibly other hashes. If
-/// records are sealed, the TLS 1.3 suite is the one with the quickest hash, and its keys wear out
-/// after a few records. The TLS 1.2 suite is then unchanged.
+/// Returns one of ring's suites for each version, with other ciphers and, depending on `setup`,
+/// other hashes. If records are sealed, the TLS 1.3 suite is the one with the fastest hash, and its
+/// keys wear out after a few records. The TLS 1.2 suite is then unchanged.
 fn suites(setup: Setup) -> Vec<SupportedCipherSuite> {
     let (seals, hashes) = (setup.seals, setup.hashes_transcript);
     let all = ring().cipher_suites;

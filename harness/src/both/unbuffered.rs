@@ -67,7 +67,7 @@ impl<C: Unbuffered> UnbufferedEndpoint<C> {
         }
     }
 
-    /// Creates an end with earlier output, `outgoing`.
+    /// Creates an endpoint with earlier output, `outgoing`.
     pub fn with_output(conn: C, outgoing: Vec<u8>) -> Self {
         Self {
             outgoing,

@@ -65,7 +65,7 @@ macro_rules! signatures_and_schemes {
 pub struct Presented<'a> {
     pub end_entity: &'a CertificateDer<'a>,
     pub intermediates: &'a [CertificateDer<'a>],
-    /// The name that the client asked for, or `None` on a server.
+    /// The name that the client requested, or `None` on a server.
     pub server_name: Option<&'a ServerName<'a>>,
     pub ocsp_response: &'a [u8],
     pub now: UnixTime,
@@ -97,7 +97,7 @@ type CheckCertificate = dyn Fn(&Presented<'_>) -> Result<(), Error> + Send + Syn
 type CheckSignature = dyn Fn(&Signed<'_>) -> Result<(), Error> + Send + Sync;
 
 pub struct Verifier {
-    /// The versions of the handshakes; a signature in a different version causes a panic.
+    /// The versions of the handshakes; a signature in another version causes a panic.
     versions: Versions,
     certificates: Box<CheckCertificate>,
     signatures: Box<CheckSignature>,

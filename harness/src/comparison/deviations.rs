@@ -17,7 +17,7 @@ pub(super) struct Deviation {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Section {
     Any,
-    /// Comparisons of two live ends.
+    /// Comparisons of two live endpoints.
     Live,
     /// Comparisons that also feed the flights after the changed one.
     Later,

@@ -19,7 +19,7 @@ pub const REMEDY: &str = "correct this crate, or give the difference a row with 
 
 /// Collects the differences that no row of `deviations.txt` explains.
 pub struct Judge {
-    /// The section that is used in addition to the general one.
+    /// The section that is used as well as the general one.
     section: Section,
     findings: Mutex<Findings>,
 }
@@ -34,7 +34,7 @@ struct Findings {
 }
 
 impl Judge {
-    /// Creates a judge that uses this section in addition to the general one.
+    /// Creates a judge that uses this section as well as the general one.
     pub fn new(section: Section) -> Self {
         Self {
             section,
@@ -69,7 +69,7 @@ impl Judge {
         });
     }
 
-    /// Feeds `ours` to a new end of this crate in each of `apis`, and `theirs` to an end of
+    /// Feeds `ours` to a new endpoint of this crate in each of `apis`, and `theirs` to one of
     /// upstream. Returns upstream's outcome, which all others must equal.
     pub fn feed(
         &self,
@@ -95,8 +95,8 @@ impl Judge {
         theirs
     }
 
-    /// Compares the outcomes of a case with random values. After one of the tries, one of this
-    /// crate's outcomes so far must equal one of upstream's.
+    /// Compares the outcomes of a case with random values. After some try, one of this crate's
+    /// outcomes so far must equal one of upstream's.
     pub fn tries(&self, case: &str, tries: impl Iterator<Item = [Outcome; 2]>) {
         self.count();
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Notes on the bytes that an end received. They extend a case's description where the position of
-//! a change is not enough.
+//! Notes on the bytes that an endpoint received. They extend a case's description where the
+//! position of a change is not enough.
 
 use crate::wire::{CHANGE_CIPHER_SPEC, HANDSHAKE, plain_messages, records};
 
@@ -9,8 +9,8 @@ const SERVER_HELLO: u8 = 2;
 const MODES: u8 = 45;
 const PSK_DHE_KE: u8 = 1;
 
-/// Returns the notes to append to the description of a case in which an end receives these bytes,
-/// which may be arbitrary.
+/// Returns the notes to append to the description of a case in which an endpoint receives these
+/// bytes, which may be arbitrary.
 pub fn noted(received: &[u8]) -> String {
     let records = records(received);
     let mut types = records.iter().map(|record| record.typ);

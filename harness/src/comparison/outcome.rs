@@ -81,7 +81,8 @@ impl Outcome {
         }
     }
 
-    /// True if all other fields are equal. Sent records may differ, since upstream's sizes differ.
+    /// True if all other fields are equal. Sent records may differ, because upstream's have other
+    /// sizes.
     pub fn is_like(&self, theirs: &Self) -> bool {
         self.error == theirs.error
             && self.alert.agrees(theirs.alert)
@@ -135,8 +136,8 @@ impl fmt::Display for Alert {
     }
 }
 
-/// Feeds the bytes to an end of each crate, record by record until either fails, and then the rest
-/// to the other end. Returns the outcomes of both ends at either moment.
+/// Feeds the bytes to an endpoint of each crate, record by record until either fails, and then the
+/// rest to the other. Returns the outcomes of both at either moment.
 pub fn in_step(ends: &mut [Box<dyn Endpoint>; 2], [ours, theirs]: [&[u8]; 2]) -> [[Outcome; 2]; 2] {
     let mut at = 0;
     let mut errors = [None, None];

@@ -145,7 +145,7 @@ impl End {
         }
     }
 
-    /// Takes the bytes to send, in the pieces in which they are to be passed on.
+    /// Takes the bytes to send, in the pieces in which the peer gets them.
     pub fn output(&mut self) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();
         match self {

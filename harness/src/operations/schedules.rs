@@ -12,12 +12,13 @@ use super::{Plan, When, finish};
 /// One step of the event loops.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// At most this many bytes (second field) arrive at the end with this number (first field).
+    /// At most this many bytes (second field) arrive at the endpoint with this number (first
+    /// field).
     Arrive(usize, usize),
     Poll(usize),
 }
 
-/// The result of a connection: the properties and errors of both ends.
+/// The result of a connection: the properties and errors of both endpoints.
 #[derive(Debug, PartialEq)]
 pub struct Outcome {
     client: String,
@@ -25,7 +26,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// True if one of the ends has failed.
+    /// True if one of the endpoints has failed.
     pub fn has_failed(&self) -> bool {
         [&self.client, &self.server]
             .iter()
@@ -116,7 +117,7 @@ pub fn check(kind: &Kind, api: Api, times: Vec<When>, steps: impl IntoIterator<I
     assert_eq!(plan.dropped(), 0);
 }
 
-/// Takes these steps, and then all remaining ones.
+/// Takes these steps, and then all that remain.
 fn run(steps: impl IntoIterator<Item = Step>, both: &mut [End; 2]) {
     // what arrives at the client, and at the server
     let mut queues = [VecDeque::new(), VecDeque::new()];

@@ -11,7 +11,7 @@ use super::configs::KeyType;
 pub use crate::this::buffered::BufferedEndpoint as ThisBuffered;
 pub use crate::upstream::buffered::BufferedEndpoint as UpstreamBuffered;
 
-/// One end of a connection.
+/// One endpoint of a connection.
 pub trait Endpoint {
     /// Takes all pending output.
     fn take_output(&mut self) -> Vec<u8>;
@@ -56,7 +56,7 @@ pub trait Endpoint {
     /// True if the peer's close_notify has arrived.
     fn peer_has_closed(&self) -> bool;
 
-    /// Signals the end of the peer's bytes. Returns how the end appears to an application.
+    /// Signals the end of the peer's bytes. Returns the way in which an application sees it.
     fn receive_end(&mut self) -> End {
         match self.process() {
             Err(error) => End::Failed(error),
@@ -212,7 +212,7 @@ transfer!(
     rustls_upstream::Connection;
 );
 
-/// The way a received stream of bytes ends.
+/// The way in which a received stream of bytes ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     /// By the peer's close_notify.
@@ -222,7 +222,7 @@ pub enum End {
     Failed(String),
 }
 
-/// Moves bytes until neither end has output. Returns the first error of either.
+/// Moves bytes until neither endpoint has output. Returns the first error of either.
 pub fn exchange(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Result<(), String> {
     loop {
         let to_server = client.take_output();
@@ -243,7 +243,7 @@ pub fn exchange(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> Result<
     }
 }
 
-/// Completes the handshake and checks that both ends agree on the negotiated parameters.
+/// Completes the handshake and checks that both endpoints agree on the negotiated parameters.
 pub fn handshake(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
     exchange(client, server).unwrap();
     assert!(!client.is_handshaking(), "client still handshaking");
@@ -254,7 +254,7 @@ pub fn handshake(client: &mut dyn Endpoint, server: &mut dyn Endpoint) {
     }
 }
 
-/// Sends `plaintext` from one end to the other and checks that it arrives unchanged.
+/// Sends `plaintext` from one endpoint to the other, and checks that it arrives unchanged.
 pub fn send_and_check(from: &mut dyn Endpoint, to: &mut dyn Endpoint, plaintext: &[u8]) {
     let mut received = Vec::new();
     let mut sent = 0;
@@ -266,7 +266,8 @@ pub fn send_and_check(from: &mut dyn Endpoint, to: &mut dyn Endpoint, plaintext:
     assert!(received == plaintext, "plaintext arrived changed");
 }
 
-/// Checks that each end has the other's end-entity certificate of `key_type`, and nothing else.
+/// Checks that each endpoint has the other's end-entity certificate of `key_type`, and nothing
+/// else.
 pub fn check_both_certificates(client: &dyn Endpoint, server: &dyn Endpoint, key_type: KeyType) {
     let identities = key_type.identities();
     let of_server = identities.server.chain[0].to_vec();

@@ -25,10 +25,10 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Then {
     Work,
-    /// Later calls also have the fault.
+    /// Later calls fail in the same way.
     Repeat,
     Block,
-    /// Later calls alternate between working and having the fault.
+    /// Later calls alternate between success and the fault.
     Alternate,
 }
 

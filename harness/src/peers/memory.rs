@@ -17,7 +17,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Creates a transport that takes all writes, and blocks when `incoming` is read.
+    /// Creates a transport that accepts all writes, and blocks once `incoming` has been read.
     pub fn new(incoming: &[u8]) -> Self {
         Self {
             incoming: incoming.to_vec().into(),

@@ -29,7 +29,7 @@ impl Role {
         }
     }
 
-    /// Completes the handshake of an end of this role with its peer.
+    /// Completes the handshake between an endpoint in this role and its peer.
     pub fn handshake(self, end: &mut dyn Endpoint, peer: &mut dyn Endpoint) {
         match self {
             Self::Client => handshake(end, peer),
@@ -37,7 +37,7 @@ impl Role {
         }
     }
 
-    /// Returns an end of this role and its peer as client and server.
+    /// Returns an endpoint in this role and its peer as client and server.
     pub fn client_and_server<T>(self, end: T, peer: T) -> (T, T) {
         match self {
             Self::Client => (end, peer),
@@ -46,7 +46,7 @@ impl Role {
     }
 }
 
-/// The crate and API of an end.
+/// The crate and API of an endpoint.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Implementation {
     Buffered,
@@ -57,7 +57,7 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// Creates an end with the configuration of its crate.
+    /// Creates an endpoint with the configuration for its crate.
     pub fn end(
         self,
         this: impl FnOnce() -> this::Config,
@@ -73,7 +73,7 @@ impl Implementation {
 }
 
 impl this::Config {
-    /// Creates an end that encrypts in place.
+    /// Creates an endpoint that encrypts in place.
     pub fn in_place(&self) -> Box<dyn Endpoint> {
         match self.clone() {
             Self::Client(config) => Box::new(ThisUnbuffered::client(config).in_place()),

@@ -15,7 +15,7 @@ pub enum Key {
     Random,
     /// The given key.
     Fixed(u64),
-    /// A random key, but a different public value is sent.
+    /// A random key, but another key's public value is sent.
     Says(Public),
 }
 

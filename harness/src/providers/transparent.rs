@@ -39,10 +39,10 @@ pub struct Setup {
     /// True for QUIC connections. The underlying provider protects their packets.
     pub quic: bool,
     /// True if the underlying provider protects records, with early key updates in TLS 1.3. This
-    /// detects records opened with a different key from the one that sealed them. All runs are
+    /// detects records that are opened with another key than they were sealed with. All runs are
     /// still identical.
     pub seals: bool,
-    /// True if the ends accept any certificate and any signature, and do not sign. Use it for
+    /// True if both endpoints accept any certificate and any signature, and do not sign. Use it for
     /// connections whose authentication does not matter. Both sides have a fake OCSP response,
     /// which servers staple.
     pub trusts: bool,
@@ -109,7 +109,8 @@ impl Setup {
     }
 }
 
-/// Where a server's sessions are kept. Their names on the wire are constant and of equal length.
+/// The place where a server keeps its sessions. Their names on the wire are constant and of equal
+/// length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resumes {
     /// In the server's storage, under a ticket or a session ID.

@@ -20,7 +20,7 @@ pub struct Framed {
     /// True once the alert for an error has been taken.
     alert_sent: bool,
     parameters_read: bool,
-    /// True once the connection failed.
+    /// True once the connection has failed.
     has_failed: bool,
     /// The error from this layer.
     closed: Option<String>,

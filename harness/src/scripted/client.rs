@@ -265,7 +265,7 @@ impl ScriptedClient {
         self.start_traffic();
     }
 
-    /// Finishes the handshake like a correct client.
+    /// Completes the handshake as a correct client does.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ pub const ECH_OUTER_EXTENSIONS: u16 = 0xfd00;
 const CONFIRMATION_AT: usize = 4 + 2 + 24;
 const CONFIRMATION_LEN: usize = 8;
 
-/// How a scripted server handles encrypted_client_hello.
+/// A scripted server's handling of encrypted_client_hello.
 #[derive(Clone)]
 pub struct Ech {
     /// The keys with which the server can decrypt.

@@ -81,7 +81,7 @@ pub struct Script {
     pub psk: Option<Vec<u8>>,
     /// The key of a session with [`SUITE`], for opening early data and alerts.
     pub early_psk: Option<Vec<u8>>,
-    /// How the server handles encrypted_client_hello; `None` if the server does not support it.
+    /// The handling of encrypted_client_hello; `None` if the server does not support it.
     pub ech: Option<Ech>,
 }
 
@@ -186,7 +186,7 @@ pub struct Identity {
     pub(super) provider: CryptoProvider,
 }
 
-/// How a connection with a scripted server ended.
+/// The outcome of a connection with a scripted server.
 #[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The client's error, as its debug output.
@@ -254,8 +254,8 @@ impl Identity {
         self.converse(client, script).outcome
     }
 
-    /// Signs `content`. Returns the encoded `scheme`, or by default the real one, and the
-    /// signature, which is wrong if `flips` is true.
+    /// Signs `content`. Returns the encoded `scheme` (by default the real one) and the signature,
+    /// which is wrong if `flips` is true.
     pub(super) fn signed(
         &self,
         content: &[u8],
@@ -304,8 +304,8 @@ struct Server<'a> {
     suite: Suite,
     sealing: Records,
     opening: Records,
-    /// The previous key, since a client that fails between its Finished and the next key still uses
-    /// it.
+    /// The previous key, which a client still uses if it fails between its Finished and the next
+    /// key.
     previous: Option<Records>,
     /// The client's next keys, in reverse order: the handshake key if there is early data, the
     /// application key.
@@ -461,8 +461,8 @@ impl Server<'_> {
         }
     }
 
-    /// Returns the server's share and the shared secret; all-zero if the client sent no share for
-    /// the group.
+    /// Returns the server's share and the shared secret, which are all zeros if the client sent no
+    /// share for the group.
     fn exchange(&self, client_hello: &[u8], group: NamedGroup) -> (Vec<u8>, Vec<u8>) {
         let shares = ClientHello::read(client_hello).key_shares();
         let theirs = shares.iter().find(|share| share.0 == u16::from(group));

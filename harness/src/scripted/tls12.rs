@@ -4,7 +4,7 @@ pub mod client;
 pub(super) mod secrets;
 pub mod server;
 
-/// The data that either end needs to resume a session.
+/// The data that either side needs to resume a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     pub id: Vec<u8>,

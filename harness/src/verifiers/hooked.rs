@@ -34,12 +34,12 @@ pub trait Hook: fmt::Debug + Send + Sync {
     }
 
     /// Returns the verifier that connections use instead of this one. By default, connections use
-    /// this verifier, because a different one would bypass the hook.
+    /// this verifier, because any other would bypass the hook.
     fn current_server_verifier(&self) -> Option<Arc<dyn ServerCertVerifier>> {
         None
     }
 
-    /// Returns the same for a client verifier.
+    /// Returns the same for a verifier of clients.
     fn current_client_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         None
     }

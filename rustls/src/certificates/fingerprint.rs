@@ -157,8 +157,8 @@ pub(super) mod tests {
         fn update(&mut self, _: &[u8]) {}
     }
 
-    /// Fingerprints are shared in the whole process, like the certificates and lists that they
-    /// belong to.
+    /// Fingerprints are shared across the process, like the certificates and lists that they belong
+    /// to.
     #[test]
     fn a_fingerprint_is_never_that_of_a_stub() {
         let provider = any_provider();

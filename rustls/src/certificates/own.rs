@@ -1,4 +1,4 @@
-//! One [`Certificate`] per certificate of this side, shared across the whole process.
+//! One [`Certificate`] per certificate of this side, shared across the process.
 //!
 //! A [`CertifiedKey`] has only public fields, so it has no room for parsed properties. They are
 //! stored in a separate map, whose key is a hash of the certificate. The map holds weak references.
@@ -108,7 +108,7 @@ impl OwnCertificates {
         };
         if let Some(present) = known.get(&hash).and_then(Weak::upgrade) {
             drop(known);
-            // another thread was faster, or a different certificate has the same hash
+            // another thread was faster, or another certificate has the same hash
             return if present == new { present } else { new };
         }
         // a dropped certificate would leave its entry among the oldest

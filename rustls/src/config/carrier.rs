@@ -48,8 +48,7 @@ impl Carrier {
         }
     }
 
-    /// Returns the error for a ClientHello without TLS 1.3, for a server that does not enable any
-    /// other version.
+    /// Returns the error of a server that only enables TLS 1.3, for a ClientHello without it.
     pub(crate) fn missing_tls13(self) -> PeerIncompatible {
         match self {
             Self::Records => PeerIncompatible::SupportedVersionsExtensionRequired,

@@ -110,7 +110,7 @@ pub struct ClientConfig {
     pub max_fragment_size: Option<usize>,
 
     /// The clock for checking certificates and the age of sessions. The default is the operating
-    /// system's clock; [`builder_with_details`](Self::builder_with_details) takes a different one.
+    /// system's clock; [`builder_with_details`](Self::builder_with_details) sets another.
     pub time_provider: Arc<dyn TimeProvider>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
@@ -375,7 +375,7 @@ pub struct DangerousClientConfig<'a> {
 
 impl DangerousClientConfig<'_> {
     /// Verifies servers with this `verifier` in later handshakes. If it accepts wrong certificates,
-    /// anybody in the network can read and change their data.
+    /// anyone on the network can read and change their data.
     ///
     /// Sessions that the previous verifier accepted are not resumed.
     pub fn set_certificate_verifier(&mut self, verifier: Arc<dyn ServerCertVerifier>) {
@@ -392,7 +392,7 @@ pub struct DangerousClientConfigBuilder {
 }
 
 impl DangerousClientConfigBuilder {
-    /// Verifies servers with this `verifier`. If it accepts wrong certificates, anybody in the
+    /// Verifies servers with this `verifier`. If it accepts wrong certificates, anyone on the
     /// network can read and change the data of all connections.
     ///
     /// To add a check, wrap a [`WebPkiServerVerifier`](crate::client::WebPkiServerVerifier) instead

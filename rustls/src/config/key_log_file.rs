@@ -124,7 +124,7 @@ mod tests {
         );
     }
 
-    /// A logger that uses TLS logs keys itself.
+    /// A logger that itself uses TLS logs keys, too.
     #[cfg(all(feature = "logging", target_os = "linux"))]
     #[test]
     fn failures_are_reported_without_holding_the_lock() {

@@ -89,8 +89,8 @@ pub struct ServerConfig {
 
     /// Creates tickets that hold a whole session. The default creates none.
     ///
-    /// Configurations may share a ticketer. If a session was created under a different certificate,
-    /// a server resumes it only if its own certificate is valid for the name that the client
+    /// Configurations may share a ticketer. If a session was created under another certificate, a
+    /// server resumes it only if its own certificate is valid for the name that the client
     /// requests.
     pub ticketer: Arc<dyn ProducesTickets>,
 
@@ -107,7 +107,7 @@ pub struct ServerConfig {
     pub max_fragment_size: Option<usize>,
 
     /// The clock for checking certificates and the age of sessions. The default is the operating
-    /// system's clock; [`builder_with_details`](Self::builder_with_details) takes a different one.
+    /// system's clock; [`builder_with_details`](Self::builder_with_details) sets another.
     pub time_provider: Arc<dyn TimeProvider>,
 
     /// The algorithms that may compress the server's certificates (RFC 8879), most preferred first.

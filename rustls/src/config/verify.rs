@@ -248,7 +248,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///
     /// Sessions with the server are resumed without another call, until the time of
     /// [`ServerCertVerified::assertion_until`]. If the proof has no such time, or has a past time
-    /// under a different verifier's rules, sessions end when `end_entity` expires. If a verifier
+    /// under another verifier's rules, sessions end when `end_entity` expires. If a verifier
     /// accepts an expired `end_entity`, its expiry does not limit sessions.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which may not
@@ -270,10 +270,10 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ) -> Result<ServerCertVerified, Error>;
 
     /// Returns true if the verifier accepts this chain for the server `server_name`, provided that
-    /// it has accepted it before under the same [`rules`](Self::rules), possibly for a different
-    /// name. Checks everything else that depends on the arguments of this handshake, which are
-    /// those of [`verify_server_cert`](Self::verify_server_cert). The handshake also calls this
-    /// method for unknown chains, whose bytes may be malformed.
+    /// it has accepted it before under the same [`rules`](Self::rules), possibly for another name.
+    /// Checks everything else that depends on the arguments of this handshake, which are those of
+    /// [`verify_server_cert`](Self::verify_server_cert). The handshake also calls this method for
+    /// unknown chains, whose bytes may be malformed.
     ///
     /// If this returns false, the default, the handshake calls `verify_server_cert` and uses its
     /// verdict. This method cannot return an error, so that a rejection takes as long as for an

@@ -33,7 +33,7 @@ impl<'i> AppDataRecord<'i> {
     /// made.
     ///
     /// With the range, the caller can drop this borrow and change the payload in place, for example
-    /// to encrypt it for a different connection.
+    /// to encrypt it for another connection.
     ///
     /// ```
     /// # use std::ops::Range;

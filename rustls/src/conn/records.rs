@@ -310,8 +310,8 @@ impl Records {
             .push(bytes, may_follow);
     }
 
-    /// Copies early data to the front of `out` until either runs out. Returns their number. Frees
-    /// the buffer once it is empty.
+    /// Copies early data to the front of `out` until either runs out. Returns the number of bytes
+    /// copied. Frees the buffer once it is empty.
     pub(crate) fn read_early_data(&mut self, out: &mut [u8]) -> usize {
         let Some(waiting) = &mut self.early_data else {
             return 0;

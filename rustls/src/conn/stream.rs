@@ -16,7 +16,7 @@ pub struct Stream<'a, C: 'a + ?Sized, T: 'a + Read + Write + ?Sized> {
     /// The connection.
     pub conn: &'a mut C,
 
-    /// The socket, or a different transport.
+    /// The socket, or another transport.
     pub sock: &'a mut T,
 }
 
@@ -177,7 +177,7 @@ pub struct StreamOwned<C: Sized, T: Read + Write + Sized> {
     /// The connection.
     pub conn: C,
 
-    /// The socket, or a different transport.
+    /// The socket, or another transport.
     pub sock: T,
 }
 

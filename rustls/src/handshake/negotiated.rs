@@ -30,8 +30,8 @@ impl Negotiated {
         self.prove_peer();
     }
 
-    /// Records `chain` as the peer of the resumed session, not proven yet. An attacker who saw the
-    /// ticket or the session ID on the wire can also offer the session. Call
+    /// Records `chain` as the peer of the resumed session, which is not proven yet. An attacker who
+    /// saw the ticket or the session ID on the wire can also offer the session. Call
     /// [`prove_peer`](Self::prove_peer) once the peer has used the session's key.
     pub(crate) fn set_expected_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
         self.peer = Some(PeerIdentity::new(chain, provider));

@@ -314,8 +314,8 @@ impl KeyBlock {
         with_deep_stack_erased(|| self.secret.verify_data(sender, transcript))
     }
 
-    /// Returns the keys that `side` sends with, for a different implementation that continues to
-    /// send with them.
+    /// Returns the keys that `side` sends with, for another implementation that continues to send
+    /// with them.
     ///
     /// RFC 5288 §3: a nonce must not be used twice. The nonces here are the initial explicit part
     /// XORed with the sequence number. Other implementations, such as the Linux kernel, count up

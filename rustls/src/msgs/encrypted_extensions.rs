@@ -16,7 +16,7 @@ extension_block! {
     /// `EncryptedExtensions`: the server's reply to the ClientHello's extensions.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct EncryptedExtensions<'a> in EncryptedExtensions {
-        /// True if the server used the name.
+        /// True if the server acknowledges the name.
         ServerName => server_name_ack: bool as Flag,
         ApplicationLayerProtocolNegotiation =>
             selected_protocol: Option<ProtocolName<'a>> as SelectedProtocol,

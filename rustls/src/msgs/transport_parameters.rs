@@ -30,7 +30,7 @@ impl<'a> TransportParameters<'a> {
         }
     }
 
-    /// Sets the extension `typ`. Does nothing if `typ` is a different extension.
+    /// Sets the extension `typ`. Does nothing if `typ` is another extension.
     pub(super) fn set(&mut self, typ: ExtensionType, body: &'a [u8]) {
         match typ {
             ExtensionType::QuicTransportParameters => self.parameters = Some(body),

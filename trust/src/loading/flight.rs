@@ -35,7 +35,7 @@ impl<S: Source> Flight<S> {
         })
     }
 
-    /// Marks the load as begun by the caller. Returns false if a different thread has begun it.
+    /// Marks the load as begun by the caller. Returns false if another thread has begun it.
     pub(super) fn begin(&self, version: Option<&S::Version>) -> bool {
         let mut state = self.lock();
         let is_due = matches!(*state, State::Due);

@@ -30,10 +30,10 @@ use super::{Reload, ReloadError, ReloadStatus};
 /// Some defects do not prevent a certificate from becoming active. `status` returns them as
 /// [`flaws`](ReloadStatus::flaws):
 ///
-/// - **An OCSP response** that is missing, unusable, or about a different certificate is not
-///   stapled. The current response stays in use until its `nextUpdate` if it is about the same
-///   certificate. Only a certificate that requires a response ("must-staple", RFC 7633) does not
-///   become active without one.
+/// - **An OCSP response** that is missing, unusable, or about another certificate is not stapled.
+///   The current response stays in use until its `nextUpdate` if it is about the same certificate.
+///   Only a certificate that requires a response ("must-staple", RFC 7633) does not become active
+///   without one.
 /// - **Other certificates in the chain** may have expired, or not be valid yet. They are sent as
 ///   they are in the file.
 /// - **A wrong clock** returns no time, or a time before the first certificate becomes valid. The

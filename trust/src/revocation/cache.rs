@@ -17,8 +17,8 @@ use crate::loading::Loaded;
 /// A cache of revocation lists from files and directories, which reads them again after some time.
 /// Callers with the same source share the lists.
 ///
-/// The first caller reads and parses a source. Other callers that need the same source wait;
-/// callers that need a different source do not.
+/// The first caller reads and parses a source. Other callers of the same source wait; callers of
+/// other sources do not.
 ///
 /// A cached list is replaced only by one that is not older, comparing `thisUpdate` and then the
 /// number (RFC 5280 §5.2.3). If the file is missing, empty, damaged or older, the cached list stays

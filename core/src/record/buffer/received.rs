@@ -198,8 +198,8 @@ impl ReceiveBuffer {
         result
     }
 
-    /// Returns the number of bytes to read if `left` fit into the memory and [`Self::wanted`] is
-    /// `want`.
+    /// Returns the number of bytes to read: at least `want`, the result of [`Self::wanted`], and
+    /// more if the `left` bytes of room allow it.
     #[inline]
     fn offered(&self, want: usize, left: usize) -> usize {
         let most = if want > READ_LEN && self.ahead == 0 && !self.alternates {

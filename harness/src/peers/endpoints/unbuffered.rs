@@ -6,7 +6,7 @@ pub use crate::this::unbuffered::UnbufferedEndpoint as ThisUnbuffered;
 pub use crate::upstream::unbuffered::UnbufferedEndpoint as UpstreamUnbuffered;
 
 impl<C: Unbuffered> ThisUnbuffered<C> {
-    /// Lets the end encrypt in place.
+    /// Makes the endpoint encrypt in place.
     pub fn in_place(mut self) -> Self {
         self.encrypt = encrypt_in_place::<C::Data>;
         self

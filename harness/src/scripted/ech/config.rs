@@ -129,7 +129,7 @@ impl EchKey {
         matches!(self.openers(&extension), Ok(Some(_)))
     }
 
-    /// Creates a context for opening; `None` if `extension` is for a different key.
+    /// Creates a context for opening; `None` if `extension` is for another key.
     pub(super) fn openers(&self, extension: &EchExtension) -> Result<Option<Openers>, Broken> {
         let config = &self.config;
         if extension.config_id != config.config_id {

@@ -136,8 +136,8 @@ impl Conversation {
         client
     }
 
-    /// Feeds the ticket again to the client of the previous connection, which is kept for this
-    /// purpose. A TLS 1.3 session is used once and cannot be cloned.
+    /// Feeds the ticket to the client of the previous connection again; that client is kept for
+    /// this. A TLS 1.3 session is used once and cannot be cloned.
     fn give_ticket(&'static self, receiver: Receiver, flights: &[Vec<u8>]) {
         thread_local! {
             static CLIENTS: RefCell<HashMap<(usize, Receiver), Box<dyn Endpoint>>> =

@@ -7,7 +7,7 @@ use crate::peers::configs::{ClientAuth, Versions};
 use crate::providers::transparent::{Resumes, Setup};
 
 /// A conversation, with the names of its flights to client and server. Flights without a name also
-/// occur in a different conversation.
+/// occur in another conversation.
 pub(super) type Named = (&'static Conversation, [Vec<&'static str>; 2]);
 
 /// Returns the conversations, with or without hashed transcripts.

@@ -163,7 +163,7 @@ impl ScriptedClient {
         )
     }
 
-    /// Finishes a full or resumed handshake like a correct client without a certificate.
+    /// Completes a full or resumed handshake as a correct client without a certificate does.
     ///
     /// # Errors
     ///

@@ -158,7 +158,7 @@ impl Script {
     }
 }
 
-/// How a connection with a scripted server ended.
+/// The outcome of a connection with a scripted server.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The client's error, as its debug output.

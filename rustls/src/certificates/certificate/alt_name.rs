@@ -15,7 +15,7 @@ use crate::logging::is_deceptive;
 
 /// One name of a certificate's subject, a `GeneralName`.
 ///
-/// Authorities have issued names that violate RFC 5280, such as a mail address that is not ASCII.
+/// Authorities have issued names that violate RFC 5280, such as an email address that is not ASCII.
 /// Such a name is [`Other`](Self::Other), and the other names of the certificate stay readable.
 ///
 /// `Display` writes the kind and the name: `DNS:example.com`.
@@ -25,7 +25,7 @@ pub enum GeneralName {
     /// `dNSName`: the text in the certificate, possibly with `*` as the first label, in upper or
     /// lower case. ASCII without control characters, but not necessarily a valid DNS name.
     Dns(Box<str>),
-    /// `rfc822Name`: a mail address. ASCII without control characters.
+    /// `rfc822Name`: an email address. ASCII without control characters.
     Email(Box<str>),
     /// `uniformResourceIdentifier`. ASCII without control characters.
     Uri(Box<str>),

@@ -77,7 +77,7 @@ impl AlgorithmIdentifier {
         &self.oid
     }
 
-    /// Returns the DER of the parameters, if any. A NULL counts.
+    /// Returns the DER of the parameters, if any; a NULL counts as parameters.
     pub fn parameters(&self) -> Option<&[u8]> {
         self.parameters.as_deref()
     }

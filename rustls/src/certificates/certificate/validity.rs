@@ -53,7 +53,8 @@ impl Time {
         self.0
     }
 
-    /// Converts the time. Returns `None` before 1970, which [`UnixTime`] cannot represent.
+    /// Converts the time. Returns `None` for a time before 1970, which [`UnixTime`] cannot
+    /// represent.
     pub fn to_unix_time(self) -> Option<UnixTime> {
         let seconds = u64::try_from(self.0).ok()?;
         Some(UnixTime::since_unix_epoch(core::time::Duration::from_secs(

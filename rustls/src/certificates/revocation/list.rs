@@ -74,7 +74,7 @@ impl RevocationList {
         })
     }
 
-    /// Returns the statistics of list sharing in the whole process.
+    /// Returns the process-wide statistics of list sharing.
     ///
     /// [`bytes`](super::super::CacheStats::bytes) counts the encodings, not the indexes.
     #[cfg(feature = "std")]

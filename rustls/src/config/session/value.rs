@@ -247,7 +247,7 @@ pub(crate) trait SessionValue<'a>: Sized {
         }
     }
 
-    /// Decodes a value of this version. Sessions of a different version are not resumed.
+    /// Decodes a value of this version. Sessions of another version are not resumed.
     fn read(value: &'a ServerSessionValue) -> Result<Self, InvalidMessage> {
         let mut r = Reader::new(value.bytes());
         if u8::read(&mut r)? != FORMAT || ProtocolVersion::read(&mut r)? != Self::VERSION {

@@ -308,8 +308,8 @@ impl ChainVerifier {
     /// comparisons changes. Certificates that are not on the path matter too: one that becomes
     /// valid could change the path.
     ///
-    /// If a date cannot be read or a list has already expired, nobody may rely on the acceptance.
-    /// In that case the proof has no rules.
+    /// If a date cannot be read or a list has already expired, the acceptance must not be relied
+    /// on. In that case the proof has no rules.
     fn proof(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -23,9 +23,9 @@ use crate::logging::warn;
 /// The version of the digest, and of the code whose verdicts it covers. Machines that share
 /// sessions may run different releases of this library.
 ///
-/// The minimum webpki version is part of this text, because a different version may reject what
-/// this one accepts. An application that upgrades only webpki keeps its rules; the acceptances in
-/// its sessions end after a day.
+/// The minimum webpki version is part of this text, because another version may reject what this
+/// one accepts. An application that upgrades only webpki keeps its rules; the acceptances in its
+/// sessions end after a day.
 const FORMAT: &str = "rustls-inplace 1, rustls-webpki 0.103.16";
 
 /// Everything that a verdict depends on, apart from the chain and the time.
@@ -118,7 +118,7 @@ impl RulesInputs<'_> {
     /// wrong results.
     ///
     /// With a stub, as in fuzzers, all rules could be equal. Verifiers with a correct hash would
-    /// rely on the stub's digests, too, because digests of roots and lists are shared in the whole
+    /// rely on the stub's digests, too, because digests of roots and lists are shared across the
     /// process.
     fn digest(&self, hash: &'static dyn Hash) -> Option<VerifierRules> {
         if !is_correct(hash) {

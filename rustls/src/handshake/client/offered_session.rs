@@ -24,8 +24,8 @@ const NO_BINDER: [u8; hash::Output::MAX_LEN] = [0; hash::Output::MAX_LEN];
 pub(crate) struct OfferedSession {
     pub(crate) value: Tls13ClientSessionValue,
     /// The suite to resume with: the session's own if it is offered, otherwise one with the same
-    /// hash. It always comes from this configuration's provider, although the session may have been
-    /// created with a different one.
+    /// hash. It always comes from this configuration's provider, although another provider may have
+    /// created the session.
     suite: &'static Tls13CipherSuite,
     pub(crate) early_secret: EarlySecret,
     /// True if `early_data` is offered as well.

@@ -320,7 +320,7 @@ fn an_invalid_signature_is_rejected() {
     }
 }
 
-/// An attacker may relay a handshake to a different server, which signs it. The time until the
+/// An attacker may relay a handshake to another server, which signs it. The time until the
 /// rejection must not reveal whether the client knows that server.
 #[test]
 fn a_known_chain_for_another_name_is_verified_in_full() {

@@ -25,7 +25,7 @@ impl SessionFacts<'_> {
     ///
     /// # Errors
     ///
-    /// Returns the reason why not, for the log.
+    /// If not, returns the reason, for the log.
     pub(crate) fn check_fit(
         &self,
         config: &ServerSettings,

@@ -400,7 +400,7 @@ fn small_records_are_read_together_and_hardly_moved() {
     }
 }
 
-/// The lengths of reads, in records, of a peer that sends long records as fast as they are read.
+/// The lengths of reads, in records, from a peer that sends long records as fast as they are read.
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
 fn long_records_of_a_stream_are_read_up_to_64_kib_at_a_time() {

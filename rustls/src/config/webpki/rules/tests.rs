@@ -45,7 +45,7 @@ fn anchor(subject: &[u8], key: &[u8], constraints: Option<&[u8]>) -> TrustAnchor
     }
 }
 
-/// An algorithm with the identifiers of a different one.
+/// An algorithm with another one's identifiers.
 #[derive(Debug)]
 struct Stricter(&'static dyn SignatureVerificationAlgorithm, bool);
 
@@ -167,7 +167,7 @@ fn order_of_roots_and_other_objects_do_not_change_the_digest() {
     }
 }
 
-/// Digests of roots and lists are shared across the whole process.
+/// Digests of roots and lists are shared across the process.
 #[test]
 fn a_stub_of_sha256_has_no_rules_and_does_not_change_others() {
     let issuer = root("Root of a stub", nothing);

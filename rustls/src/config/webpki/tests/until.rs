@@ -88,8 +88,8 @@ impl Case {
         })
     }
 
-    /// Returns the end of the acceptance at the time `now`, in seconds since 1970. `None` if nobody
-    /// may rely on it.
+    /// Returns the end of the acceptance at the time `now`, in seconds since 1970. `None` if it
+    /// must not be relied on.
     fn until(&self, now: UnixTime) -> Option<u64> {
         let mut ends = self.verifiers().map(|verifier| {
             let (end_entity, chain) = (&self.end_entity, &self.intermediates);

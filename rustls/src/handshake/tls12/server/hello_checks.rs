@@ -27,8 +27,8 @@ fn check_renegotiation_info(extensions: &ClientExtensions<'_>) -> Result<(), Fai
     }
 }
 
-/// Checks ec_point_formats, after the suite has been selected. So the accessors of a rejected
-/// connection report the suite, as in rustls 0.23.
+/// Checks ec_point_formats. Called after the suite is selected, so that the accessors of a rejected
+/// connection report it, as in rustls 0.23.
 pub(super) fn check_point_formats(
     extensions: &ClientExtensions<'_>,
 ) -> Result<(), PeerIncompatible> {

@@ -8,7 +8,7 @@ use crate::msgs::extensions::{ExtensionContext, allowed_in};
 ///
 /// # Errors
 ///
-/// Returns [`PeerMisbehaved::DisallowedEncryptedExtension`] if one belongs in a different message.
+/// Returns [`PeerMisbehaved::DisallowedEncryptedExtension`] if one belongs in another message.
 pub(super) fn check_extensions(
     received: &[ExtensionType],
     message: ExtensionContext,

@@ -18,8 +18,8 @@ pub(super) fn check_legacy_version(hello: &ClientHello<'_>) -> Result<(), PeerIn
     }
 }
 
-/// Runs the checks that follow the selection of suite and group. So the accessors of a rejected
-/// connection report both, as in rustls 0.23.
+/// Runs the checks that follow the selection of suite and group, so that the accessors of a
+/// rejected connection report both, as in rustls 0.23.
 pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
     // RFC 9846 §4.2.2: only null compression, or illegal_parameter. The null method is there
     if hello.compression_methods.len() != 1 {

@@ -118,9 +118,8 @@ impl HelloFacts {
     }
 }
 
-/// Returns the client's most preferred group that the provider supports, even if a different one
-/// would save a round trip. RFC 9846 §4.3.8 allows either choice; this one respects the client's
-/// preference.
+/// Returns the client's most preferred group that the provider supports, even if another would save
+/// a round trip. RFC 9846 §4.3.8 allows either choice; this one respects the client's preference.
 fn select_group(
     hello: &ClientHello<'_>,
     config: &ServerConfig,

@@ -194,7 +194,7 @@ pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
 ///
 /// # Errors
 ///
-/// Returns the reason why not, for the log.
+/// If not, returns the reason, for the log.
 fn check_suitable<M>(
     session: &Tls13Session<'_>,
     kind: TicketKind,

@@ -179,7 +179,7 @@ impl AsRef<[u8]> for Ticket {
     }
 }
 
-/// A ticket that is being made.
+/// A ticket in the making: its callback may be pending.
 pub(super) enum Making {
     /// The ticket, or `None` if it cannot be made.
     Made(Option<Ticket>),

@@ -257,7 +257,7 @@ fn nonce(number: usize) -> [u8; NONCE_LEN] {
     (number as u64).to_be_bytes()
 }
 
-/// Tickets that have not been made yet.
+/// Tickets that are still to be made.
 pub(super) struct UnmadeTickets {
     inputs: TicketInputs,
     terms: Terms,
