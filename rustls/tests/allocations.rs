@@ -2,7 +2,7 @@
 //! split connection, and few for handshakes and tickets. A stapled response takes no more bytes
 //! than a few copies of itself.
 //!
-//! This test is a separate program because the count is for the whole process.
+//! This test is a separate program because the count is process-wide.
 
 #[path = "memory/counting.rs"]
 mod counting;
@@ -52,7 +52,7 @@ struct Case {
 
 impl Case {
     /// Returns the bytes around the payload: header and explicit nonce (RFC 5288 §3) before it,
-    /// content type and tag behind it.
+    /// content type and tag after it.
     fn room(self) -> (usize, usize) {
         match self.suite {
             CipherSuite::TLS13_AES_128_GCM_SHA256 => (5, 1 + 16),

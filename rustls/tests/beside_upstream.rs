@@ -1,7 +1,7 @@
 //! Memory and allocations of connections with slow peers never exceed those of rustls 0.23 in the
 //! same state.
 //!
-//! This test is a separate program because the count is for the whole process.
+//! This test is a separate program because the count is process-wide.
 
 #[path = "memory/counting.rs"]
 mod counting;

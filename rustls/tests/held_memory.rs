@@ -1,6 +1,6 @@
 //! Memory that a connection holds when idle, for a slow peer, and for one that pads its records.
 //!
-//! This test is a separate program because the count is for the whole process.
+//! This test is a separate program because the count is process-wide.
 
 #[path = "memory/chains.rs"]
 mod chains;

@@ -1,7 +1,7 @@
 //! Tests of the memory that a server holds for its clients' certificates. It grows with the number
 //! of different chains in use, and stays within the configured limits.
 //!
-//! This test is a separate program because the count is for the whole process.
+//! This test is a separate program because the count is process-wide.
 
 #[path = "memory/counting.rs"]
 mod counting;

@@ -44,7 +44,7 @@ impl Framing {
         }
     }
 
-    /// The number of bytes behind the plaintext.
+    /// The number of bytes after the plaintext.
     pub(super) fn tail(&self) -> usize {
         self.trailer.len() + TAG_LEN
     }

@@ -352,7 +352,7 @@ pub(crate) struct InPlace<P> {
 }
 
 impl<P: SealsInPlace> InPlace<P> {
-    /// Each record has `room` bytes before and behind its plaintext.
+    /// Each record has `room` bytes before and after its plaintext.
     pub(crate) fn new(pair: P, traffic: &Traffic, room: [usize; 2]) -> Self {
         let [head, tail] = room.map(|len| vec![0; len]);
         let (mut plaintext, mut records) = (traffic.plaintext(), Vec::new());

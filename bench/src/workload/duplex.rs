@@ -22,7 +22,7 @@ pub(crate) enum Use {
 pub(crate) const WRITE_SIZE: usize = 16384;
 
 /// Returns one end of an established connection, with memory for its application and its peer. The
-/// parts of its work are the two directions, each of so many writes.
+/// parts of its work are the two directions, each of the same number of writes.
 ///
 /// `peer` appends the records of a plaintext to memory, and so does `send`. `receive` reads all
 /// records through the memory of the application, and returns the length of their plaintext.

@@ -4,7 +4,7 @@ use harness::peers::configs::Provider;
 
 use crate::{Args, KINDS, LIBRARIES, alone, count, plan};
 
-/// One test, because it counts the heap of the whole process.
+/// A single test, because the heap count is process-wide.
 #[test]
 fn hostile_peers_are_held_to_limits() {
     const STEPS: usize = 100;
@@ -43,8 +43,8 @@ fn hostile_peers_are_held_to_limits() {
     }
 }
 
-/// For each kind: the most heap that a connection holds, the most records in
-/// handshakes and a hundred steps, and the error that ends it.
+/// The limits for each kind: the most heap that a connection holds, the most records in handshakes
+/// and a hundred steps, and the error that ends it.
 const LIMITS: [(&str, i64, usize, &str); KINDS.len()] = [
     ("silent", 1_000, 0, ""),
     ("half a ClientHello", 2_000, 1, ""),

@@ -1,4 +1,4 @@
-//! Counts on which tests of applications rely match upstream's: slices per vectored write, and
+//! Counts that the tests of applications rely on match upstream's: slices per vectored write, and
 //! random bytes.
 
 use std::io::{self, IoSlice, Write};

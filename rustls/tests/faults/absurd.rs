@@ -17,7 +17,7 @@ const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Absurd {
     Lifetime(u32),
-    /// The ticketer returns so many bytes as a session.
+    /// The ticketer returns this many bytes as a session.
     Decrypted(usize),
     EmptyTicket,
     /// The storage returns this many bytes as a session.

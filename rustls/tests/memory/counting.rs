@@ -1,5 +1,5 @@
-//! The allocator of tests that measure memory. The count is for the whole process, so each of them
-//! is a separate program.
+//! The allocator of tests that measure memory. The count is process-wide, so each of them is a
+//! separate program.
 
 #![allow(dead_code, reason = "each program uses a part")]
 

@@ -62,7 +62,7 @@ fn a_connection_knows_if_it_needs_more_of_its_peer() {
     }
 }
 
-/// A record behind the message whose operation is pending may be the peer's last one.
+/// A record after the message whose operation is pending may be the peer's last one.
 #[test]
 fn a_connection_with_an_unprocessed_record_may_not_need_its_peer() {
     let plan = Arc::new(Plan::new(When::Never).only("sign"));

@@ -257,7 +257,7 @@ impl ProducesTickets for Switched {
     }
 }
 
-/// As without waiting, the ticketer is only called again for new tickets.
+/// The ticketer is only called again for new tickets, as it is without waiting.
 #[test]
 fn a_ticketer_that_is_disabled_still_completes_its_decryption() {
     let mut waited = 0;

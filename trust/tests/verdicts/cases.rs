@@ -13,7 +13,7 @@ use rcgen::{
     IsCa, KeyPair, NameConstraints, SanType, SerialNumber, date_time_ymd,
 };
 
-/// What the judge trusts.
+/// The judge's roots or raw key, its revocation lists, and its policy on them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Trust {
     /// Empty if the judge accepts a single raw public key, [`Self::raw_key`].

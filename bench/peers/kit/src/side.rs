@@ -56,7 +56,7 @@ pub struct Setup {
     pub resumes: bool,
     /// The variant of the library, if there are several.
     pub variant: String,
-    /// False if the client shall trust another authority of the same name.
+    /// False if the client must trust another authority of the same name instead.
     pub trusts_root: bool,
     /// The folder of the certificates.
     pub folder: PathBuf,

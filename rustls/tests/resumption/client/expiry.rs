@@ -263,7 +263,7 @@ impl ServerCertVerifier for AtFixedTime {
     }
 }
 
-/// For example, devices without a clock verify at the time of their build. The inner verifier's
+/// Devices without a clock, for example, verify at the time of their build. The inner verifier's
 /// proof expires together with the certificates, at a time that the client's clock has passed.
 #[test]
 fn a_wrapper_that_verifies_at_an_earlier_time_permits_sessions() {
