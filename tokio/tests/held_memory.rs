@@ -1,4 +1,5 @@
-//! Memory that idle streams hold. A program of its own, because the count is for the whole process.
+//! Memory that idle streams hold. This test is a separate program because the count is
+//! process-wide.
 
 use std::alloc::System;
 use std::pin::Pin;

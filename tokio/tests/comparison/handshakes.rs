@@ -1,4 +1,4 @@
-//! Handshakes, whole and failing, with faults at each call of the transport.
+//! Handshakes that succeed or fail, with faults at each call of the transport.
 
 use std::io::ErrorKind;
 
@@ -11,7 +11,7 @@ use crate::kit::crates::peers::Peers;
 use crate::kit::crates::{Configs, Published, Setting, This};
 use crate::kit::transport::{CALLS, Call, Fault, Plan, Transport};
 
-/// Returns the result of a handshake and what the peer has got of it.
+/// Returns the result of a handshake, and what the peer has received.
 fn outcome(side: Side, configs: &dyn Configs, peers: &Peers, plan: Option<Plan>) -> String {
     let (result, transport) = handshake(side, configs, peers, plan);
     seen(result.map(|stream| stream.is_handshaking()), &transport)
@@ -104,7 +104,7 @@ fn faults_of_the_transport_have_the_results_of_the_published_crate() {
     }
 }
 
-/// Bytes that are no valid beginning of a handshake, and whether the stream ends behind them.
+/// Bytes with which no valid handshake begins, and true if the stream ends after them.
 const WRONG: &[(&[u8], bool)] = &[
     (b"", true),
     (b"not tls", false),

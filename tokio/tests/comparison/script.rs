@@ -14,7 +14,7 @@ use crate::kit::crates::{Configs, Published, Setting, Stream, This};
 use crate::kit::executor::poll_while_woken;
 use crate::kit::transport::{Call, Fault, Plan, Transport};
 
-/// A call of the program, or an act of its peer.
+/// A call by the program, or an action of its peer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     Write(usize),
@@ -54,7 +54,7 @@ pub(crate) enum Side {
 
 pub(crate) const SIDES: [Side; 3] = [Side::Client, Side::Server, Side::Lazy];
 
-/// The bytes that both ends send, at the place `at` of a direction.
+/// The bytes that both sides send, from offset `at` of a direction.
 fn pattern(at: usize) -> u8 {
     (at ^ (at >> 8)) as u8
 }
@@ -112,7 +112,7 @@ impl Scene {
         Self::new(stream, transport)
     }
 
-    /// Returns the result of a step, and what the peer has got.
+    /// Returns the result of a step, and what the peer has received.
     pub(crate) fn step(&mut self, step: Step) -> String {
         let result = self.act(step);
         let net = &mut *self.transport.net();

@@ -29,7 +29,7 @@ pub(crate) trait Configs {
     fn connect(&self, transport: Transport) -> Handshake;
     fn accept(&self, transport: Transport) -> Handshake;
 
-    /// Accepts by way of the ClientHello. If reading it fails, the transport is taken back.
+    /// Reads the ClientHello first, then accepts. If reading fails, the transport is taken back.
     fn accept_lazily(&self, transport: Transport) -> Handshake;
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Setting {
     pub(crate) server: Versions,
     /// The limit of the server's early data, which the client sends if it is not 0.
     pub(crate) early_data: u32,
-    /// Invalid, if it is too small.
+    /// Invalid if too small.
     pub(crate) max_fragment_size: Option<usize>,
 }
 
@@ -147,8 +147,8 @@ configs!(
     upstream
 );
 
-/// A peer that the streams of both crates are connected to. It is of the published rustls, so that
-/// both meet the same one.
+/// The peer of both crates' streams. It uses the published rustls, so that both crates have the
+/// same peer.
 pub(crate) mod peers {
     use std::sync::Arc;
 

@@ -42,7 +42,7 @@ struct Task<'a> {
     flag: Arc<Flag>,
 }
 
-/// Tasks on one thread. The next one to be polled is a random one of those that were woken.
+/// Tasks on one thread. Polls a random one of those that were woken.
 #[derive(Default)]
 pub(crate) struct Executor<'a>(Vec<Task<'a>>);
 
@@ -54,7 +54,7 @@ impl<'a> Executor<'a> {
         self.0.push(Task { name, future, flag });
     }
 
-    /// Runs all tasks to their ends.
+    /// Runs all tasks to completion.
     ///
     /// # Panics
     ///

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   crates ────── the streams of this crate and of the published one, behind one trait
-//!   transport ─── a transport over memory to a peer, which counts calls and fails as told
+//!   transport ─── a transport over memory to a peer, which counts calls and fails on request
 //!   pipe ──────── a transport between two streams, with random delays
 //!   executor ──── runs tasks, and polls them only when they were woken
 //!   talk ──────── tasks that send and receive random pieces of known bytes

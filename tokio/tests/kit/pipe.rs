@@ -55,7 +55,7 @@ struct Direction {
 }
 
 /// One end of a pipe. As in a socket, one task waits to read and one to write; the last one that
-/// polls is woken.
+/// polled is woken.
 pub(crate) struct End {
     incoming: Arc<Mutex<Direction>>,
     outgoing: Arc<Mutex<Direction>>,
@@ -170,7 +170,7 @@ impl Direction {
         wake(&mut self.reader);
     }
 
-    /// True if this call is to be pending. The task is then woken at once.
+    /// True if this call must be pending. The task is then woken immediately.
     fn is_delayed(&mut self, task: &Context<'_>) -> bool {
         let is_delayed = self.noise.up_to(self.weather.pending) == 1 && self.weather.pending > 1;
         if is_delayed {

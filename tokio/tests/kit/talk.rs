@@ -13,7 +13,7 @@ use tokio_rustls::{client, server};
 
 use super::pipe::{End, WriteEnd};
 
-/// The byte at the place `at` of a direction.
+/// The byte at offset `at` of a direction.
 pub(crate) fn pattern(at: usize) -> u8 {
     (at ^ (at >> 8) ^ (at >> 16)) as u8
 }

@@ -1,5 +1,5 @@
-//! A transport over memory to a peer, which counts the calls of the stream above it and fails as
-//! told.
+//! A transport over memory to a peer, which counts the calls of the stream above it and fails on
+//! request.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -86,7 +86,7 @@ impl Transport {
         self.0.lock().unwrap()
     }
 
-    /// Changes the state, and wakes whoever waits for this.
+    /// Changes the state, and wakes the tasks that wait for that.
     pub(crate) fn change(&self, f: impl FnOnce(&mut Net)) {
         let wakers = {
             let net = &mut *self.net();

@@ -20,13 +20,13 @@ use crate::kit::{configs, connected};
 
 const LIMIT: u32 = 10_000;
 
-/// The last flight of the server has room, and little more.
+/// There is room for the server's last flight, and little more.
 const NARROW: Weather = Weather {
     capacity: 2000,
     ..Weather::CALM
 };
 
-/// Returns configurations, of which the client has a session of the server.
+/// Returns configurations whose client has a session with the server.
 fn resumable(noise: &mut Noise) -> (ClientConfig, ServerConfig) {
     let (mut client, mut server) = configs(Versions::Tls13, PROVIDERS[0]);
     client.enable_early_data = true;

@@ -41,7 +41,7 @@ async fn receive_all(stream: impl Lend, total: usize, noise: Noise) {
     assert_eq!(received, total);
 }
 
-/// Calls `f` with connected streams over pipes in different weather.
+/// Calls `f` with connected streams over pipes of different behaviour.
 fn for_each_weather(f: impl Fn(u64, client::TlsStream<End>, server::TlsStream<End>)) {
     for seed in 1..30 {
         let mut noise = Noise::new(seed);

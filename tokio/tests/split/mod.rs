@@ -155,8 +155,8 @@ fn a_write_that_waits_gets_the_error_of_the_reader() {
     drop(client);
 }
 
-/// The same for a whole stream behind a lock: the alert of a failed read must not take over the
-/// place of a task that waits to write.
+/// The same for a whole stream behind a lock: the alert of a failed read must not displace a task
+/// that waits to write.
 #[test]
 fn a_write_that_waits_gets_the_error_of_a_read() {
     let (client, server) = streams(Versions::Tls13);
@@ -204,7 +204,7 @@ fn a_flush_that_waits_gets_the_error_of_a_read() {
     run_until_bad_record(reader, writer, &mut client);
 }
 
-/// Returns streams over streams. What the server sends does not fit the pipe.
+/// Returns streams over streams. The server's output does not fit into the pipe.
 fn nested() -> (client::TlsStream<impl Inner>, server::TlsStream<impl Inner>) {
     let configs = configs(Versions::Tls13, PROVIDERS[0]);
     let (client, server) = connected_over(streams(Versions::Tls13), configs, &mut Noise::new(1));
