@@ -21,7 +21,7 @@ pub(crate) trait Sends {
     type Io: AsyncWrite + Unpin;
 
     /// Encrypts plaintext into the connection's buffer. Returns the number of accepted bytes.
-    fn encrypt(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize>;
+    fn encrypt(&mut self, task: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> io::Result<usize>;
 
     /// Writes queued output until none is left or the transport accepts no more. Does not flush.
     fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>>;
@@ -31,7 +31,7 @@ pub(crate) trait Sends {
     fn remember(&mut self, task: &Context<'_>);
 
     /// Returns the error that ended the connection, if it has failed.
-    fn check_failed(&mut self) -> io::Result<()>;
+    fn check_failed(&mut self, task: &mut Context<'_>) -> io::Result<()>;
 
     /// Queues a close_notify, unless one is queued already.
     fn close(&mut self);
@@ -42,11 +42,11 @@ pub(crate) trait Sends {
     fn poll_write(&mut self, task: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let (mut taken, mut is_stuck) = (0, false);
         while taken < buf.len() {
-            let len = self.encrypt(&[IoSlice::new(&buf[taken..])])?;
+            let len = self.encrypt(task, &[IoSlice::new(&buf[taken..])])?;
             taken += len;
             let sent = self.poll_send(task)?;
             if sent != Poll::Ready(Sent::All) || (len == 0 && is_stuck) {
-                return self.accepted(taken, sent);
+                return self.accepted(task, taken, sent);
             }
             is_stuck = len == 0;
         }
@@ -63,18 +63,23 @@ pub(crate) trait Sends {
         if bufs.iter().all(|buf| buf.is_empty()) {
             return Poll::Ready(Ok(0));
         }
-        let mut taken = self.encrypt(bufs)?;
+        let mut taken = self.encrypt(task, bufs)?;
         let mut sent = self.poll_send(task)?;
         if taken == 0 && sent == Poll::Ready(Sent::All) {
             // the buffer was full, and has room now
-            taken = self.encrypt(bufs)?;
+            taken = self.encrypt(task, bufs)?;
             sent = self.poll_send(task)?;
         }
-        self.accepted(taken, sent)
+        self.accepted(task, taken, sent)
     }
 
     /// Returns the result of a write that accepted `taken` bytes.
-    fn accepted(&mut self, taken: usize, sent: Poll<Sent>) -> Poll<io::Result<usize>> {
+    fn accepted(
+        &mut self,
+        task: &mut Context<'_>,
+        taken: usize,
+        sent: Poll<Sent>,
+    ) -> Poll<io::Result<usize>> {
         if taken != 0 {
             return Poll::Ready(Ok(taken));
         }
@@ -83,7 +88,7 @@ pub(crate) trait Sends {
             Poll::Ready(Sent::NothingTaken) => Poll::Ready(Err(ErrorKind::WriteZero.into())),
             Poll::Pending => {
                 // the other half of a split stream may have failed meanwhile
-                self.check_failed()?;
+                self.check_failed(task)?;
                 Poll::Pending
             }
         }
@@ -94,16 +99,13 @@ pub(crate) trait Sends {
         let sent = self.poll_send_all(task);
         // after a failure, its alert is the output; this error matters more than an error from
         // sending
-        self.check_failed()?;
+        self.check_failed(task)?;
         ready!(sent)?;
         let flushed = Pin::new(self.io()).poll_flush(task);
         if flushed.is_pending() {
             self.remember(task);
-            if let Err(error) = self.check_failed() {
-                // the other half of a split stream has failed meanwhile; send its alert
-                let _ = self.poll_send(task);
-                return Poll::Ready(Err(error));
-            }
+            // the other half of a split stream may have failed meanwhile
+            self.check_failed(task)?;
         }
         flushed
     }

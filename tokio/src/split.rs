@@ -249,13 +249,24 @@ impl<W> WriteHalf<W> {
     }
 }
 
+impl<W: AsyncWrite + Unpin> WriteHalf<W> {
+    /// Tries to send the alert of a failed connection: a program that gets the error may drop this
+    /// half. Does not wait for the transport, because a peer that does not read must not delay the
+    /// error.
+    #[cold]
+    fn send_alert(&mut self, task: &mut Context<'_>) {
+        let _ = self.poll_send(task);
+    }
+}
+
 impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
     type Io = W;
 
-    fn encrypt(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+    fn encrypt(&mut self, task: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let encrypted = encrypt_with(self.sender.writer(), bufs);
         if encrypted.is_err() {
             wake(&self.tasks.reader);
+            self.send_alert(task);
         }
         encrypted
     }
@@ -280,8 +291,12 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
         wait(&self.tasks.writer, task);
     }
 
-    fn check_failed(&mut self) -> io::Result<()> {
-        self.sender.writer().flush()
+    fn check_failed(&mut self, task: &mut Context<'_>) -> io::Result<()> {
+        let checked = self.sender.writer().flush();
+        if checked.is_err() {
+            self.send_alert(task);
+        }
+        checked
     }
 
     fn close(&mut self) {

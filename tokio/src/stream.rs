@@ -343,7 +343,7 @@ where
 {
     type Io = IO;
 
-    fn encrypt(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+    fn encrypt(&mut self, _: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         encrypt_with(self.conn.writer(), bufs)
     }
 
@@ -362,7 +362,7 @@ where
         self.state.writer = Some(task.waker().clone());
     }
 
-    fn check_failed(&mut self) -> io::Result<()> {
+    fn check_failed(&mut self, _: &mut Context<'_>) -> io::Result<()> {
         io::Write::flush(&mut self.conn.writer())
     }
 

@@ -1,7 +1,7 @@
 //! Halves of streams: what one half needs the other for, and the streams that cannot be split.
 
 use std::future::poll_fn;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -113,6 +113,33 @@ fn an_idle_writer_is_woken_to_send_the_alert_of_the_reader() {
             assert!(error.to_string().contains("BadRecordMac"), "{error}");
         });
         executor.run(&mut Noise::new(1));
+    }
+}
+
+/// A program may drop the half after the error, so the alert must be sent by then.
+#[test]
+fn a_write_that_gets_the_error_of_the_reader_sends_the_alert() {
+    for versions in Versions::EACH {
+        for is_vectored in [false, true] {
+            let (mut client, server) = streams(versions);
+            let (mut reader, mut writer) = server.into_split(End::split).unwrap();
+            reader.get_ref().0.inject(&BAD_RECORD);
+            let mut executor = Executor::default();
+            executor.spawn("server", async move {
+                reader.read(&mut [0; 9]).await.unwrap_err();
+                let written = match is_vectored {
+                    true => writer.write_vectored(&[IoSlice::new(b"data")]).await,
+                    false => writer.write(b"data").await,
+                };
+                let error = written.unwrap_err();
+                assert_eq!(error.to_string(), Error::DecryptError.to_string());
+            });
+            executor.spawn("client", async move {
+                let error = client.read(&mut [0; 9]).await.unwrap_err();
+                assert!(error.to_string().contains("BadRecordMac"), "{error}");
+            });
+            executor.run(&mut Noise::new(1));
+        }
     }
 }
 
