@@ -18,7 +18,7 @@
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::{fmt, mem};
 
@@ -26,6 +26,7 @@ use rustls::split::{Receiver, Sender};
 use rustls::{Error, Reader};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::locks::Mutex;
 use crate::receiving::{Receives, open_into};
 use crate::sending::{Sends, Sent, encrypt_with, write_all};
 use crate::socket::{Socket, poll_of};
@@ -57,6 +58,8 @@ pub struct WriteHalf<W> {
 
 /// The tasks that are waiting in one half for something that the other half may change. The locks
 /// are taken only by a task that is about to wait, or that has something for the other half.
+///
+/// `ci/loom` compiles this file with loom's lock to test their interleavings.
 #[derive(Default)]
 struct Tasks {
     reader: Mutex<Option<Waker>>,
