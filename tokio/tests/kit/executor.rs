@@ -1,4 +1,5 @@
-//! Runs tasks, and polls them only when they were woken: a lost wake-up is an error.
+//! Runs tasks, and polls them only when they were woken: a lost wake-up is an error. Each poll has
+//! another waker, as if the future had moved to another task, and only the last one counts.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,9 +26,9 @@ impl Wake for Flag {
 
 /// Polls until the result is ready, or the task is pending and was not woken.
 pub(crate) fn poll_while_woken<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
-    let flag = Arc::new(Flag::default());
-    let waker = Waker::from(flag.clone());
     for _ in 0..10_000 {
+        let flag = Arc::new(Flag::default());
+        let waker = Waker::from(flag.clone());
         let result = poll(&mut Context::from_waker(&waker));
         if result.is_ready() || !flag.take() {
             return result;
@@ -69,6 +70,7 @@ impl<'a> Executor<'a> {
                 panic!("nobody wakes {names:?}");
             };
             let task = &mut self.0[at];
+            task.flag = Arc::default();
             let waker = Waker::from(task.flag.clone());
             let polled = task.future.as_mut().poll(&mut Context::from_waker(&waker));
             if polled.is_ready() {

@@ -5,6 +5,7 @@
 //!   transport ─── a transport over memory to a peer, which counts calls and fails on request
 //!   pipe ──────── a transport between two streams, with random delays
 //!   executor ──── runs tasks, and polls them only when they were woken
+//!   threads ───── the same, with a thread for each task
 //!   talk ──────── tasks that send and receive random pieces of known bytes
 //! ```
 
@@ -12,6 +13,7 @@ pub(crate) mod crates;
 pub(crate) mod executor;
 pub(crate) mod pipe;
 pub(crate) mod talk;
+pub(crate) mod threads;
 pub(crate) mod transport;
 
 use std::sync::Arc;
@@ -23,6 +25,11 @@ use pipe::{End, Weather, pipe};
 use rustls::{ClientConfig, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
+
+/// A record that cannot be decrypted.
+pub(crate) const BAD_RECORD: [u8; 25] = [
+    23, 3, 3, 0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+];
 
 /// Configurations of this crate that go together.
 pub(crate) fn configs(versions: Versions, provider: Provider) -> (ClientConfig, ServerConfig) {

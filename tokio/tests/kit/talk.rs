@@ -178,8 +178,16 @@ where
 
 /// Receives until the end, in random pieces and in random ways. Returns the number of bytes, and
 /// the error at the end, if any.
-pub(crate) async fn receive<S: Lend>(mut stream: S, mut noise: Noise) -> (usize, io::Result<()>) {
-    let mut received = 0;
+pub(crate) async fn receive<S: Lend>(stream: S, noise: Noise) -> (usize, io::Result<()>) {
+    receive_from(stream, 0, noise).await
+}
+
+/// Receives like [`receive`] after `received` bytes.
+pub(crate) async fn receive_from<S: Lend>(
+    mut stream: S,
+    mut received: usize,
+    mut noise: Noise,
+) -> (usize, io::Result<()>) {
     loop {
         let most = one_of(&mut noise, &[1, 100, 20_000, 100_000]);
         let mut out = vec![0; noise.up_to(most)];

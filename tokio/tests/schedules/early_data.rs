@@ -27,7 +27,7 @@ const NARROW: Weather = Weather {
 };
 
 /// Returns configurations whose client has a session with the server.
-fn resumable(noise: &mut Noise) -> (ClientConfig, ServerConfig) {
+pub(super) fn resumable(noise: &mut Noise) -> (ClientConfig, ServerConfig) {
     let (mut client, mut server) = configs(Versions::Tls13, PROVIDERS[0]);
     client.enable_early_data = true;
     server.max_early_data_size = LIMIT;

@@ -4,4 +4,5 @@
 
 mod early_data;
 mod ends;
+mod programs;
 mod talks;

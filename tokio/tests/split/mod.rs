@@ -15,7 +15,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use crate::kit::executor::{Executor, Flag, poll_while_woken};
 use crate::kit::pipe::{End, Weather};
-use crate::kit::{configs, connected, connected_over};
+use crate::kit::{BAD_RECORD, configs, connected, connected_over};
 
 type Streams = (client::TlsStream<End>, server::TlsStream<End>);
 
@@ -23,10 +23,6 @@ fn streams(versions: Versions) -> Streams {
     let configs = configs(versions, PROVIDERS[0]);
     connected(configs, Weather::CALM, &mut Noise::new(1))
 }
-
-const BAD_RECORD: [u8; 25] = [
-    23, 3, 3, 0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-];
 
 #[test]
 fn halves_keep_what_was_received_and_queued() {
