@@ -63,14 +63,18 @@ pub struct Receiver<Data> {
 }
 
 impl<Data> Receiver<Data> {
-    pub fn read_tls(&mut self, rd: &mut dyn Read) -> io::Result<usize> {
+    pub fn read_tls_for(&mut self, rd: &mut dyn Read, _len: usize) -> io::Result<usize> {
         let mut record = [0];
         let len = rd.read(&mut record)?;
         self.received.extend_from_slice(&record[..len]);
         Ok(len)
     }
 
-    pub fn process_new_packets(&mut self) -> Result<(), Error> {
+    pub fn unprocessed_len(&self) -> usize {
+        self.received.len()
+    }
+
+    pub fn process_new_packets_into(&mut self, buf: &mut [u8]) -> Result<(usize, ()), Error> {
         if self.link.has_failed() {
             return Err(Error);
         }
@@ -86,7 +90,11 @@ impl<Data> Receiver<Data> {
                 data => self.plaintext.push(data),
             }
         }
-        Ok(())
+        let len = self.plaintext.len().min(buf.len());
+        for (place, byte) in buf.iter_mut().zip(self.plaintext.drain(..len)) {
+            *place = byte;
+        }
+        Ok((len, ()))
     }
 
     pub fn sender_wants_write(&self) -> bool {
