@@ -26,7 +26,7 @@ mod sending;
 #[path = "../../../tokio/src/socket.rs"]
 mod socket;
 
-/// What the streams import from `rustls`.
+/// The parts of `rustls` that the streams import.
 pub use connection::{Error, Reader};
 
 pub mod split {
