@@ -23,7 +23,8 @@ use crate::kit::talk::{Lend, Refresh, Shared, pattern, receive_from, send};
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     versions: Versions,
-    sends_early_data: bool,
+    /// `Some`, if the client sends early data, and true if the server accepts it.
+    early_data: Option<bool>,
     /// True if the server reads the ClientHello first.
     is_lazy: bool,
     /// True if the streams are split, and otherwise behind a lock.
@@ -43,10 +44,15 @@ enum Drops {
 
 impl Plan {
     fn configs(&self, seed: u64, noise: &mut Noise) -> (ClientConfig, ServerConfig) {
-        if self.sends_early_data {
-            return resumable(noise);
+        let (client, server) = configs(self.versions, PROVIDERS[seed as usize % 2]);
+        let Some(is_accepted) = self.early_data else {
+            return (client, server);
+        };
+        let (client, mut resuming) = resumable(noise);
+        if !is_accepted {
+            resuming.session_storage = server.session_storage;
         }
-        configs(self.versions, PROVIDERS[seed as usize % 2])
+        (client, resuming)
     }
 
     /// Runs both programs. Returns their results, which are `None` for a dropped one.
@@ -75,11 +81,11 @@ impl Plan {
     }
 
     async fn client(self, config: ClientConfig, end: End, noise: Noise) -> io::Result<()> {
-        let connector = TlsConnector::from(Arc::new(config)).early_data(self.sends_early_data);
+        let connector = TlsConnector::from(Arc::new(config)).early_data(self.early_data.is_some());
         let mut stream = connector.connect(server_name(), end).await?;
         let [sends, receives] = self.totals;
         if self.is_split {
-            // early data is sent before
+            // completes the handshake of a client with early data, as a split needs
             stream.flush().await?;
             let halves = stream.into_split(End::split)?;
             return talk(halves, sends, 0..receives, noise).await;
@@ -106,6 +112,8 @@ impl Plan {
                 .enumerate()
                 .all(|(at, byte)| *byte == pattern(at))
         );
+        let expects_early_data = self.early_data == Some(true) && !self.is_split;
+        assert_eq!(!early.is_empty(), expects_early_data);
         let [receives, sends] = self.totals;
         let receives = early.len()..receives;
         match self.is_split {
@@ -159,10 +167,10 @@ fn programs_over_bad_pipes_lose_nothing() {
     for seed in 1..50 {
         let mut noise = Noise::new(seed);
         let mut is = || noise.up_to(2) == 1;
-        let sends_early_data = is();
+        let early_data = is().then(&mut is);
         let plan = Plan {
-            versions: Versions::EACH[usize::from(sends_early_data || is())],
-            sends_early_data,
+            versions: Versions::EACH[usize::from(early_data.is_some() || is())],
+            early_data,
             is_lazy: is(),
             is_split: is(),
             weather: Weather::random(&mut noise),
@@ -182,16 +190,17 @@ fn a_program_may_be_dropped_wherever_it_waits() {
     let mut plans = Vec::new();
     for is_split in [false, true] {
         let [tls12, tls13] = Versions::EACH;
-        for (versions, sends_early_data, is_lazy) in [
-            (tls12, false, false),
-            (tls12, false, true),
-            (tls13, false, false),
-            (tls13, false, true),
-            (tls13, true, true),
+        for (versions, early_data, is_lazy) in [
+            (tls12, None, false),
+            (tls12, None, true),
+            (tls13, None, false),
+            (tls13, None, true),
+            (tls13, Some(true), true),
+            (tls13, Some(false), false),
         ] {
             plans.push(Plan {
                 versions,
-                sends_early_data,
+                early_data,
                 is_lazy,
                 is_split,
                 weather: Weather {
