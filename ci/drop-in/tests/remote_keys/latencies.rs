@@ -1,4 +1,4 @@
-//! Prints how long requests take while other clients connect, with a key whose signatures take 5 ms:
+//! Prints how long requests take while other clients connect and each signature takes 5 ms:
 //!
 //! ```text
 //!   RATE=50 cargo test --release ... --test remote_keys -- --ignored --nocapture
@@ -210,8 +210,8 @@ fn measure(kind: Kind, is_blocking: bool, rate: f64) {
         count.load(Ordering::Relaxed) / PAIRS,
     );
     is_over.store(true, Ordering::Relaxed);
-    let _ = stop.send(());
     connecting.join().unwrap();
+    stop.send(()).unwrap();
     server.join().unwrap();
 }
 
