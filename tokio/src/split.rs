@@ -275,19 +275,15 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
     }
 
     fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>> {
-        let mut has_waited = false;
-        loop {
-            let io = &mut self.io;
-            let sent = write_all(&mut self.sender, Sender::wants_write, |sender| {
-                sender.write_tls(&mut Socket::new(io, task))
-            });
-            if sent.is_ready() || has_waited {
-                return sent;
-            }
-            // the receiving half may have failed before it could wake this task
+        let io = &mut self.io;
+        let sent = write_all(&mut self.sender, Sender::wants_write, |sender| {
+            sender.write_tls(&mut Socket::new(io, task))
+        });
+        if sent.is_pending() {
+            // the receiving half may have failed before: a write and a flush check this afterwards
             wait(&self.tasks.writer, task);
-            has_waited = true;
         }
+        sent
     }
 
     fn remember(&mut self, task: &Context<'_>) {
