@@ -10,14 +10,11 @@ use std::thread;
 
 use pki_types::EchConfigListBytes;
 use rustls::operation::BoxFuture;
-use rustls::server::{
-    ClientHello, NoServerSessionStorage, ServerConnectionData, ServerSessionMemoryCache,
-};
+use rustls::server::{ClientHello, NoServerSessionStorage, ServerSessionMemoryCache};
 use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
-use rustls::split::Receiver;
 use rustls::{
     ClientConfig, ClientConnection, CommonState, Connection, Error, HandshakeKind, IoState,
-    RootCertStore, ServerConfig, ServerConnection, SignatureScheme, Stream,
+    RootCertStore, ServerConfig, ServerConnection, SignatureScheme, Stream, StreamOwned,
 };
 
 use crate::operations::ends::{Api, End};
@@ -108,61 +105,43 @@ pub fn forwards(forward: impl Fn(&mut ServerConnection, &mut Vec<u8>) -> io::Res
     }
 }
 
-/// Runs a program from `in_place` that forwards all data in the front of a buffer from one
-/// connection to another, and returns the number of bytes consumed.
-pub fn passes_on<E: Debug>(
-    pass_on: impl Fn(
-        &mut Receiver<ServerConnectionData>,
-        &mut ClientConnection,
-        &mut [u8],
-        usize,
-        &mut Vec<u8>,
-    ) -> Result<usize, E>,
+/// Runs a program from `in_place` for a proxy whose sockets do not block.
+pub fn relays(
+    on_event: impl Fn(
+        &mut StreamOwned<ServerConnection, TcpStream>,
+        &mut StreamOwned<ClientConnection, TcpStream>,
+    ) -> io::Result<bool>,
 ) {
     for (provider, from, to) in product3(PROVIDERS, VERSIONS, VERSIONS) {
-        let what = format!("{provider:?}, from {from:?} to {to:?}");
-        // the number of bytes of the wire that arrive at a time
-        for at_a_time in [usize::MAX, 20_000, 1000] {
-            let mut front = pair(provider, from);
-            let mut back = pair(provider, to);
-            let (_sender, mut receiver) = front.server.into_split().unwrap();
-            let mut expected = Vec::new();
-            let mut wire = Vec::new();
-            for len in LENS {
-                front.client.writer().write_all(&data(len)).unwrap();
-                expected.extend(data(len));
-                // a record without data in between
-                let _ = front.client.refresh_traffic_keys();
-                while front.client.wants_write() {
-                    front.client.write_tls(&mut wire).unwrap();
-                }
-            }
-            let mut buffer = vec![0; wire.len()];
-            let (mut filled, mut arrived) = (0, Vec::new());
-            let mut rest = &wire[..];
-            while !rest.is_empty() {
-                let (next, later) = rest.split_at(at_a_time.min(rest.len()));
-                rest = later;
-                buffer[filled..filled + next.len()].copy_from_slice(next);
-                filled += next.len();
-                let _ = back.client.refresh_traffic_keys();
-                let mut socket = Vec::new();
-                let done = pass_on(
-                    &mut receiver,
-                    &mut back.client,
-                    &mut buffer,
-                    filled,
-                    &mut socket,
-                )
-                .unwrap();
-                arrived.extend(received(&mut back.server, &socket));
-                assert!(!back.client.wants_write(), "{what}: data is left behind");
-                buffer.copy_within(done..filled, 0);
-                filled -= done;
-            }
-            assert_eq!(filled, 0, "{what}");
-            assert!(arrived == expected, "{what}");
+        let (to_front, to_back) = (pair(provider, from), pair(provider, to));
+        let ((left, front), (back, right)) = (loopback().unwrap(), loopback().unwrap());
+        let mut left = StreamOwned::new(*to_front.client, left);
+        let mut right = StreamOwned::new(*to_back.server, right);
+        let client = thread::spawn(move || {
+            left.write_all(&data(300_000)).unwrap();
+            left.conn.send_close_notify();
+            left.flush().unwrap();
+            let mut answer = Vec::new();
+            left.read_to_end(&mut answer).unwrap();
+            assert!(answer == data(300_000));
+        });
+        let server = thread::spawn(move || {
+            let mut request = Vec::new();
+            right.read_to_end(&mut request).unwrap();
+            right.write_all(&request).unwrap();
+            right.conn.send_close_notify();
+            right.flush().unwrap();
+        });
+        let mut front = StreamOwned::new(*to_front.server, front);
+        let mut back = StreamOwned::new(*to_back.client, back);
+        for socket in [&front.sock, &back.sock] {
+            socket.set_nonblocking(true).unwrap();
         }
+        while on_event(&mut front, &mut back).unwrap() {
+            thread::yield_now();
+        }
+        client.join().unwrap();
+        server.join().unwrap();
     }
 }
 

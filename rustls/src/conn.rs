@@ -10,6 +10,7 @@
 //! - `common_state`: `records` (the record layer and its buffers), `negotiated` (what was
 //!   negotiated) and `established` (secrets for rekeying and exporters).
 //! - `sending`: encrypts application data.
+//! - `forward`: forwards data for proxies. `relaying`: seals received data for another connection.
 //! - `in_place_error`: the errors of in-place encryption.
 //! - `to_vec`: output into a `Vec` that grows as needed.
 //! - `early_data`: a client's early data. `received_early_data`: its buffer in a buffered server.
@@ -32,6 +33,8 @@ pub(crate) mod connection;
 pub(crate) mod driver;
 pub(crate) mod early_data;
 mod failure_line;
+#[cfg(feature = "std")]
+pub(crate) mod forward;
 pub(crate) mod in_place_error;
 pub(crate) mod kernel;
 #[cfg(feature = "std")]
@@ -44,6 +47,8 @@ mod reader;
 #[cfg(feature = "std")]
 mod received_early_data;
 pub(crate) mod records;
+#[cfg(feature = "std")]
+mod relaying;
 mod sending;
 #[cfg(feature = "tls12")]
 mod shared_session;

@@ -34,6 +34,7 @@
 //! - [`ClientConfig`] and [`ServerConfig`]: all settings; [`ConfigBuilder`] creates them.
 //! - [`client`], [`server`]: certificate verification, certificate resolvers, session storage.
 //! - [`unbuffered`], [`split`], [`kernel`]: the alternatives to buffered connections.
+//! - `relay`: proxies.
 //! - [`quic`]: the handshake of QUIC.
 //! - [`client::EchConfig`]: Encrypted ClientHello of clients.
 //! - [`certificates`]: certificates parsed once and shared.
@@ -229,6 +230,13 @@ pub mod unbuffered {
         AppDataRecord, ConnectionState, EncodeError, EncodeTlsData, EncryptError, ReadEarlyData,
         ReadTraffic, TransmitTlsData, UnbufferedConnectionCommon, UnbufferedStatus, WriteTraffic,
     };
+}
+
+/// Proxies: data that is forwarded from one connection to another, or between a connection and a
+/// plain socket.
+#[cfg(feature = "std")]
+pub mod relay {
+    pub use crate::conn::forward::{Forwarded, Plain, Sink, Source, forward};
 }
 
 /// The two halves of an established connection, for use on two threads without a lock.

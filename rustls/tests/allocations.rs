@@ -147,6 +147,9 @@ fn records_cause_no_allocation() {
                 by_buffered!(&what, size, &mut server, &mut client);
             }
             buffered_in_place(case, &mut client, &mut server);
+            for to in SUITES {
+                relayed(case, Case { suite: to, ..case });
+            }
             let pair = unbuffered::Pair::connect(&case.configs()).unwrap();
             let (mut client, mut server) = (pair.client, pair.server);
             for size in SIZES {
@@ -369,6 +372,65 @@ fn buffered_in_place(
         server.reader().read_exact(&mut received).unwrap();
         assert_eq!(received, plaintext);
     });
+}
+
+/// Passes records on from one pair to another, where they lie if both have the same suite. Only the
+/// proxy's connections are counted.
+fn relayed(from: Case, to: Case) {
+    const PASSES: usize = 3;
+    const ROUNDS: usize = 40;
+
+    let mut front = buffered::Pair::connect(&from.configs()).unwrap();
+    let mut back = buffered::Pair::connect(&to.configs()).unwrap();
+    for size in SIZES {
+        let plaintext = vec![7; size];
+        let mut relayed = Vec::with_capacity(PASSES * ROUNDS * (2 * size + 1000));
+        for pass in 0..PASSES {
+            let mut wire = Vec::new();
+            for _ in 0..ROUNDS {
+                front.client.writer().write_all(&plaintext).unwrap();
+                wire.extend(front.client.output());
+            }
+            let (mut rest, mut counted) = (&wire[..], None);
+            while !rest.is_empty() {
+                // before, buffers grow with the length of the reads
+                if rest.len() < wire.len() / 2 {
+                    counted.get_or_insert_with(region);
+                }
+                front.server.read_tls_for(&mut rest, 1 << 16).unwrap();
+                front.server.process_new_packets().unwrap();
+                let mut reader = front.server.reader();
+                back.client.writer().write_received(&mut reader).unwrap();
+                while back.client.wants_write() {
+                    back.client.write_tls(&mut relayed).unwrap();
+                }
+            }
+            // the buffers are allocated before the last pass
+            if let Some(region) = counted.filter(|_| pass == PASSES - 1) {
+                let change = region.change();
+                let count = change.allocations + change.reallocations;
+                assert_eq!(count, 0, "{from:?} to {to:?}, {size}");
+            }
+        }
+        let mut rest = &relayed[..];
+        let mut plain = Vec::new();
+        while !rest.is_empty() {
+            back.server.read_tls(&mut rest).unwrap();
+            back.server.process_new_packets().unwrap();
+            while back.server.reader().write_to(&mut plain).unwrap() != 0 {}
+        }
+        assert!(plain == vec![7; PASSES * ROUNDS * size]);
+
+        assert_no_allocation(&format!("{to:?} read from a socket {size}"), || {
+            let mut rest = &plaintext[..];
+            relayed.clear();
+            while back.server.writer().read_from(&mut rest).unwrap() != 0 {
+                while back.server.wants_write() {
+                    back.server.write_tls(&mut relayed).unwrap();
+                }
+            }
+        });
+    }
 }
 
 fn by_unbuffered(

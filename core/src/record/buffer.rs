@@ -11,6 +11,7 @@
 mod outgoing;
 mod received;
 
+use core::fmt;
 use core::ops::Range;
 
 pub use self::outgoing::OutgoingBuffer;
@@ -18,6 +19,39 @@ pub use self::received::ReceiveBuffer;
 use super::pool::{self, Memory};
 pub use super::pool::{OutOfMemory, Owner};
 use crate::copy;
+
+/// Records that were received, opened, and sealed again for a different connection, all in the same
+/// memory:
+///
+/// ```text
+///   received   │ header │ ciphertext │ type, tag │ header │ ciphertext │ type, tag │
+///   opened     │ marker │ plaintext  │           │ marker │ plaintext  │           │
+///   sealed     │ header │ ciphertext │ type, tag │ header │ ciphertext │ type, tag │
+/// ```
+///
+/// [`ReceiveBuffer::take_sealed`] creates them, and [`OutgoingBuffer::adopt`] queues them. When
+/// they are sent, the memory returns to the pool as that of the connection that received them. So
+/// in a proxy it need not be cleared, and the bytes of another connection in it are only
+/// ciphertext.
+pub struct SealedRecords {
+    memory: Memory,
+    range: Range<usize>,
+    owner: Owner,
+}
+
+impl Drop for SealedRecords {
+    fn drop(&mut self) {
+        release(&mut self.memory, self.owner);
+    }
+}
+
+impl fmt::Debug for SealedRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SealedRecords")
+            .field("len", &self.range.len())
+            .finish_non_exhaustive()
+    }
+}
 
 /// True if gaining `gained` bytes of room justifies moving `moved` bytes.
 #[inline]

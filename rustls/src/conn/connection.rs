@@ -13,7 +13,7 @@ use super::reader::Reader;
 use super::records::Receiving;
 use super::sending::invalid_data;
 use super::unwinding::fail_on_panic;
-use super::write_outgoing::write_outgoing;
+use super::write_outgoing::{write_or_queue, write_outgoing};
 use super::writer::Writer;
 use crate::conn::in_place_error::InPlaceError;
 use crate::error::Error;
@@ -94,10 +94,11 @@ impl<Data> ConnectionCommon<Data> {
     }
 
     /// Reads TLS bytes like [`Self::read_tls`], for a caller that has a buffer of `len` bytes for
-    /// [`Self::process_new_packets_into`].
+    /// [`Self::process_new_packets_into`], or that passes on all plaintext after each call
+    /// ([`Writer::write_received`], [`Reader::write_to`]).
     ///
-    /// While the peer streams, one call then reads as many long records as can be opened there, up
-    /// to four.
+    /// While the peer streams, one call then reads as many long records as can be opened there, or
+    /// as many as are at most `len` bytes, up to four.
     ///
     /// # Errors
     ///
@@ -478,6 +479,62 @@ impl<Data> ConnectionCommon<Data> {
         self.driver
             .write_access()
             .send(|common| common.encrypt_in_place(buf, payload))
+    }
+
+    /// Encrypts the plaintext at `payload` in `buf` in place, like [`Self::encrypt_in_place`], and
+    /// writes the record to `wr` with one call, after the queued output. Bytes that `wr` does not
+    /// accept are copied, and queued for [`Self::write_tls`].
+    ///
+    /// After `Ok`, `buf` can be used again. A socket that does not block makes this return
+    /// [`io::ErrorKind::WouldBlock`] before anything is encrypted, if output from before is queued:
+    /// call this again with the same plaintext.
+    ///
+    /// ```
+    /// use std::io::{self, Read, Write};
+    ///
+    /// /// Sends `file`, encrypted where it was read.
+    /// fn send(
+    ///     tls: &mut rustls::ServerConnection,
+    ///     file: &mut impl Read,
+    ///     socket: &mut impl Write,
+    /// ) -> io::Result<()> {
+    ///     let room = tls.in_place_room();
+    ///     let (start, end) = (room.headroom, room.headroom + room.max_payload);
+    ///     let mut buf = vec![0; end + room.tailroom];
+    ///     loop {
+    ///         match file.read(&mut buf[start..end])? {
+    ///             0 => return Ok(()),
+    ///             len => tls.send_in_place(&mut buf, start..start + len, socket)?,
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - The errors of `wr`. If the plaintext is already encrypted, the record is queued.
+    /// - [`io::ErrorKind::WriteZero`] if `wr` accepts none of the queued output.
+    /// - An [`InPlaceError`] as an [`io::Error`].
+    pub fn send_in_place(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+        wr: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        loop {
+            while self.wants_write() {
+                if self.write_tls(wr)? == 0 {
+                    return Err(io::ErrorKind::WriteZero.into());
+                }
+            }
+            match self.encrypt_in_place(buf, payload.clone()) {
+                Err(InPlaceError::OutputPending) => {}
+                record => {
+                    let outgoing = &mut self.driver.common.records.outgoing;
+                    return write_or_queue(outgoing, &buf[record?], wr);
+                }
+            }
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The errors of in-place encryption.
 
 use core::fmt;
+#[cfg(feature = "std")]
+use std::io;
 
 use crate::record::sender::SealInPlaceError;
 
@@ -73,6 +75,23 @@ impl fmt::Display for InPlaceError {
 }
 
 impl core::error::Error for InPlaceError {}
+
+#[cfg(feature = "std")]
+impl From<InPlaceError> for io::Error {
+    fn from(error: InPlaceError) -> Self {
+        let kind = match error {
+            InPlaceError::OutputPending => io::ErrorKind::WouldBlock,
+            InPlaceError::HandshakeNotComplete => io::ErrorKind::NotConnected,
+            InPlaceError::EncryptExhausted => io::ErrorKind::BrokenPipe,
+            InPlaceError::CipherFailed => io::ErrorKind::InvalidData,
+            InPlaceError::HeadroomTooShort { .. }
+            | InPlaceError::TailroomTooShort { .. }
+            | InPlaceError::PayloadTooLong { .. }
+            | InPlaceError::PayloadOutOfBounds => io::ErrorKind::InvalidInput,
+        };
+        Self::new(kind, error)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,8 @@ use core::panic::RefUnwindSafe;
 use std::io;
 
 use super::common_state::CommonState;
-use super::records::Receiving;
+use super::records::{Receiving, Records};
+use super::relaying::write_received;
 
 /// Reads the plaintext that a connection received.
 ///
@@ -39,6 +40,26 @@ impl<'a> Reader<'a> {
     pub fn into_first_chunk(self) -> io::Result<&'a [u8]> {
         self.check_any()?;
         Ok(self.common.records.received.chunk())
+    }
+
+    /// Writes unread plaintext to `wr` with one call to `wr.write_vectored`, from where it was
+    /// decrypted, and consumes the bytes that `wr` accepts. Returns their number.
+    ///
+    /// Returns 0 without a call if nothing is unread; [`io::BufRead::fill_buf`] then tells why.
+    ///
+    /// # Errors
+    ///
+    /// - The errors of `wr`. Nothing is consumed.
+    /// - [`io::ErrorKind::Other`] if `wr` returns more than the length of its input. All of the
+    ///   input then counts as written.
+    pub fn write_to(&mut self, wr: &mut dyn io::Write) -> io::Result<usize> {
+        let records = self.records();
+        records.empties_at_once = true;
+        write_received(&mut records.received, wr)
+    }
+
+    pub(super) fn records(&mut self) -> &mut Records {
+        &mut self.common.records
     }
 
     /// Returns an error if nothing can be read and the peer has not closed.

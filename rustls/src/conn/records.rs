@@ -73,10 +73,10 @@ pub(crate) struct Records {
     /// True once the underlying stream has ended.
     #[cfg(feature = "std")]
     pub(crate) seen_eof: bool,
-    /// True once a record has been opened into the application's memory, which not every provider
-    /// can do.
+    /// True if no plaintext waits in the receive buffer: records are opened into the application's
+    /// memory, which not every provider can do, or passed on from where they lie.
     #[cfg(feature = "std")]
-    pub(super) has_opened_into: bool,
+    pub(super) empties_at_once: bool,
 }
 
 /// The messages that this side may send.
@@ -134,7 +134,7 @@ impl Records {
             #[cfg(feature = "std")]
             seen_eof: false,
             #[cfg(feature = "std")]
-            has_opened_into: false,
+            empties_at_once: false,
         }
     }
 
@@ -241,7 +241,7 @@ impl Records {
                 "message buffer full",
             ));
         }
-        let len = if self.has_opened_into { len } else { 0 };
+        let len = if self.empties_at_once { len } else { 0 };
         self.received.read_for(len);
         let result = self.received.receive(|room| match rd.read(room) {
             Ok(len) if len > room.len() => Err(impossible_read()),
@@ -336,7 +336,7 @@ impl Records {
 #[cfg(feature = "std")]
 #[cold]
 #[inline(never)]
-fn impossible_read() -> io::Error {
+pub(super) fn impossible_read() -> io::Error {
     io::Error::other("read has returned more than fits its buffer")
 }
 

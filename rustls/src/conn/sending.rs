@@ -175,6 +175,20 @@ impl CommonState {
         }
     }
 
+    /// Prepares for more application data: replaces a key that has reached its limit, or closes the
+    /// connection if the key cannot be replaced.
+    #[cfg(feature = "std")]
+    pub(super) fn prepare_key(&mut self) -> Result<(), Error> {
+        if self.records.sending != Sending::Traffic || self.records.sender.payload_left() != 0 {
+            return Ok(());
+        }
+        if self.payload_over_keys() == 0 {
+            self.close_worn_out();
+            return Ok(());
+        }
+        self.replace_worn_key()
+    }
+
     /// Closes a connection whose key has reached its limit and cannot be replaced. The limit leaves
     /// room for the close_notify.
     #[cold]

@@ -58,10 +58,41 @@ fn write_records<'a>(
     Ok((given, wr.write_vectored(&slices)?))
 }
 
+/// Writes `record`, which was encrypted elsewhere, with one call to `wr.write_vectored`, and queues
+/// a copy of the bytes that `wr` does not accept. Nothing else may be queued.
+///
+/// # Errors
+///
+/// Returns the errors of `wr`, except [`io::ErrorKind::WouldBlock`] and
+/// [`io::ErrorKind::Interrupted`]. The record is then queued too.
+pub(super) fn write_or_queue(
+    outgoing: &mut OutgoingBuffer,
+    record: &[u8],
+    wr: &mut dyn io::Write,
+) -> io::Result<()> {
+    if record.is_empty() {
+        return Ok(());
+    }
+    let (written, result) = match wr.write_vectored(&[IoSlice::new(record)]) {
+        Ok(written) if written > record.len() => {
+            return Err(impossible_write(written, record.len()));
+        }
+        Ok(written) => (written, Ok(())),
+        Err(error) => match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => (0, Ok(())),
+            _ => (0, Err(error)),
+        },
+    };
+    if written != record.len() {
+        outgoing.append_rest(&record[written..]);
+    }
+    result
+}
+
 // a separate function, because its caller is inlined
 #[cold]
 #[inline(never)]
-fn impossible_write(written: usize, given: usize) -> io::Error {
+pub(super) fn impossible_write(written: usize, given: usize) -> io::Error {
     io::Error::other(format!(
         "illegal write_vectored return value ({written} > {given})"
     ))

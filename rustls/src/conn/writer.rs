@@ -5,6 +5,8 @@ use std::io;
 
 use rustls_core::crypto::cipher::OutboundChunks;
 
+use super::common_state::CommonState;
+use super::reader::Reader;
 use super::sending::invalid_data;
 use super::write_access::WriteAccess;
 
@@ -62,6 +64,62 @@ impl<'a> Writer<'a> {
     /// ```
     pub fn room_left(&self) -> Option<usize> {
         self.connection.common.plaintext_room()
+    }
+
+    /// Encrypts the plaintext that another connection received, and queues it like a write. Returns
+    /// the number of bytes, which are no longer unread in `from`.
+    ///
+    /// It is 0 if nothing is unread, or if the buffer limit is reached
+    /// ([`room_left`](Self::room_left)). Neither ends the connection: read `from` to learn if the
+    /// peer has closed.
+    ///
+    /// # Errors
+    ///
+    /// - [`io::ErrorKind::BrokenPipe`] after a close_notify. Unlike written data, data that is
+    ///   passed on is not dropped: it stays unread.
+    /// - The other errors of a write.
+    pub fn write_received(&mut self, from: &mut Reader<'_>) -> io::Result<usize> {
+        self.connection.send(|common| common.relay(from.records()))
+    }
+
+    /// Reads plaintext with one call to `rd.read`, straight to its place in the next record, and
+    /// encrypts it there. Returns the number of bytes, at most one record's, which is 0 if `rd` has
+    /// ended.
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use std::io::{self, Write};
+    ///
+    /// /// Sends a file to `socket`, which blocks, without copying its content.
+    /// fn send(
+    ///     conn: &mut rustls::ServerConnection,
+    ///     file: &mut File,
+    ///     socket: &mut impl Write,
+    /// ) -> io::Result<()> {
+    ///     while conn.writer().read_from(file)? != 0 {
+    ///         while conn.wants_write() {
+    ///             conn.write_tls(socket)?;
+    ///         }
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// - The errors of `rd`. The connection is unchanged.
+    /// - [`io::ErrorKind::WouldBlock`], without a call to `rd`, if the buffer limit is reached:
+    ///   send what is queued.
+    /// - [`io::ErrorKind::BrokenPipe`], without a call to `rd`, after a close_notify.
+    /// - [`io::ErrorKind::Other`] if `rd` returns more than the length of its buffer.
+    /// - The other errors of a write.
+    pub fn read_from(&mut self, rd: &mut dyn io::Read) -> io::Result<usize> {
+        self.connection.send(CommonState::check_relay)?;
+        let len = self.connection.common.read_plaintext(rd)?;
+        if len != 0 {
+            self.connection.send(|common| common.seal_filled(len))?;
+        }
+        Ok(len)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Claims of the documents that a test can check: names of tests, commands and counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use harness::peers::configs::{KeyType, PROVIDERS, Versions, product};
@@ -83,18 +82,13 @@ fn manifests() -> String {
 }
 
 /// Sends the start of `file`. README has the same lines.
-fn send(
-    tls: &mut ClientConnection,
-    mut file: impl Read,
-    mut socket: impl Write,
-) -> Result<(), Box<dyn Error>> {
+fn send(tls: &mut ClientConnection, mut file: impl Read, mut socket: impl Write) -> io::Result<()> {
     let room = tls.in_place_room();
     let (start, end) = (room.headroom, room.headroom + room.max_payload);
     let mut buffer = vec![0; end + room.tailroom];
 
     let len = file.read(&mut buffer[start..end])?;
-    let record = tls.encrypt_in_place(&mut buffer, start..start + len)?;
-    socket.write_all(&buffer[record])?;
+    tls.send_in_place(&mut buffer, start..start + len, &mut socket)?;
     Ok(())
 }
 

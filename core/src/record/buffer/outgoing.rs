@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use core::fmt;
 use core::ops::Range;
 
-use super::{OutOfMemory, Owner, justifies_move, move_down, move_to, release};
+use super::{OutOfMemory, Owner, SealedRecords, justifies_move, move_down, move_to, release};
 use crate::copy::copy;
 use crate::record::outgoing_records::OutgoingRecords;
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
@@ -46,9 +46,24 @@ struct Piece {
     /// The range of the unsent bytes in `memory`.
     start: u32,
     end: u32,
+    /// The end of the room in `memory`. Adopted memory has no room.
+    limit: u32,
+    /// The connection to which `memory` returns.
+    owner: Owner,
 }
 
 impl Piece {
+    #[inline]
+    fn new(memory: Memory, owner: Owner) -> Self {
+        Self {
+            limit: memory.len() as u32,
+            memory,
+            start: 0,
+            end: 0,
+            owner,
+        }
+    }
+
     #[inline]
     fn len(&self) -> usize {
         (self.end - self.start) as usize
@@ -62,12 +77,17 @@ impl Piece {
     /// Returns the number of free bytes after the unsent bytes.
     #[inline]
     fn room(&self) -> usize {
-        self.memory.len() - self.end as usize
+        (self.limit - self.end) as usize
     }
 
     #[inline]
     fn pending(&self) -> &[u8] {
         &self.memory[self.range()]
+    }
+
+    /// True if the memory is another connection's, so that nothing is added to it.
+    fn is_adopted(&self) -> bool {
+        (self.limit as usize) < self.memory.len()
     }
 }
 
@@ -175,7 +195,7 @@ impl OutgoingBuffer {
             return Err(OutOfMemory);
         }
         if self.last.memory.is_empty() {
-            self.last.memory = pool::try_take(len, self.owner)?;
+            self.last = Piece::new(pool::try_take(len, self.owner)?, self.owner);
             return Ok(());
         }
         self.grow(len)
@@ -183,6 +203,9 @@ impl OutgoingBuffer {
 
     #[cold]
     fn grow(&mut self, len: usize) -> Result<(), OutOfMemory> {
+        if self.last.is_adopted() {
+            return self.add_piece(len);
+        }
         let last = &mut self.last;
         let used = last.len();
         if justifies_move(last.start as usize, used) && last.memory.len() - used >= len {
@@ -220,10 +243,7 @@ impl OutgoingBuffer {
         let mut queue = self.queue.take().unwrap_or_default();
         let reserved = queue.try_reserve(1).map_err(|_| OutOfMemory);
         if reserved.is_ok() {
-            let next = Piece {
-                memory,
-                ..Piece::default()
-            };
+            let next = Piece::new(memory, self.owner);
             queue.push_back(core::mem::replace(&mut self.last, next));
         }
         self.queue = Some(queue).filter(|queue| !queue.is_empty());
@@ -246,6 +266,31 @@ impl OutgoingBuffer {
     pub fn append(&mut self, bytes: &[u8]) {
         copy(bytes, self.room(bytes.len()));
         self.commit(bytes.len());
+    }
+
+    /// Queues a copy of the end of a record whose beginning was sent from elsewhere. Call it only
+    /// if everything queued was sent.
+    pub fn append_rest(&mut self, rest: &[u8]) {
+        debug_assert!(self.is_empty());
+        self.append(rest);
+        // a record is shorter than 2^32
+        self.cut = rest.len() as u32;
+    }
+
+    /// Queues `records` in their own memory. Call it only if everything was sent.
+    pub fn adopt(&mut self, mut records: SealedRecords) {
+        debug_assert!(self.is_empty());
+        release(&mut self.last.memory, self.last.owner);
+        self.len = records.range.len();
+        // the memory of a receive buffer is shorter than 2^32
+        let end = records.range.end as u32;
+        self.last = Piece {
+            memory: core::mem::take(&mut records.memory),
+            start: records.range.start as u32,
+            end,
+            limit: end,
+            owner: records.owner,
+        };
     }
 
     /// Drops the first `len` unsent bytes, or all of them if there are fewer.
@@ -289,7 +334,7 @@ impl OutgoingBuffer {
                 return;
             }
             if let Some(mut sent) = queue.pop_front() {
-                release(&mut sent.memory, self.owner);
+                release(&mut sent.memory, sent.owner);
             }
         }
         self.consume(len);
@@ -310,11 +355,12 @@ impl OutgoingBuffer {
     /// Releases the memory of the empty last piece.
     #[inline]
     fn release_last(&mut self) {
-        (self.last.start, self.last.end) = (0, 0);
+        let last = &mut self.last;
+        (last.start, last.end, last.limit) = (0, 0, 0);
         if self.len == 0 {
             self.cut = 0;
         }
-        release(&mut self.last.memory, self.owner);
+        release(&mut last.memory, last.owner);
         if self.queue.is_some() {
             self.return_to_queue();
         }
@@ -336,16 +382,18 @@ impl Piece {
     /// Moves the unsent bytes to `memory`.
     fn move_to(&mut self, memory: Memory, owner: Owner) {
         let range = self.range();
-        move_to(&mut self.memory, range, memory, owner);
+        self.limit = memory.len() as u32;
+        move_to(&mut self.memory, range, memory, self.owner);
+        self.owner = owner;
         (self.start, self.end) = (0, self.end - self.start);
     }
 }
 
 impl Drop for OutgoingBuffer {
     fn drop(&mut self) {
-        release(&mut self.last.memory, self.owner);
+        release(&mut self.last.memory, self.last.owner);
         for piece in self.queue.as_deref_mut().into_iter().flatten() {
-            release(&mut piece.memory, self.owner);
+            release(&mut piece.memory, piece.owner);
         }
     }
 }

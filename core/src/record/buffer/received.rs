@@ -3,11 +3,12 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::{Owner, justifies_move, move_down, move_to, release};
+use super::{Owner, SealedRecords, justifies_move, move_down, move_to, release};
 use crate::copy::{self, copy};
 use crate::crypto::aead::TAG_LEN;
 use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 use crate::record::receiver::RecordHeader;
+use crate::record::sender::InPlaceRoom;
 use crate::record::{ALERT_LEN, HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LEN};
 
 #[cfg(test)]
@@ -580,6 +581,107 @@ impl ReceiveBuffer {
         let marker = Marker::read(record);
         let start = HEADER_LEN + usize::from(marker.offset);
         &record[start + usize::from(self.partly)..start + usize::from(marker.plain_len)]
+    }
+
+    /// Returns the pieces of unread plaintext, in place.
+    pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        let mut records = &self.memory[self.read..self.opened];
+        let mut partly = usize::from(self.partly);
+        core::iter::from_fn(move || {
+            while !records.is_empty() {
+                let marker = Marker::read(records);
+                let start = HEADER_LEN + usize::from(marker.offset);
+                let chunk = &records[start + partly..start + usize::from(marker.plain_len)];
+                records = &records[HEADER_LEN + usize::from(marker.payload_len)..];
+                partly = 0;
+                if !chunk.is_empty() {
+                    return Some(chunk);
+                }
+            }
+            None
+        })
+    }
+
+    /// Drops the first `len` bytes of [`Self::chunks`], or all of them if there are fewer.
+    pub fn consume_chunks(&mut self, mut len: usize) {
+        while len != 0 && self.unread != 0 {
+            let now = Ord::min(len, self.chunk().len());
+            self.drop_plaintext(now);
+            len -= now;
+        }
+    }
+
+    /// Returns the number of opened records if `room` lies around the plaintext of each, so that
+    /// they can be sealed again without moving a byte: the keys have the same version and kind of
+    /// suite, and there is no padding.
+    ///
+    /// Returns `None` if none is opened, if a part of the first one has been read, and if more
+    /// bytes follow than the records have, because [`Self::take_sealed`] moves those bytes.
+    pub fn sealable(&self, room: InPlaceRoom) -> Option<usize> {
+        let mut records = &self.memory[self.read..self.opened];
+        let rest = self.filled - self.opened;
+        if records.is_empty() || self.partly != 0 || rest > records.len() {
+            return None;
+        }
+        let mut count = 0;
+        while !records.is_empty() {
+            let marker = Marker::read(records);
+            let plain_len = usize::from(marker.plain_len);
+            let record_len = HEADER_LEN + usize::from(marker.payload_len);
+            let fits = (1..=room.max_payload).contains(&plain_len)
+                && HEADER_LEN + usize::from(marker.offset) == room.headroom
+                && room.headroom + plain_len + room.tailroom == record_len;
+            if !fits {
+                return None;
+            }
+            records = &records[record_len..];
+            count += 1;
+        }
+        Some(count)
+    }
+
+    /// Takes the memory with all opened records, after [`Self::sealable`] has returned their
+    /// number, and calls `seal` with each record and the range of its plaintext. `seal` builds
+    /// a record of the same length around the plaintext.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `seal`. All plaintext is then lost, but no unopened bytes.
+    pub fn take_sealed<E>(
+        &mut self,
+        mut seal: impl FnMut(&mut [u8], Range<usize>) -> Result<(), E>,
+    ) -> Result<SealedRecords, E> {
+        // the rest stays, even if `seal` panics
+        let rest = self.opened..self.filled;
+        let mut memory = Memory::default();
+        if !rest.is_empty() {
+            let len = match self.has_run_dry {
+                true => rest.len(),
+                false => Ord::max(self.record_len(), rest.len()),
+            };
+            #[cfg(test)]
+            super::moved::count(rest.len());
+            memory = pool::take(len, self.owner);
+            memory.write(0, &self.memory[rest.clone()]);
+        }
+        let mut sealed = SealedRecords {
+            memory: core::mem::replace(&mut self.memory, memory),
+            range: self.read..self.opened,
+            owner: self.owner,
+        };
+        (self.read, self.opened, self.filled) = (0, 0, rest.len());
+        self.unread = 0;
+
+        let mut records = &mut sealed.memory[sealed.range.clone()];
+        while !records.is_empty() {
+            let marker = Marker::read(records);
+            let start = HEADER_LEN + usize::from(marker.offset);
+            let (record, later) =
+                records.split_at_mut(HEADER_LEN + usize::from(marker.payload_len));
+            seal(record, start..start + usize::from(marker.plain_len))?;
+            records = later;
+        }
+        Ok(sealed)
     }
 
     /// Drops the first `len` bytes of [`Self::chunk`], or all of it if it has fewer.

@@ -13,6 +13,8 @@ use rustls_core::crypto::cipher::InsufficientSizeError;
 use super::{Facts, wants_sender};
 use crate::conn::common_state::CommonState;
 use crate::conn::in_place_error::InPlaceError;
+#[cfg(feature = "std")]
+use crate::conn::reader::Reader;
 use crate::conn::records::Sending;
 use crate::conn::sending::EncryptError;
 use crate::conn::to_vec::write_to_vec;
@@ -21,7 +23,7 @@ use crate::conn::write_access::EndHandshake;
 #[cfg(feature = "std")]
 use crate::conn::write_access::WriteAccess;
 #[cfg(feature = "std")]
-use crate::conn::write_outgoing::write_outgoing;
+use crate::conn::write_outgoing::{write_or_queue, write_outgoing};
 #[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
 use crate::error::Error;
@@ -307,6 +309,35 @@ impl Sender {
         write_outgoing(&mut self.common.records.outgoing, wr)
     }
 
+    /// Encrypts the plaintext at `payload` in `buf` in place, and writes the record to `wr`. See
+    /// [`ConnectionCommon::send_in_place`](crate::ConnectionCommon::send_in_place).
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of that method.
+    pub fn send_in_place(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+        wr: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        loop {
+            while self.wants_write() {
+                // the receiving half may have ended the output
+                if self.write_tls(wr)? == 0 && self.wants_write() {
+                    return Err(io::ErrorKind::WriteZero.into());
+                }
+            }
+            match self.encrypt_in_place(buf, payload.clone()) {
+                Err(InPlaceError::OutputPending) => {}
+                record => {
+                    let outgoing = &mut self.common.records.outgoing;
+                    return write_or_queue(outgoing, &buf[record?], wr);
+                }
+            }
+        }
+    }
+
     /// Limits the number of TLS bytes that [`Writer`] may queue. `None` removes the limit. By
     /// default, it is the limit set before the split, which is 64 KiB unless set.
     pub fn set_buffer_limit(&mut self, limit: Option<usize>) {
@@ -359,6 +390,26 @@ impl Writer<'_> {
         } else {
             self.sender.common.plaintext_room()
         }
+    }
+
+    /// Encrypts the plaintext that another connection received. See
+    /// [`rustls::Writer`](crate::Writer::write_received).
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of that method.
+    pub fn write_received(&mut self, from: &mut Reader<'_>) -> io::Result<usize> {
+        self.connection_writer().write_received(from)
+    }
+
+    /// Reads plaintext straight to its place in the next record. See
+    /// [`rustls::Writer`](crate::Writer::read_from).
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of that method.
+    pub fn read_from(&mut self, rd: &mut dyn io::Read) -> io::Result<usize> {
+        self.connection_writer().read_from(rd)
     }
 
     /// Returns the writer of an unsplit connection, after handling requests from the receiving

@@ -540,6 +540,142 @@ fn discarded_plaintext_can_be_kept() {
     }
 }
 
+/// The room around plaintext in records of TLS 1.3.
+const ROOM: InPlaceRoom = InPlaceRoom {
+    headroom: HEADER_LEN,
+    max_payload: MAX_FRAGMENT_LEN,
+    tailroom: 17,
+};
+
+/// Returns a buffer with opened records of 1000 bytes of plaintext, each filled with its number,
+/// and with `rest` behind them.
+fn opened(owner: Owner, count: u8, rest: &[u8]) -> ReceiveBuffer {
+    let mut buffer = ReceiveBuffer::new(owner);
+    for number in 0..count {
+        receive(&mut buffer, &record(1017, number));
+    }
+    receive(&mut buffer, rest);
+    for _ in 0..count {
+        buffer.keep(HEADER_LEN + 1017, HEADER_LEN..HEADER_LEN + 1000);
+    }
+    buffer
+}
+
+/// "Seals": fills the record with the plaintext's byte and 100.
+fn seal(record: &mut [u8], payload: Range<usize>) -> Result<(), ()> {
+    assert_eq!(
+        (payload.start, record.len() - payload.end),
+        (HEADER_LEN, 17)
+    );
+    let sealed = record[payload.start] + 100;
+    record.fill(sealed);
+    Ok(())
+}
+
+#[test]
+fn records_that_are_sealed_where_they_lie_are_sent_from_there() {
+    let mut buffer = opened(Owner::new(), 3, &[9; 300]);
+    assert_eq!(buffer.sealable(ROOM), Some(3));
+    let place = buffer.chunk().as_ptr();
+    let mut outgoing = OutgoingBuffer::new(Owner::new());
+    outgoing.adopt(buffer.take_sealed(seal).unwrap());
+    assert_eq!((buffer.unread(), buffer.unopened()), (0, &mut [9; 300][..]));
+    assert_eq!(outgoing.pending()[HEADER_LEN..].as_ptr(), place);
+
+    // other output follows, in other memory
+    outgoing.append(&[7; 50]);
+    assert_eq!(outgoing.pieces().count(), 2);
+    let mut sent = Vec::new();
+    while !outgoing.is_empty() {
+        let len = Ord::min(outgoing.pending().len(), 700);
+        sent.extend_from_slice(&outgoing.pending()[..len]);
+        outgoing.consume(len);
+    }
+    let expected: Vec<u8> = [(100, 1022), (101, 1022), (102, 1022), (7, 50)]
+        .into_iter()
+        .flat_map(|(byte, len)| vec![byte; len])
+        .collect();
+    assert!(sent == expected);
+}
+
+/// The memory returns to the connection that received, and others do not see its bytes.
+#[test]
+#[cfg(feature = "std")]
+fn memory_of_sealed_records_returns_to_its_owner() {
+    let (receiver, sender) = (Owner::new(), Owner::new());
+    let mut buffer = opened(receiver, 3, &[]);
+    let len = buffer.memory.len();
+    let place = buffer.memory.as_ptr();
+    let mut outgoing = OutgoingBuffer::new(sender);
+    outgoing.adopt(buffer.take_sealed(seal).unwrap());
+    assert!(buffer.memory.is_empty());
+    // the short rest moves to memory of the sender
+    outgoing.consume(2900);
+    let mut memory = pool::take(len, receiver);
+    assert_eq!(memory.as_ptr(), place);
+    memory.expose(len);
+    assert_eq!(memory[100], 100, "its own bytes need not be cleared");
+    pool::put_back(memory, receiver);
+    let mut memory = pool::take(len, sender);
+    memory.expose(len);
+    assert!(memory.iter().all(|byte| *byte == 0));
+    assert_eq!(outgoing.pending(), [102; 166]);
+}
+
+#[test]
+fn records_of_another_layout_are_not_sealed_where_they_lie() {
+    assert_eq!(ReceiveBuffer::default().sealable(ROOM), None, "none");
+    let mut buffer = opened(Owner::new(), 2, &[]);
+    for room in [
+        InPlaceRoom {
+            headroom: 13,
+            ..ROOM
+        },
+        InPlaceRoom {
+            tailroom: 16,
+            ..ROOM
+        },
+        InPlaceRoom {
+            max_payload: 999,
+            ..ROOM
+        },
+    ] {
+        assert_eq!(buffer.sealable(room), None, "{room:?}");
+    }
+    buffer.consume(1);
+    assert_eq!(buffer.sealable(ROOM), None, "partly read");
+    buffer.consume(999);
+    assert_eq!(buffer.sealable(ROOM), Some(1));
+
+    let mut padded = opened(Owner::new(), 1, &record(1017, 5));
+    padded.keep(HEADER_LEN + 1017, HEADER_LEN..HEADER_LEN + 900);
+    assert_eq!(padded.sealable(ROOM), None, "padding");
+    let mut without_data = opened(Owner::new(), 1, &record(1017, 5));
+    without_data.discard(HEADER_LEN + 1017);
+    assert_eq!(without_data.sealable(ROOM), None, "a record without data");
+    let much_behind = opened(Owner::new(), 1, &record(2000, 5)[..1500]);
+    assert_eq!(much_behind.sealable(ROOM), None, "much behind it");
+}
+
+#[test]
+fn unopened_bytes_stay_if_sealing_fails() {
+    let mut buffer = opened(Owner::new(), 2, &[9; 300]);
+    assert!(buffer.take_sealed(|_, _| Err(())).is_err());
+    assert_eq!((buffer.unread(), buffer.unopened()), (0, &mut [9; 300][..]));
+}
+
+#[test]
+fn chunks_are_those_of_the_unread_records() {
+    let mut buffer = opened(Owner::new(), 3, &[9; 300]);
+    buffer.consume(400);
+    let lens: Vec<usize> = buffer.chunks().map(<[u8]>::len).collect();
+    assert_eq!(lens, [600, 1000, 1000]);
+    buffer.consume_chunks(1700);
+    assert_eq!(buffer.chunks().collect::<Vec<_>>(), [[2; 900]]);
+    buffer.consume_chunks(usize::MAX);
+    assert_eq!((buffer.unread(), buffer.chunks().count()), (0, 0));
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
 fn a_long_record_after_small_ones_is_moved_by_at_most_their_length() {

@@ -1,0 +1,368 @@
+//! Forwards data from one connection or socket to another, for proxies.
+
+use core::ops::{Deref, DerefMut};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+
+use super::connection::ConnectionCommon;
+use super::reader::Reader;
+use super::sending::invalid_data;
+use super::split::{Receiver, Sender};
+use super::stream::{Stream, StreamOwned};
+use crate::error::Error;
+use crate::handshake::side_data::SideData;
+
+/// The number of bytes to read at a time while the peer streams.
+const READ_AHEAD: usize = 64 * 1024;
+
+/// Forwards data in one direction, from `from` to `to`, until a socket is not ready or `from` ends.
+///
+/// Data is not copied to a buffer in between: records are opened in the receive buffer, and sealed
+/// or written from there. Between two connections with the same version and kind of suite, that
+/// holds for the whole way to the socket. Neighbouring records are joined into one write. Nothing
+/// is read while `to` does not accept data, so about 72 KiB are held at most.
+///
+/// When `from` has ended with a close_notify, or a plain one with the end of its stream, a TLS `to`
+/// gets a close_notify. The opposite direction is not affected.
+///
+/// With sockets that block, this returns only at the end or with an error. Forward the directions
+/// in two threads, with the halves of [split](crate::split) connections. With sockets that do not
+/// block, call it for both directions whenever a socket is ready:
+///
+/// ```
+/// use std::io;
+/// use std::net::TcpStream;
+///
+/// use rustls::relay::{Forwarded, forward};
+/// use rustls::{ClientConnection, ServerConnection, StreamOwned};
+///
+/// type Front = StreamOwned<ServerConnection, TcpStream>;
+/// type Back = StreamOwned<ClientConnection, TcpStream>;
+///
+/// /// Forwards what can be forwarded. Returns false if both directions have ended.
+/// fn on_event(front: &mut Front, back: &mut Back) -> io::Result<bool> {
+///     let to_back = forward(front, back)?;
+///     let to_front = forward(back, front)?;
+///     // wait until a socket is readable, or writable if its connection `wants_write`
+///     Ok(to_back != Forwarded::Ended || to_front != Forwarded::Ended)
+/// }
+/// ```
+///
+/// # Errors
+///
+/// - [`ErrorKind::UnexpectedEof`] if a TLS `from` ended without a close_notify. `to` gets no
+///   close_notify then. Reset a plain `to`, because its peer cannot tell a truncation from an end.
+/// - [`ErrorKind::InvalidData`] with the [`Error`](crate::Error) of a connection. Its alert is
+///   sent, if the socket accepts it.
+/// - [`ErrorKind::BrokenPipe`] if `to` has sent a close_notify, but `from` has more data.
+/// - The errors of the sockets.
+pub fn forward<F, T>(from: &mut F, to: &mut T) -> io::Result<Forwarded>
+where
+    F: Source + ?Sized,
+    T: Sink + ?Sized,
+{
+    loop {
+        if !is_ready(to.send())? {
+            return Ok(Forwarded::WantsWrite);
+        }
+        match from.fill() {
+            Ok(true) => {}
+            Ok(false) => return end(to),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Forwarded::WantsRead),
+            Err(error) => return Err(error),
+        }
+        let data = from.data();
+        let is_plain = matches!(data, Data::Plain(_));
+        match to.put(data) {
+            Ok(0) if is_plain => return end(to),
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(_) => {}
+            Err(error) => match error.kind() {
+                ErrorKind::Interrupted => {}
+                ErrorKind::WouldBlock if is_plain => return Ok(Forwarded::WantsRead),
+                ErrorKind::WouldBlock => return Ok(Forwarded::WantsWrite),
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
+fn end(to: &mut (impl Sink + ?Sized)) -> io::Result<Forwarded> {
+    to.close();
+    match is_ready(to.send())? {
+        true => Ok(Forwarded::Ended),
+        false => Ok(Forwarded::WantsWrite),
+    }
+}
+
+/// Returns false if a call would block.
+fn is_ready(result: io::Result<()>) -> io::Result<bool> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+        result => result.map(|()| true),
+    }
+}
+
+/// The state of a direction after [`forward`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarded {
+    /// Call again when the socket that is read is readable. Also wait until it is writable while
+    /// its connection `wants_write`.
+    WantsRead,
+    /// Call again when the socket that is written is writable.
+    WantsWrite,
+    /// The stream that is read has ended, and everything is sent. Do not call again, but shut down
+    /// a plain socket for writing.
+    Ended,
+}
+
+/// A socket without TLS, for [`forward`].
+#[derive(Debug)]
+pub struct Plain<T>(pub T);
+
+/// The streams that [`forward`] reads: [`Stream`], [`StreamOwned`], the receiving half of a
+/// connection with its socket, and [`Plain`] sockets.
+pub trait Source: sealed::Source {}
+
+impl<S: sealed::Source + ?Sized> Source for S {}
+
+/// The streams that [`forward`] writes: [`Stream`], [`StreamOwned`], the sending half of a
+/// connection with its socket, and, if the source is a connection, [`Plain`] sockets.
+pub trait Sink: sealed::Sink {}
+
+impl<S: sealed::Sink + ?Sized> Sink for S {}
+
+use sealed::Data;
+
+mod sealed {
+    use std::io;
+
+    use crate::conn::reader::Reader;
+
+    /// Data to forward.
+    #[allow(missing_debug_implementations)]
+    pub enum Data<'a> {
+        Received(Reader<'a>),
+        Plain(&'a mut dyn io::Read),
+    }
+
+    pub trait Source {
+        /// Receives until there is plaintext. Returns false if the peer has closed.
+        fn fill(&mut self) -> io::Result<bool>;
+
+        fn data(&mut self) -> Data<'_>;
+    }
+
+    pub trait Sink {
+        /// Writes all queued output.
+        fn send(&mut self) -> io::Result<()>;
+
+        /// Queues or writes data. Returns the number of bytes.
+        fn put(&mut self, data: Data<'_>) -> io::Result<usize>;
+
+        /// Queues a close_notify.
+        fn close(&mut self);
+    }
+}
+
+impl<T: Read> sealed::Source for Plain<T> {
+    fn fill(&mut self) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    fn data(&mut self) -> Data<'_> {
+        Data::Plain(&mut self.0)
+    }
+}
+
+impl<T: Write> sealed::Sink for Plain<T> {
+    fn send(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
+        match data {
+            Data::Received(mut reader) => reader.write_to(&mut self.0),
+            Data::Plain(_) => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn close(&mut self) {}
+}
+
+impl<Side, T: Read> sealed::Source for (Receiver<Side>, T) {
+    fn fill(&mut self) -> io::Result<bool> {
+        let (receiver, socket) = self;
+        loop {
+            // it also returns an error of the other half
+            let processed = receiver.process_new_packets();
+            if let Some(has_data) = has_data(receiver.reader(), processed)? {
+                return Ok(has_data);
+            }
+            retried(|| receiver.read_tls_for(socket, READ_AHEAD))?;
+        }
+    }
+
+    fn data(&mut self) -> Data<'_> {
+        Data::Received(self.0.reader())
+    }
+}
+
+impl<T: Write> sealed::Sink for (Sender, T) {
+    fn send(&mut self) -> io::Result<()> {
+        let (sender, socket) = self;
+        while sender.wants_write() {
+            if retried(|| sender.write_tls(socket))? == 0 && sender.wants_write() {
+                return Err(ErrorKind::WriteZero.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
+        let mut writer = self.0.writer();
+        match data {
+            Data::Received(mut reader) => writer.write_received(&mut reader),
+            Data::Plain(socket) if writer.room_left() == Some(0) => read_end(&mut writer, socket),
+            Data::Plain(socket) => writer.read_from(socket),
+        }
+    }
+
+    fn close(&mut self) {
+        self.0.send_close_notify();
+    }
+}
+
+impl<C, T, S> sealed::Source for Stream<'_, C, T>
+where
+    C: DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: Read + Write,
+    S: SideData + 'static,
+{
+    fn fill(&mut self) -> io::Result<bool> {
+        let (conn, socket) = (&mut **self.conn, &mut *self.sock);
+        loop {
+            let processed = conn.process_new_packets();
+            if conn.is_handshaking() {
+                let moved = retried(|| conn.complete_io(socket).map(|(read, sent)| read + sent))?;
+                if moved == 0 {
+                    return Err(ErrorKind::WriteZero.into());
+                }
+                continue;
+            }
+            // an alert, for example; the peer may send more before it reads
+            let sent = send(conn, socket);
+            if let Some(has_data) = has_data(conn.reader(), processed)? {
+                return Ok(has_data);
+            }
+            is_ready(sent)?;
+            retried(|| conn.read_tls_for(socket, READ_AHEAD))?;
+        }
+    }
+
+    fn data(&mut self) -> Data<'_> {
+        Data::Received(self.conn.reader())
+    }
+}
+
+impl<C, T, S> sealed::Sink for Stream<'_, C, T>
+where
+    C: DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: Read + Write,
+    S: SideData,
+{
+    fn send(&mut self) -> io::Result<()> {
+        send(self.conn, self.sock)
+    }
+
+    fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
+        let mut writer = self.conn.writer();
+        match data {
+            Data::Received(mut reader) => writer.write_received(&mut reader),
+            Data::Plain(socket) if writer.room_left() == Some(0) => read_end(&mut writer, socket),
+            Data::Plain(socket) => writer.read_from(socket),
+        }
+    }
+
+    fn close(&mut self) {
+        self.conn.send_close_notify();
+    }
+}
+
+impl<C, T, S> sealed::Source for StreamOwned<C, T>
+where
+    C: DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: Read + Write,
+    S: SideData + 'static,
+{
+    fn fill(&mut self) -> io::Result<bool> {
+        Stream::new(&mut self.conn, &mut self.sock).fill()
+    }
+
+    fn data(&mut self) -> Data<'_> {
+        Data::Received(self.conn.reader())
+    }
+}
+
+impl<C, T, S> sealed::Sink for StreamOwned<C, T>
+where
+    C: DerefMut + Deref<Target = ConnectionCommon<S>>,
+    T: Read + Write,
+    S: SideData,
+{
+    fn send(&mut self) -> io::Result<()> {
+        send(&mut self.conn, &mut self.sock)
+    }
+
+    fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
+        Stream::new(&mut self.conn, &mut self.sock).put(data)
+    }
+
+    fn close(&mut self) {
+        self.conn.send_close_notify();
+    }
+}
+
+/// Writes all queued output of `conn`.
+fn send<S>(conn: &mut ConnectionCommon<S>, socket: &mut impl Write) -> io::Result<()> {
+    while conn.wants_write() {
+        if retried(|| conn.write_tls(socket))? == 0 {
+            return Err(ErrorKind::WriteZero.into());
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if there is plaintext, false if the peer has closed, and `None` if more must be
+/// received. The error of `processed` comes after the plaintext that was received before it.
+fn has_data<T>(mut reader: Reader<'_>, processed: Result<T, Error>) -> io::Result<Option<bool>> {
+    let chunk = reader.fill_buf();
+    if matches!(chunk, Ok([_, ..])) {
+        return Ok(Some(true));
+    }
+    processed.map_err(invalid_data)?;
+    match chunk {
+        Ok(_) => Ok(Some(false)),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads from a plain socket for a connection that accepts no more data. Returns 0 at the end of
+/// the socket, which is the only result that is no error.
+fn read_end(writer: &mut impl Write, socket: &mut dyn Read) -> io::Result<usize> {
+    writer.flush()?;
+    match socket.read(&mut [0])? {
+        0 => Ok(0),
+        _ => Err(ErrorKind::BrokenPipe.into()),
+    }
+}
+
+/// Repeats `call` while it is interrupted by a signal.
+fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}

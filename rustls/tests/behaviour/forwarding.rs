@@ -1,0 +1,459 @@
+//! Proxies that forward between connections and plain sockets: with sockets that do not block, and
+//! in threads with sockets that do.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::rc::Rc;
+use std::thread;
+
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
+use harness::peers::os::loopback;
+use harness::peers::pairs::this::Configs;
+use harness::peers::pairs::this::buffered::Pair;
+use harness::wire::Noise;
+use rustls::relay::{Forwarded, Plain, Sink, Source, forward};
+use rustls::{ClientConnection, ServerConnection, StreamOwned};
+
+fn pair(provider: Provider, versions: Versions) -> Pair {
+    Pair::connect(&Configs::new(versions, provider.this(), KeyType::EcdsaP256)).unwrap()
+}
+
+fn pattern(at: usize) -> u8 {
+    (at ^ (at >> 8) ^ (at >> 16)) as u8
+}
+
+/// One direction between two sockets.
+struct Direction {
+    bytes: VecDeque<u8>,
+    has_ended: bool,
+    noise: Noise,
+    capacity: usize,
+}
+
+/// A socket that does not block, with short reads and writes.
+struct Socket {
+    incoming: Rc<RefCell<Direction>>,
+    outgoing: Rc<RefCell<Direction>>,
+}
+
+fn sockets(noise: &mut Noise) -> (Socket, Socket) {
+    let mut direction = || {
+        Rc::new(RefCell::new(Direction {
+            bytes: VecDeque::new(),
+            has_ended: false,
+            capacity: [100, 3000, 100_000][noise.up_to(3) - 1],
+            noise: Noise::new(noise.next()),
+        }))
+    };
+    let (one, other) = (direction(), direction());
+    let socket = |incoming: &Rc<RefCell<Direction>>, outgoing: &Rc<RefCell<Direction>>| Socket {
+        incoming: incoming.clone(),
+        outgoing: outgoing.clone(),
+    };
+    (socket(&one, &other), socket(&other, &one))
+}
+
+impl Direction {
+    /// Returns the number of bytes to move of at most `len`, or an error now and then.
+    fn turn(&mut self, len: usize) -> io::Result<usize> {
+        match self.noise.up_to(8) {
+            1 => Err(ErrorKind::WouldBlock.into()),
+            2 => Err(ErrorKind::Interrupted.into()),
+            _ if len == 0 => Err(ErrorKind::WouldBlock.into()),
+            _ => Ok(self.noise.up_to(len)),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let direction = &mut *self.incoming.borrow_mut();
+        if direction.bytes.is_empty() && direction.has_ended {
+            return Ok(0);
+        }
+        let len = direction.turn(buf.len().min(direction.bytes.len()))?;
+        direction.bytes.read(&mut buf[..len])
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let direction = &mut *self.outgoing.borrow_mut();
+        let room = direction.capacity.saturating_sub(direction.bytes.len());
+        let len = direction.turn(bytes.len().min(room))?;
+        direction.bytes.extend(&bytes[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Socket {
+    /// Ends the outgoing stream, without a close_notify.
+    fn end(&self) {
+        self.outgoing.borrow_mut().has_ended = true;
+    }
+}
+
+type Tls<C> = StreamOwned<C, Socket>;
+
+/// A peer of a proxy, which never blocks.
+trait Peer {
+    /// Returns the number of bytes accepted.
+    fn send(&mut self, data: &[u8]) -> usize;
+
+    /// Receives what has arrived. Returns the end, if it has arrived too.
+    fn receive(&mut self, out: &mut Vec<u8>) -> Option<io::Result<()>>;
+
+    fn close(&mut self);
+
+    /// Sends what is queued. Returns true if nothing is left.
+    fn flush(&mut self) -> bool;
+}
+
+/// Returns 0 if nothing can be done now.
+fn now(result: io::Result<usize>) -> usize {
+    match result {
+        Ok(len) => len,
+        Err(error) => match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::Interrupted => 0,
+            _ => panic!("{error}"),
+        },
+    }
+}
+
+macro_rules! tls_peer {
+    ($connection:ty) => {
+        impl Peer for Tls<$connection> {
+            fn send(&mut self, data: &[u8]) -> usize {
+                let len = now(self.conn.writer().write(data));
+                now(self.conn.write_tls(&mut self.sock));
+                len
+            }
+
+            fn receive(&mut self, out: &mut Vec<u8>) -> Option<io::Result<()>> {
+                now(self.conn.read_tls(&mut self.sock));
+                self.conn.process_new_packets().unwrap();
+                match self.conn.reader().read_to_end(out) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+                    ended => Some(ended.map(drop)),
+                }
+            }
+
+            fn close(&mut self) {
+                self.conn.send_close_notify();
+            }
+
+            fn flush(&mut self) -> bool {
+                now(self.conn.write_tls(&mut self.sock));
+                !self.conn.wants_write()
+            }
+        }
+    };
+}
+
+tls_peer!(ClientConnection);
+tls_peer!(ServerConnection);
+
+impl Peer for Socket {
+    fn send(&mut self, data: &[u8]) -> usize {
+        now(self.write(data))
+    }
+
+    fn receive(&mut self, out: &mut Vec<u8>) -> Option<io::Result<()>> {
+        let mut buf = [0; 1000];
+        match self.read(&mut buf) {
+            Ok(0) => Some(Ok(())),
+            Ok(len) => {
+                out.extend(&buf[..len]);
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn close(&mut self) {
+        self.end();
+    }
+
+    fn flush(&mut self) -> bool {
+        true
+    }
+}
+
+/// The proxy's end of a plain connection is shut down for writing when its direction has ended.
+trait Close {
+    fn shut_down(&self) {}
+}
+
+impl<C> Close for Tls<C> {}
+
+impl Close for Plain<Socket> {
+    fn shut_down(&self) {
+        self.0.end();
+    }
+}
+
+/// Sends different amounts of data in both directions through a proxy. Peers replace keys now and
+/// then with `refresh`.
+fn converse<B: Source + Sink + Close>(
+    what: &str,
+    noise: &mut Noise,
+    (left, front): (&mut Tls<ClientConnection>, &mut Tls<ServerConnection>),
+    (back, right): (&mut B, &mut dyn Peer),
+) {
+    let totals = [noise.up_to(100_000), noise.up_to(100_000)];
+    let (mut sent, mut received) = ([0, 0], [Vec::new(), Vec::new()]);
+    let (mut is_closed, mut has_ended) = ([false, false], [false, false]);
+    let mut directions = [None, None];
+    for turn in 0.. {
+        assert!(
+            turn < 1_000_000,
+            "{what}: nothing moves: {sent:?} of {totals:?}"
+        );
+        let side = noise.up_to(2) - 1;
+        let peer: &mut dyn Peer = if side == 0 { left } else { right };
+        let len = noise.up_to(20_000).min(totals[side] - sent[side]);
+        let data: Vec<u8> = (sent[side]..sent[side] + len).map(pattern).collect();
+        sent[side] += if len == 0 { 0 } else { peer.send(&data) };
+        if sent[side] == totals[side] && !is_closed[side] && peer.flush() {
+            peer.close();
+            is_closed[side] = true;
+        }
+        peer.flush();
+        if let Some(end) = peer.receive(&mut received[side]) {
+            end.unwrap();
+            has_ended[side] = true;
+        }
+        if noise.up_to(20) == 1 {
+            let _ = left.conn.refresh_traffic_keys();
+        }
+        if directions[0] != Some(Forwarded::Ended) {
+            directions[0] = Some(forward(front, back).unwrap());
+            if directions[0] == Some(Forwarded::Ended) {
+                back.shut_down();
+            }
+        }
+        if directions[1] != Some(Forwarded::Ended) {
+            directions[1] = Some(forward(back, front).unwrap());
+        }
+        if has_ended == [true, true] {
+            break;
+        }
+    }
+    assert_eq!(directions, [Some(Forwarded::Ended); 2], "{what}");
+    for (received, total) in [(&received[1], totals[0]), (&received[0], totals[1])] {
+        assert_eq!(received.len(), total, "{what}");
+        assert!(
+            (0..total).map(pattern).eq(received.iter().copied()),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn a_proxy_with_sockets_that_do_not_block_loses_nothing() {
+    for (provider, from, to) in product3(PROVIDERS, Versions::EACH, Versions::EACH) {
+        for seed in 0..8 {
+            let what = format!("{provider:?}, {from:?}, {to:?}, {seed}");
+            let noise = &mut Noise::new(seed);
+            let (one, other) = sockets(noise);
+            let connected = pair(provider, from);
+            let mut left = StreamOwned::new(*connected.client, one);
+            let mut front = StreamOwned::new(*connected.server, other);
+            let (one, other) = sockets(noise);
+            if seed % 3 == 0 {
+                let (mut back, mut right) = (Plain(one), other);
+                converse(
+                    &what,
+                    noise,
+                    (&mut left, &mut front),
+                    (&mut back, &mut right),
+                );
+            } else {
+                let connected = pair(provider, to);
+                let mut back = StreamOwned::new(*connected.client, one);
+                let mut right = StreamOwned::new(*connected.server, other);
+                converse(
+                    &what,
+                    noise,
+                    (&mut left, &mut front),
+                    (&mut back, &mut right),
+                );
+            }
+        }
+    }
+}
+
+/// The proxy completes the handshakes while it forwards.
+#[test]
+fn handshakes_are_completed() {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
+        let noise = &mut Noise::new(4);
+        let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
+        let ((client, server), (one, other)) = (configs.ends().unwrap(), sockets(noise));
+        let mut left = StreamOwned::new(client, one);
+        let mut front = StreamOwned::new(server, other);
+        let ((client, server), (one, other)) = (configs.ends().unwrap(), sockets(noise));
+        let mut back = StreamOwned::new(client, one);
+        let mut right = StreamOwned::new(server, other);
+        converse("", noise, (&mut left, &mut front), (&mut back, &mut right));
+    }
+}
+
+/// Forwards until there is an error.
+fn until_error(from: &mut impl Source, to: &mut impl Sink) -> io::Error {
+    for _ in 0..1000 {
+        match forward(from, to) {
+            Ok(state) => assert_ne!(state, Forwarded::Ended),
+            Err(error) => return error,
+        }
+    }
+    panic!("no error")
+}
+
+/// Receives until nothing arrives any more.
+fn receive_all(peer: &mut dyn Peer) -> (Vec<u8>, Option<io::Result<()>>) {
+    let mut all = Vec::new();
+    for _ in 0..1000 {
+        if let Some(end) = peer.receive(&mut all) {
+            return (all, Some(end));
+        }
+    }
+    (all, None)
+}
+
+#[test]
+fn an_end_without_a_close_notify_is_not_passed_on() {
+    let breaks: [(&[u8], ErrorKind); 3] = [
+        (&[], ErrorKind::UnexpectedEof),
+        (&[23, 3, 3, 0, 30, 1], ErrorKind::UnexpectedEof),
+        (
+            &[
+                23, 3, 3, 0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0,
+            ],
+            ErrorKind::InvalidData,
+        ),
+    ];
+    for (versions, (garbage, expected)) in product(Versions::EACH, breaks) {
+        let noise = &mut Noise::new(9);
+        let connect = |noise: &mut Noise| {
+            let (one, other) = sockets(noise);
+            one.outgoing.borrow_mut().capacity = 1000;
+            let connected = pair(PROVIDERS[0], versions);
+            let mut left = StreamOwned::new(*connected.client, one);
+            let front = StreamOwned::new(*connected.server, other);
+            assert_eq!(left.send(b"data"), 4);
+            while !Peer::flush(&mut left) {}
+            left.sock.outgoing.borrow_mut().bytes.extend(garbage);
+            left.sock.end();
+            (left, front)
+        };
+        let check = |right: &mut dyn Peer, error: io::Error| {
+            assert_eq!(error.kind(), expected);
+            let (data, end) = receive_all(right);
+            assert_eq!(data, b"data");
+            assert!(end.is_none(), "{end:?}");
+        };
+        // to a plain peer
+        let (_left, mut front) = connect(noise);
+        let (back, mut right) = sockets(noise);
+        check(&mut right, until_error(&mut front, &mut Plain(back)));
+        // to a TLS peer, from a client and from a server
+        let (_left, mut front) = connect(noise);
+        let (one, other) = sockets(noise);
+        let connected = pair(PROVIDERS[0], versions);
+        let mut back = StreamOwned::new(*connected.client, one);
+        let mut right = StreamOwned::new(*connected.server, other);
+        check(&mut right, until_error(&mut front, &mut back));
+        back.sock.end();
+        let (_, end) = receive_all(&mut right);
+        assert_eq!(end.unwrap().unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        // the alert
+        if expected == ErrorKind::InvalidData {
+            while front.conn.wants_write() {
+                now(front.conn.write_tls(&mut front.sock));
+            }
+            assert!(!front.sock.outgoing.borrow().bytes.is_empty());
+        }
+    }
+}
+
+/// Sends a request through a proxy of four threads, and gets an answer.
+fn talk<T: Read + Write>(mut left: T, mut right: TcpStream, close: impl Fn(&mut T)) {
+    let data: Vec<u8> = (0..300_000).map(pattern).collect();
+    let expected = data.clone();
+    let server = thread::spawn(move || {
+        let mut request = Vec::new();
+        right.read_to_end(&mut request).unwrap();
+        assert!(request == expected);
+        right.write_all(&request).unwrap();
+        right.shutdown(Shutdown::Write).unwrap();
+    });
+    left.write_all(&data).unwrap();
+    close(&mut left);
+    left.flush().unwrap();
+    let mut answer = Vec::new();
+    left.read_to_end(&mut answer).unwrap();
+    assert!(answer == data);
+    server.join().unwrap();
+}
+
+fn forward_in_thread<F, T>(mut from: F, mut to: T, socket: TcpStream) -> thread::JoinHandle<()>
+where
+    F: Source + Send + 'static,
+    T: Sink + Send + 'static,
+{
+    thread::spawn(move || {
+        assert_eq!(forward(&mut from, &mut to).unwrap(), Forwarded::Ended);
+        socket.shutdown(Shutdown::Write).unwrap();
+    })
+}
+
+/// TLS to the first proxy, TLS between both, and no TLS behind the second.
+#[test]
+fn halves_forward_in_threads() {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
+        let [to_first, to_second] = [(); 2].map(|()| pair(provider, versions));
+        let (left, first) = loopback().unwrap();
+        let (between, second) = loopback().unwrap();
+        let (behind, right) = loopback().unwrap();
+        let clone = |socket: &TcpStream| socket.try_clone().unwrap();
+
+        let (front_sender, front_receiver) = to_first.server.into_split().unwrap();
+        let (back_sender, back_receiver) = to_second.client.into_split().unwrap();
+        let (last_sender, last_receiver) = to_second.server.into_split().unwrap();
+        let threads = [
+            forward_in_thread(
+                (front_receiver, clone(&first)),
+                (back_sender, clone(&between)),
+                clone(&between),
+            ),
+            forward_in_thread(
+                (back_receiver, clone(&between)),
+                (front_sender, clone(&first)),
+                clone(&first),
+            ),
+            forward_in_thread(
+                (last_receiver, clone(&second)),
+                Plain(clone(&behind)),
+                clone(&behind),
+            ),
+            forward_in_thread(
+                Plain(clone(&behind)),
+                (last_sender, clone(&second)),
+                clone(&second),
+            ),
+        ];
+        talk(StreamOwned::new(*to_first.client, left), right, |stream| {
+            stream.conn.send_close_notify();
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    }
+}
