@@ -144,6 +144,12 @@ macro_rules! stream {
 
         reads!([IO] TlsStream<IO>, [IO: AsyncRead + AsyncWrite + Unpin], inner_of_side);
         writes!([IO] TlsStream<IO>, [IO: AsyncRead + AsyncWrite + Unpin], inner_of_side);
+        sends_in_place!(
+            [IO] TlsStream<IO>,
+            [IO: AsyncRead + AsyncWrite + Unpin],
+            inner_of_side,
+            this => this.inner.conn.in_place_room()
+        );
 
         $crate::either::handles!(TlsStream);
 
@@ -265,4 +271,10 @@ macro_rules! inner_of_either {
 
 reads!([T] TlsStream<T>, [T: AsyncRead + AsyncWrite + Unpin], inner_of_either);
 writes!([T] TlsStream<T>, [T: AsyncRead + AsyncWrite + Unpin], inner_of_either);
+sends_in_place!(
+    [T] TlsStream<T>,
+    [T: AsyncRead + AsyncWrite + Unpin],
+    inner_of_either,
+    this => either!(this, stream => stream.inner.conn.in_place_room())
+);
 handles!(TlsStream);

@@ -8,7 +8,8 @@
 //!   TlsConnector::connect ─► Connect ──┐                   ┌─► AsyncRead, AsyncBufRead
 //!                                      ├─► TlsStream<IO> ──┤
 //!   TlsAcceptor::accept ───► Accept ───┤                   ├─► AsyncWrite
-//!   LazyConfigAcceptor ─► StartHandshake                   └─► into_split ─► ReadHalf, WriteHalf
+//!   LazyConfigAcceptor ─► StartHandshake                   ├─► into_split ─► ReadHalf, WriteHalf
+//!                                                          └─► copy_bidirectional
 //! ```
 //!
 //! A server that greets its clients:
@@ -56,6 +57,12 @@
 //! [client's](client::TlsStream::into_split) or [server's](server::TlsStream::into_split) stream
 //! gives each direction its own half without a lock, so that two tasks can encrypt and decrypt at
 //! the same time.
+//!
+//! # Files and proxies
+//!
+//! `send_in_place` of a stream encrypts a part of a file in the buffer into which it was read.
+//! [`copy_bidirectional`] passes data on between two streams, and seals records where they were
+//! opened.
 
 pub use rustls;
 
@@ -71,6 +78,7 @@ mod locks {
     pub(crate) use std::sync::Mutex;
 }
 mod receiving;
+pub mod relay;
 mod sending;
 pub mod server;
 mod socket;
@@ -79,4 +87,5 @@ mod stream;
 
 pub use client::{Connect, FallibleConnect, TlsConnector, TlsConnectorWithAlpn};
 pub use either::TlsStream;
+pub use relay::copy_bidirectional;
 pub use server::{Accept, FallibleAccept, LazyConfigAcceptor, StartHandshake, TlsAcceptor};

@@ -80,3 +80,82 @@ macro_rules! writes {
         }
     };
 }
+
+/// Implements the methods that send in place, like [`writes`]. `$room` is the room around a payload
+/// in records of the connection of `$this`.
+macro_rules! sends_in_place {
+    ([$($generics:tt)*] $type:ty, [$($bounds:tt)*], $with:ident, $this:ident => $room:expr) => {
+        impl<$($generics)*> $type
+        where
+            $($bounds)*,
+        {
+            /// Returns the space that [`send_in_place`](Self::send_in_place) needs before and after
+            /// the payload, and the maximum length of a payload. They never change after the
+            /// handshake.
+            pub fn in_place_room(&self) -> rustls::InPlaceRoom {
+                let $this = self;
+                $room
+            }
+
+            /// Sends the plaintext at `payload` in `buf` as one record, which is encrypted and
+            /// written from there without a copy. It is meant for files and bodies that are read
+            /// into a buffer anyway, with the [room](Self::in_place_room) that a record needs.
+            ///
+            /// Like a write, it waits until everything before is sent, and returns when the record
+            /// is encrypted and as much of it is written as the transport accepts. The rest is
+            /// copied, and sent by later calls. So `buf` can be used again, and the last record
+            /// needs a flush or a shutdown.
+            ///
+            /// It is cancel safe: if the future is dropped while it is pending, nothing is sent and
+            /// `buf` is unchanged.
+            ///
+            /// ```
+            /// use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+            /// use tokio::net::TcpStream;
+            /// use tokio_rustls::server::TlsStream;
+            ///
+            /// async fn send_file(
+            ///     stream: &mut TlsStream<TcpStream>,
+            ///     mut file: impl AsyncRead + Unpin,
+            /// ) -> std::io::Result<()> {
+            ///     let room = stream.in_place_room();
+            ///     let (start, end) = (room.headroom, room.headroom + room.max_payload);
+            ///     let mut buf = vec![0; end + room.tailroom];
+            ///     loop {
+            ///         let len = file.read(&mut buf[start..end]).await?;
+            ///         if len == 0 {
+            ///             return stream.flush().await;
+            ///         }
+            ///         stream.send_in_place(&mut buf, start..start + len).await?;
+            ///     }
+            /// }
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// Returns the errors of a write, and
+            /// [`InvalidInput`](std::io::ErrorKind::InvalidInput) with an
+            /// [`InPlaceError`](rustls::InPlaceError) if the room or the payload is not as
+            /// required. After a close_notify, the error is
+            /// [`BrokenPipe`](std::io::ErrorKind::BrokenPipe).
+            pub async fn send_in_place(
+                &mut self,
+                buf: &mut [u8],
+                payload: std::ops::Range<usize>,
+            ) -> io::Result<()> {
+                std::future::poll_fn(|task| self.poll_send_in_place(task, buf, payload.clone()))
+                    .await
+            }
+
+            /// Polls like [`send_in_place`](Self::send_in_place).
+            pub fn poll_send_in_place(
+                &mut self,
+                task: &mut Context<'_>,
+                buf: &mut [u8],
+                payload: std::ops::Range<usize>,
+            ) -> Poll<io::Result<()>> {
+                $with!(self, inner => inner.poll_in_place(task, buf, payload))
+            }
+        }
+    };
+}

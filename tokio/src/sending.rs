@@ -4,6 +4,7 @@
 //! default.
 
 use std::io::{self, ErrorKind, IoSlice, Write};
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -22,6 +23,15 @@ pub(crate) trait Sends {
 
     /// Encrypts plaintext into the connection's buffer. Returns the number of accepted bytes.
     fn encrypt(&mut self, task: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// Encrypts `payload` in `buf` in place, and writes the record, unless queued output has to be
+    /// sent first. What the transport does not accept is queued.
+    fn send_record(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> io::Result<()>;
 
     /// Writes queued output until none is left or the transport accepts no more. Does not flush.
     fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>>;
@@ -71,6 +81,33 @@ pub(crate) trait Sends {
             sent = self.poll_send(task)?;
         }
         self.accepted(task, taken, sent)
+    }
+
+    /// Sends queued output, and then one record, which is encrypted in place. The record counts as
+    /// sent if the transport accepts only a part of it, because the rest is queued.
+    fn poll_in_place(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            if self.poll_send_all(task)?.is_pending() {
+                // the other half of a split stream may have failed meanwhile
+                self.check_failed(task)?;
+                return Poll::Pending;
+            }
+            match self.send_record(task, buf, payload.clone()) {
+                // a KeyUpdate comes first
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => {
+                    // the error of a failed connection says more
+                    self.check_failed(task)?;
+                    return Poll::Ready(Err(error));
+                }
+                Ok(()) => return Poll::Ready(Ok(())),
+            }
+        }
     }
 
     /// Returns the result of a write that accepted `taken` bytes.

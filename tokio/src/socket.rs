@@ -7,12 +7,12 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-pub(crate) struct Socket<'a, 'c, IO> {
+pub(crate) struct Socket<'a, 'c, IO: ?Sized> {
     io: &'a mut IO,
     task: &'a mut Context<'c>,
 }
 
-impl<'a, 'c, IO> Socket<'a, 'c, IO> {
+impl<'a, 'c, IO: ?Sized> Socket<'a, 'c, IO> {
     pub(crate) fn new(io: &'a mut IO, task: &'a mut Context<'c>) -> Self {
         Self { io, task }
     }
@@ -34,7 +34,7 @@ pub(crate) fn poll_of<T>(result: io::Result<T>) -> Poll<io::Result<T>> {
     }
 }
 
-impl<IO: AsyncRead + Unpin> Read for Socket<'_, '_, IO> {
+impl<IO: AsyncRead + Unpin + ?Sized> Read for Socket<'_, '_, IO> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let mut buf = ReadBuf::new(out);
         now(Pin::new(&mut *self.io).poll_read(self.task, &mut buf))?;
@@ -42,7 +42,7 @@ impl<IO: AsyncRead + Unpin> Read for Socket<'_, '_, IO> {
     }
 }
 
-impl<IO: AsyncWrite + Unpin> Write for Socket<'_, '_, IO> {
+impl<IO: AsyncWrite + Unpin + ?Sized> Write for Socket<'_, '_, IO> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         now(Pin::new(&mut *self.io).poll_write(self.task, bytes))
     }

@@ -17,6 +17,7 @@
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice, Write};
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -274,6 +275,20 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
         encrypted
     }
 
+    fn send_record(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> io::Result<()> {
+        let mut socket = Socket::new(&mut self.io, task);
+        let sent = self.sender.send_in_place(buf, payload, &mut socket);
+        if sent.is_err() {
+            wake(&self.tasks.reader);
+        }
+        sent
+    }
+
     fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>> {
         let io = &mut self.io;
         let sent = write_all(&mut self.sender, Sender::wants_write, |sender| {
@@ -308,6 +323,12 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
 }
 
 writes!([W] WriteHalf<W>, [W: AsyncWrite + Unpin], itself);
+sends_in_place!(
+    [W] WriteHalf<W>,
+    [W: AsyncWrite + Unpin],
+    itself,
+    this => this.sender.in_place_room()
+);
 
 impl<W: fmt::Debug> fmt::Debug for WriteHalf<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,7 @@
 //! streams.
 
 use std::io::{self, ErrorKind, IoSlice};
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -139,7 +139,11 @@ where
 
     /// Reads from the transport once, for a buffer that has room for `room` bytes of plaintext.
     /// Returns the number of bytes, which is 0 at the end of the stream.
-    fn poll_read_tls(&mut self, task: &mut Context<'_>, room: usize) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_read_tls(
+        &mut self,
+        task: &mut Context<'_>,
+        room: usize,
+    ) -> Poll<io::Result<usize>> {
         if self.state.has_failed {
             self.process(task)?;
         }
@@ -147,7 +151,7 @@ where
         poll_of(self.conn.read_tls_for(&mut socket, room))
     }
 
-    fn process(&mut self, task: &mut Context<'_>) -> io::Result<()> {
+    pub(crate) fn process(&mut self, task: &mut Context<'_>) -> io::Result<()> {
         match self.conn.process_new_packets() {
             Ok(_) => Ok(()),
             Err(error) => Err(self.fail(error, task)),
@@ -253,6 +257,11 @@ where
         Receives::poll_fill_buf(self, task)
     }
 
+    /// Completes the handshake on a stream that can send early data, instead of waiting for it.
+    pub(crate) fn poll_established(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_early(task, Role::Writer)
+    }
+
     /// Completes the handshake if early data has been written. Before that, waits until early data
     /// has been written, because a read must not prevent early data.
     fn poll_readable(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -296,6 +305,16 @@ where
             }
         }
         Sends::poll_write_vectored(self, task, bufs)
+    }
+
+    pub(crate) fn poll_in_place(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> Poll<io::Result<()>> {
+        ready!(self.poll_established(task))?;
+        Sends::poll_in_place(self, task, buf, payload)
     }
 
     pub(crate) fn poll_flush(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -345,6 +364,16 @@ where
 
     fn encrypt(&mut self, _: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         encrypt_with(self.conn.writer(), bufs)
+    }
+
+    fn send_record(
+        &mut self,
+        task: &mut Context<'_>,
+        buf: &mut [u8],
+        payload: Range<usize>,
+    ) -> io::Result<()> {
+        let mut socket = Socket::new(&mut self.io, task);
+        self.conn.send_in_place(buf, payload, &mut socket)
     }
 
     fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>> {

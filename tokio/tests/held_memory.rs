@@ -3,13 +3,15 @@
 
 use std::alloc::System;
 use std::collections::VecDeque;
-use std::fs;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::{fs, thread};
 
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Versions, server_name, this};
+use harness::peers::configs::{
+    ClientAuth, KeyType, PROVIDERS, Versions, product, server_name, this,
+};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::server::{Acceptor, NoServerSessionStorage};
@@ -18,7 +20,9 @@ use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
 };
 use tokio::runtime::{Builder, Runtime};
-use tokio_rustls::{LazyConfigAcceptor, TlsAcceptor, TlsConnector, TlsStream, client, server};
+use tokio_rustls::{
+    LazyConfigAcceptor, TlsAcceptor, TlsConnector, TlsStream, client, copy_bidirectional, server,
+};
 
 #[global_allocator]
 static HEAP: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -101,6 +105,65 @@ fn idle_streams_hold_no_buffers() {
         }
         let of_each = (before - held()) / (2 * PAIRS);
         assert!(of_each <= MOST, "{versions:?}: {of_each}");
+    }
+}
+
+/// Runs `f` on a thread of its own, which has its own pool of buffers.
+fn elsewhere(f: impl FnOnce() + Send) {
+    thread::scope(|scope| scope.spawn(f).join().unwrap());
+}
+
+/// Sends records in place, copies them and receives them, again and again. Only the copies are
+/// counted.
+#[test]
+fn copies_allocate_nothing() {
+    const ROUNDS: usize = 60;
+
+    let _one = ONE_AT_A_TIME.lock();
+    for (versions, records) in product(Versions::EACH, [1, 4]) {
+        let (connector, server) = parties(versions);
+        let acceptor = TlsAcceptor::from(server);
+        let connect = || {
+            let (one, other) = duplex(100_000);
+            let connect = connector.connect(server_name(), one);
+            let both = async { tokio::try_join!(connect, acceptor.accept(other)) };
+            runtime().block_on(both).unwrap()
+        };
+        let ((mut left, mut front), (mut back, mut right)) = (connect(), connect());
+        let room = left.in_place_room();
+        let payload = room.headroom..room.headroom + room.max_payload;
+        let mut buf = vec![0; payload.end + room.tailroom];
+        let mut out = vec![0; 70_000];
+        let mut copy = pin!(copy_bidirectional(&mut front, &mut back));
+        for round in 0..ROUNDS {
+            elsewhere(|| {
+                for _ in 0..records {
+                    poll(|task| left.poll_send_in_place(task, &mut buf, payload.clone()));
+                }
+                poll(|task| Pin::new(&mut left).poll_flush(task));
+            });
+            let before = HEAP.stats();
+            let copied = copy.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            let after = HEAP.stats();
+            assert!(copied.is_pending());
+            if round > ROUNDS / 2 {
+                let allocations = after.allocations - before.allocations;
+                let reallocations = after.reallocations - before.reallocations;
+                assert_eq!(
+                    (allocations, reallocations),
+                    (0, 0),
+                    "{versions:?}, {records}"
+                );
+            }
+            elsewhere(|| {
+                let mut read = 0;
+                while read < records * room.max_payload {
+                    let mut buf = ReadBuf::new(&mut out);
+                    poll(|task| Pin::new(&mut right).poll_read(task, &mut buf));
+                    read += buf.filled().len();
+                }
+            });
+        }
     }
 }
 

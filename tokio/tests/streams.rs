@@ -6,5 +6,6 @@ mod comparison;
 mod kit;
 mod opening_into;
 mod operations;
+mod relay;
 mod schedules;
 mod split;

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 
 use harness::wire::Noise;
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{
+    AsyncBufRead, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf,
+};
 use tokio_rustls::split::WriteHalf;
 use tokio_rustls::{client, server};
 
@@ -18,9 +20,13 @@ pub(crate) fn pattern(at: usize) -> u8 {
     (at ^ (at >> 8) ^ (at >> 16)) as u8
 }
 
-/// A stream that can replace its keys, if the version allows it.
+/// What TLS streams can do beyond `AsyncWrite`.
 pub(crate) trait Refresh {
+    /// Replaces the keys, if the version allows it.
     fn refresh(&mut self);
+
+    /// Sends a part of `data` in place. Returns its length.
+    fn poll_in_place(&mut self, task: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>>;
 }
 
 macro_rules! refresh {
@@ -29,6 +35,24 @@ macro_rules! refresh {
             fn refresh(&mut self) {
                 // TLS 1.2 cannot
                 let _ = self.get_mut().1.refresh_traffic_keys();
+            }
+
+            fn poll_in_place(
+                &mut self,
+                task: &mut Context<'_>,
+                data: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                let room = self.in_place_room();
+                let payload = &data[..data.len().min(room.max_payload)];
+                let mut buf = vec![0; room.headroom];
+                buf.extend(payload);
+                buf.resize(buf.len() + room.tailroom, 0);
+                let range = room.headroom..room.headroom + payload.len();
+                let sent = self.poll_send_in_place(task, &mut buf, range.clone());
+                if sent.is_pending() {
+                    assert_eq!(&buf[range], payload);
+                }
+                sent.map_ok(|()| payload.len())
             }
         }
     )*};
@@ -39,6 +63,15 @@ refresh!(
     server::TlsStream<End>,
     WriteHalf<WriteEnd>
 );
+
+/// A plain stream.
+impl Refresh for BufReader<End> {
+    fn refresh(&mut self) {}
+
+    fn poll_in_place(&mut self, task: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(self).poll_write(task, data)
+    }
+}
 
 /// A stream that lends what it has received.
 pub(crate) trait Lend: AsyncRead + Unpin {
@@ -75,6 +108,10 @@ impl<S> Shared<S> {
 impl<S: Refresh> Refresh for Shared<S> {
     fn refresh(&mut self) {
         self.lock().refresh();
+    }
+
+    fn poll_in_place(&mut self, task: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
+        self.lock().poll_in_place(task, data)
     }
 }
 
@@ -150,7 +187,7 @@ where
         let most = one_of(&mut noise, &[1, 100, 20_000, 200_000]);
         let len = noise.up_to(most).min(total - sent);
         let data: Vec<u8> = (sent..sent + len).map(pattern).collect();
-        sent += match noise.up_to(4) {
+        sent += match noise.up_to(6) {
             1 => {
                 let (one, other) = data.split_at(len / 3);
                 let slices = [IoSlice::new(one), IoSlice::new(&[]), IoSlice::new(other)];
@@ -159,6 +196,11 @@ where
             // a write that is dropped while it is pending has accepted nothing
             2 => match try_once(stream.write(&data)).await {
                 Some(written) => written?,
+                None => 0,
+            },
+            3 => poll_fn(|task| stream.poll_in_place(task, &data)).await?,
+            4 => match try_once(poll_fn(|task| stream.poll_in_place(task, &data))).await {
+                Some(sent) => sent?,
                 None => 0,
             },
             _ => stream.write(&data).await?,

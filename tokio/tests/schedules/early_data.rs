@@ -27,7 +27,7 @@ const NARROW: Weather = Weather {
 };
 
 /// Returns configurations whose client has a session with the server.
-pub(super) fn resumable(noise: &mut Noise) -> (ClientConfig, ServerConfig) {
+pub(crate) fn resumable(noise: &mut Noise) -> (ClientConfig, ServerConfig) {
     let (mut client, mut server) = configs(Versions::Tls13, PROVIDERS[0]);
     client.enable_early_data = true;
     server.max_early_data_size = LIMIT;

@@ -2,7 +2,7 @@
 //! pending at any point, on an executor that polls a task only when it was woken. Nothing may be
 //! lost, repeated or reordered, and no wake-up may be missing.
 
-mod early_data;
+pub(crate) mod early_data;
 mod ends;
 mod programs;
 mod talks;

@@ -1,0 +1,4 @@
+//! Copying between two streams: random schedules, ends, errors, and what is held meanwhile.
+
+mod ends;
+mod schedules;
