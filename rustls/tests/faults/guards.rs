@@ -1,18 +1,21 @@
 //! Tests of each public call that may run a callback, with a callback that panics or fails.
 //! Afterwards the connection has failed: later calls return errors, send nothing and use no keys.
 
-use std::io::{IoSlice, Write};
+use std::io::{IoSlice, Read, Write};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use harness::peers::configs::{Versions, server_name};
+use harness::peers::configs::{KeyType, Provider, Versions, server_name};
 use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, handshake};
+use harness::peers::pairs::this::Configs;
+use harness::peers::pairs::this::buffered::Pair;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::split::{Receiver, Sender};
 use rustls::unbuffered::{ConnectionState, EncryptError, TransmitTlsData, UnbufferedStatus};
 use rustls::{
     AlertDescription, ClientConfig, ClientConnection, Connection, Error, InPlaceError, InPlaceRoom,
-    quic,
+    ServerConnection, quic,
 };
 
 use crate::bomb::{self, Wrong, calls};
@@ -112,11 +115,65 @@ fn buffered_connections_fail_with_their_callback() {
             let (mut buf, payload) = in_place(conn.in_place_room());
             conn.encrypt_in_place(&mut buf, payload)
         };
+        "send_in_place", SEAL_IN_PLACE, ends BOTH => {
+            let (mut buf, payload) = in_place(conn.in_place_room());
+            conn.send_in_place(&mut buf, payload, &mut Vec::new())
+        };
+        "read_from", SEAL_IN_PLACE, ends BOTH => conn.writer().read_from(&mut &b"data"[..]);
+        "write_received", SEAL_IN_PLACE, ends BOTH => {
+            conn.writer().write_received(&mut source(&[10], 1).0.reader())
+        };
         "refresh_traffic_keys", SEAL, ends &[TLS13] => conn.refresh_traffic_keys();
         "send_close_notify", SEAL, ends BOTH => conn.send_close_notify();
         "process_new_packets", OPEN => conn.process_new_packets();
     };
     each(cases, TLS13, buffered, buffered_is_over);
+}
+
+/// Returns a connection that has received records of these lengths and one of 3000 bytes, without
+/// its last `missing` bytes, and those bytes.
+fn source(lens: &[usize], missing: usize) -> (Box<ServerConnection>, Vec<u8>) {
+    let configs = Configs::new(Versions::Tls13, Provider::Ring.this(), KeyType::EcdsaP256);
+    let Pair {
+        mut client,
+        mut server,
+    } = Pair::connect(&configs).unwrap();
+    for len in lens {
+        client.writer().write_all(&vec![7; *len]).unwrap();
+    }
+    client.writer().write_all(&[8; 3000]).unwrap();
+    let wire = client.output();
+    let (mut now, later) = wire.split_at(wire.len() - missing);
+    while !now.is_empty() {
+        server.read_tls(&mut now).unwrap();
+        server.process_new_packets().unwrap();
+    }
+    (server, later.to_vec())
+}
+
+/// Neither the records behind those that were passed on are lost, nor the keys to open them.
+#[test]
+fn a_source_continues_after_the_cipher_of_the_other_connection_has_failed() {
+    for wrong in [Wrong::Panics, Wrong::Fails] {
+        let (mut from, later) = source(&[5000, 5000], 2000);
+        let mut conn = buffered(&Rig::new(TLS13));
+        // the second record
+        bomb::arm(SEAL_IN_PLACE, 1, wrong);
+        let relayed = catch_unwind(AssertUnwindSafe(|| {
+            conn.writer().write_received(&mut from.reader())
+        }));
+        assert!(bomb::disarm(), "{wrong:?}");
+        assert!(relayed.is_err() || relayed.unwrap().is_err());
+        assert!(conn.writer().write(b"late").is_err());
+        while conn.wants_write() {
+            // an alert at most
+            assert!(conn.write_tls(&mut Vec::new()).unwrap() < 100);
+        }
+        from.input(&later);
+        let mut received = [0; 3000];
+        from.reader().read_exact(&mut received).unwrap();
+        assert_eq!(received, [8; 3000]);
+    }
 }
 
 /// `Connection` has its own method to close, and does not use that of the `CommonState` to which it
@@ -356,6 +413,14 @@ fn senders_fail_with_their_callback() {
         "encrypt_in_place", SEAL => {
             let (mut buf, payload) = in_place(halves.sender.in_place_room());
             halves.sender.encrypt_in_place(&mut buf, payload)
+        };
+        "send_in_place", SEAL_IN_PLACE => {
+            let (mut buf, payload) = in_place(halves.sender.in_place_room());
+            halves.sender.send_in_place(&mut buf, payload, &mut Vec::new())
+        };
+        "read_from", SEAL_IN_PLACE => halves.sender.writer().read_from(&mut &b"data"[..]);
+        "write_received", SEAL_IN_PLACE => {
+            halves.sender.writer().write_received(&mut source(&[10], 1).0.reader())
         };
         "take_tls", SEAL => halves.sender.take_tls(&mut halves.out);
         "take_tls_to_vec", SEAL => halves.sender.take_tls_to_vec(&mut halves.out, 0);
