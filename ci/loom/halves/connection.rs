@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::{error, fmt, mem};
 
 use loom::sync::Arc;
@@ -54,6 +55,9 @@ pub(crate) fn connection<Data>() -> (Sender, Receiver<Data>) {
     };
     (sender, receiver)
 }
+
+/// The room around a record, which is none.
+pub struct InPlaceRoom;
 
 pub struct Receiver<Data> {
     link: Arc<Link<Failure>>,
@@ -184,6 +188,23 @@ impl Sender {
         let len = wr.write(&self.queued)?;
         self.queued.drain(..len);
         Ok(len)
+    }
+
+    pub fn in_place_room(&self) -> InPlaceRoom {
+        InPlaceRoom
+    }
+
+    /// Sends a byte like a write.
+    pub fn send_in_place(
+        &mut self,
+        buf: &mut [u8],
+        payload: Range<usize>,
+        wr: &mut dyn Write,
+    ) -> io::Result<()> {
+        if self.writer().write(&buf[payload])? == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        self.write_tls(wr).map(drop)
     }
 
     pub fn writer(&mut self) -> Writer<'_> {

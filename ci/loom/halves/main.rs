@@ -27,7 +27,7 @@ mod sending;
 mod socket;
 
 /// The parts of `rustls` that the streams import.
-pub use connection::{Error, Reader};
+pub use connection::{Error, InPlaceRoom, Reader};
 
 pub mod split {
     pub use crate::connection::{Receiver, Sender};
