@@ -198,8 +198,9 @@ where
                 Some(written) => written?,
                 None => 0,
             },
-            3 => poll_fn(|task| stream.poll_in_place(task, &data)).await?,
-            4 => match try_once(poll_fn(|task| stream.poll_in_place(task, &data))).await {
+            // the first write may be early data, which is not sent in place
+            3 if sent != 0 => poll_fn(|task| stream.poll_in_place(task, &data)).await?,
+            4 if sent != 0 => match try_once(poll_fn(|task| stream.poll_in_place(task, &data))).await {
                 Some(sent) => sent?,
                 None => 0,
             },
