@@ -3,24 +3,21 @@
 //!
 //! ```text
 //!   main ──► contenders: builds and runs their processes
-//!     │      certificates: those that all of them use
 //!     └────► results ──► table, picture
-//!               └─► statistics
 //! ```
 
-mod certificates;
 mod contenders;
 mod picture;
 mod results;
-mod statistics;
 mod table;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use contenders::{BASELINE, Contender, Measured};
+use driver::{certificates, document};
 use kit::{Result, Scenario};
 use results::Results;
 
@@ -85,7 +82,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     };
 
     contenders::build(&contenders)?;
-    let folder = certificates::create()?;
+    let folder = certificates::create("peers-certificates")?;
     let mut results = Results::new(&scenarios, &contenders);
     for round in 0..rounds {
         eprintln!("peers: round {} of {rounds}", round + 1);
@@ -110,7 +107,9 @@ fn run(arguments: &Arguments) -> Result<()> {
     let table = table::markdown(&results);
     println!("{table}");
     if arguments.document {
-        document(&table)?;
+        for file in ["BENCHMARKS.md", "bench/src/document/template.md"] {
+            document::insert(file, "bench/peers", &table)?;
+        }
     }
     let written = [
         (&arguments.json, results.json()),
@@ -125,21 +124,3 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     Ok(())
 }
-
-/// Replaces the table between the marks of the documents that have it.
-fn document(table: &str) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for file in ["BENCHMARKS.md", "bench/src/document/template.md"] {
-        let file = root.join(file);
-        let text = fs::read_to_string(&file)?;
-        let (before, rest) = text
-            .split_once(START)
-            .ok_or("the document has no place for it")?;
-        let (_, after) = rest.split_once(END).ok_or("the place has no end")?;
-        fs::write(file, format!("{before}{START}\n{table}{END}{after}"))?;
-    }
-    Ok(())
-}
-
-const START: &str = "<!-- bench/peers -->\n";
-const END: &str = "<!-- /bench/peers -->\n";

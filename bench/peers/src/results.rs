@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
+use driver::statistics::{median, percentile};
 use kit::Scenario;
 use serde_json::json;
 
 use crate::contenders::{BASELINE, Contender};
-use crate::statistics::{median, percentile};
 
 /// The values of some scenarios and contenders.
 pub(crate) struct Results<'a> {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use driver::document;
+
 use crate::contenders::BASELINE;
 use crate::results::{Results, Row};
 
@@ -13,26 +15,7 @@ pub(crate) fn markdown(results: &Results<'_>) -> String {
         .iter()
         .position(|known| known.name == BASELINE);
     lines.extend(results.rows().iter().map(|row| line(row, baseline)));
-    let columns = lines[0].len();
-    let width = |column: usize| {
-        let widths = lines.iter().map(|line| line[column].chars().count());
-        widths.max().unwrap_or_default()
-    };
-    let widths: Vec<_> = (0..columns).map(width).collect();
-    let mut text = String::new();
-    for (number, line) in lines.iter().enumerate() {
-        for (cell, width) in line.iter().zip(&widths) {
-            let _ = write!(text, "| {cell:<width$} ");
-        }
-        text.push_str("|\n");
-        if number == 0 {
-            for (column, width) in widths.iter().enumerate() {
-                let end = if column == 0 { "-" } else { ":" };
-                let _ = write!(text, "|{}{end}", "-".repeat(width + 1));
-            }
-            text.push_str("|\n");
-        }
-    }
+    let mut text = document::table(&lines);
     let mut versions: Vec<_> = results
         .contenders
         .iter()

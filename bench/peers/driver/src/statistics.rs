@@ -1,12 +1,12 @@
 //! Percentiles.
 
 /// Returns the median of `values`; of none, 0.
-pub(crate) fn median(values: &[f64]) -> f64 {
+pub fn median(values: &[f64]) -> f64 {
     percentile(values, 0.5)
 }
 
 /// Returns the value below which a `share` of `values` lies, interpolated linearly.
-pub(crate) fn percentile(values: &[f64], share: f64) -> f64 {
+pub fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let Some(last) = sorted.len().checked_sub(1) else {
