@@ -1,0 +1,36 @@
+//! The resources of this process.
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::Result;
+
+/// Calls that read from or write to sockets.
+pub(crate) static READS: AtomicU64 = AtomicU64::new(0);
+pub(crate) static WRITES: AtomicU64 = AtomicU64::new(0);
+
+/// Returns nanoseconds of processor time, reads and writes of sockets, and the peak memory in kB.
+pub(crate) fn report() -> String {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let nanoseconds = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+    let [reads, writes] = [&READS, &WRITES].map(|calls| calls.load(Ordering::Relaxed));
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let peak = lines.find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB"));
+    let peak = peak.unwrap_or("0").trim();
+    format!("{nanoseconds} {reads} {writes} {peak}")
+}
+
+/// Pins this process to `cores`, a list with commas, before it starts threads. Returns their
+/// number.
+pub(crate) fn pin(cores: &str) -> Result<usize> {
+    let mut set = CpuSet::new();
+    for core in cores.split(',') {
+        set.set(core.parse()?);
+    }
+    sched_setaffinity(None, &set)?;
+    Ok(set.count() as usize)
+}

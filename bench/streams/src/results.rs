@@ -1,0 +1,232 @@
+//! The values of all rounds, and their tables.
+
+use std::fmt::Write;
+
+use driver::document;
+use driver::statistics::{median, percentile};
+use serde_json::json;
+
+use crate::contenders::{BASELINE, Contender, OLD_STREAMS, THIS};
+use crate::sample::{Sample, Usage};
+use crate::scenarios::{DUPLEX, ONE_WAY, Scenario};
+
+pub(crate) struct Results<'a> {
+    scenarios: &'a [Scenario],
+    contenders: &'a [Contender],
+    /// The samples of each round, by scenario, then by contender.
+    samples: Vec<Vec<Vec<Sample>>>,
+}
+
+/// A measure, its unit, and its value in a sample.
+type Measure = (&'static str, fn(Usage, f64) -> f64);
+
+const MEASURES: [Measure; 4] = [
+    ("CPU s", |usage, _| usage.cpu),
+    ("seconds", |_, elapsed| elapsed),
+    ("calls", |usage, _| usage.calls),
+    ("peak MB", |usage, _| usage.peak),
+];
+
+/// The rows of README's table.
+const SUMMARY: [&str; 7] = [
+    "download 16 KiB",
+    "download 64 KiB",
+    "HTTP/1.1 body",
+    "HTTP/2 body",
+    "HTTP/1.1 requests",
+    "connections, full handshakes",
+    "proxy 16 KiB, the proxy alone",
+];
+
+/// The samples of a row.
+struct Row<'a> {
+    name: String,
+    scenario: &'a Scenario,
+    /// By contender, then by round: the resources, and the elapsed time.
+    values: Vec<Vec<(Usage, f64)>>,
+}
+
+impl<'a> Results<'a> {
+    pub(crate) fn new(scenarios: &'a [Scenario], contenders: &'a [Contender]) -> Self {
+        Self {
+            scenarios,
+            contenders,
+            samples: vec![vec![Vec::new(); contenders.len()]; scenarios.len()],
+        }
+    }
+
+    /// Adds a sample of the scenario and the contender with these indices.
+    pub(crate) fn add(&mut self, scenario: usize, contender: usize, sample: Sample) {
+        self.samples[scenario][contender].push(sample);
+    }
+
+    /// Returns a row for each scenario, and one more for each proxy.
+    fn rows(&self) -> Vec<Row<'_>> {
+        let mut rows = Vec::new();
+        for (scenario, samples) in self.scenarios.iter().zip(&self.samples) {
+            let row = |name: String, usage: fn(&Sample) -> Option<Usage>| Row {
+                name,
+                scenario,
+                values: samples
+                    .iter()
+                    .map(|samples| {
+                        let values = samples.iter();
+                        values
+                            .filter_map(|sample| Some((usage(sample)?, sample.elapsed)))
+                            .collect()
+                    })
+                    .collect(),
+            };
+            rows.push(row(scenario.name.clone(), |sample| Some(sample.total)));
+            if scenario.has_proxy {
+                let name = format!("{}, the proxy alone", scenario.name);
+                rows.push(row(name, |sample| sample.proxy));
+            }
+        }
+        rows
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        self.contenders
+            .iter()
+            .position(|contender| contender.name == name)
+    }
+
+    /// Returns the table of CPU time, and how both directions at once compare with one.
+    pub(crate) fn table(&self) -> String {
+        self.table_of(MEASURES[0], |_| true) + &self.duplex()
+    }
+
+    pub(crate) fn details(&self) -> String {
+        let tables = MEASURES[1..].iter();
+        let tables = tables.map(|measure| self.table_of(*measure, |_| true));
+        tables.collect::<Vec<_>>().join("\n")
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        self.table_of(MEASURES[0], |row| SUMMARY.contains(&row))
+    }
+
+    /// Returns a table of ratios to the baseline, whose own column has absolute values.
+    fn table_of(&self, measure: Measure, is_shown: impl Fn(&str) -> bool) -> String {
+        let (unit, value) = measure;
+        let mut lines = vec![vec![unit.to_owned()]];
+        lines[0].extend(self.contenders.iter().map(|known| known.name.to_owned()));
+        for row in self.rows() {
+            if !is_shown(&row.name) {
+                continue;
+            }
+            let mut line = vec![row.name.clone()];
+            for (contender, values) in self.contenders.iter().zip(&row.values) {
+                line.push(match contender.name {
+                    BASELINE => {
+                        let values: Vec<_> = values
+                            .iter()
+                            .map(|(usage, time)| value(*usage, *time))
+                            .collect();
+                        let whole = if unit.starts_with("peak") {
+                            String::new()
+                        } else {
+                            format!("/{}", row.scenario.unit.name())
+                        };
+                        format!("{}{whole}", rounded(median(&values)))
+                    }
+                    _ => row.ratio(contender.name, self, value),
+                });
+            }
+            lines.push(line);
+        }
+        document::table(&lines)
+    }
+
+    /// Returns the rates of both directions on two processors, in those of one on one.
+    fn duplex(&self) -> String {
+        let rows = self.rows();
+        let find = |name: &str| rows.iter().find(|row| row.name == name);
+        let (Some(one), Some(both)) = (find(ONE_WAY), find(DUPLEX)) else {
+            return String::new();
+        };
+        let ratios = self
+            .contenders
+            .iter()
+            .enumerate()
+            .map(|(index, contender)| {
+                let pairs = one.values[index].iter().zip(&both.values[index]);
+                let ratios: Vec<_> = pairs.map(|(one, both)| one.1 / both.1).collect();
+                format!("{} {:.2}", contender.name, median(&ratios))
+            });
+        let ratios: Vec<_> = ratios.collect();
+        format!(
+            "\nThroughput of both directions on two processors / one on one: {}.\n",
+            ratios.join(", ")
+        )
+    }
+
+    /// Returns a line of JSON for each row, contender and measure.
+    pub(crate) fn json(&self, caption: &str) -> String {
+        let mut lines = String::new();
+        for row in self.rows() {
+            for (index, contender) in self.contenders.iter().enumerate() {
+                for (unit, value) in MEASURES {
+                    let values: Vec<_> = row.values[index]
+                        .iter()
+                        .map(|(usage, time)| value(*usage, *time))
+                        .collect();
+                    let ratios = row.ratios(index, self.index(BASELINE), value);
+                    let to_old_streams = row.ratios(index, self.index(OLD_STREAMS), value);
+                    let line = json!({
+                        "row": row.name, "contender": contender.name, "measure": unit,
+                        "per": row.scenario.unit.name(), "value": median(&values),
+                        "ratio": median(&ratios), "ratio_p10": percentile(&ratios, 0.1),
+                        "ratio_p90": percentile(&ratios, 0.9),
+                        "ratio_to_old_streams": median(&to_old_streams), "run": caption,
+                    });
+                    // writing to a string cannot fail
+                    let _ = writeln!(lines, "{line}");
+                }
+            }
+        }
+        lines
+    }
+}
+
+impl Row<'_> {
+    /// Returns the ratios of each round.
+    fn ratios(
+        &self,
+        contender: usize,
+        baseline: Option<usize>,
+        value: fn(Usage, f64) -> f64,
+    ) -> Vec<f64> {
+        let Some(baseline) = baseline else {
+            return Vec::new();
+        };
+        let pairs = self.values[baseline].iter().zip(&self.values[contender]);
+        pairs
+            .map(|(old, new)| value(new.0, new.1) / value(old.0, old.1))
+            .collect()
+    }
+
+    /// Returns the median of the ratios, for a table. `~` marks those that differ much between
+    /// rounds; streams of this repository also have their ratio to those of tokio-rustls.
+    fn ratio(&self, name: &str, results: &Results<'_>, value: fn(Usage, f64) -> f64) -> String {
+        let Some(index) = results.index(name) else {
+            return String::new();
+        };
+        let ratios = self.ratios(index, results.index(BASELINE), value);
+        let spread = percentile(&ratios, 0.9) - percentile(&ratios, 0.1);
+        let noise = if spread > 0.15 { "~" } else { "" };
+        let mut text = format!("{noise}{:.2}", median(&ratios));
+        if name == THIS && results.index(OLD_STREAMS).is_some() {
+            let ratios = self.ratios(index, results.index(OLD_STREAMS), value);
+            let _ = write!(text, " ({:.2})", median(&ratios));
+        }
+        text
+    }
+}
+
+/// Returns `value` with three digits.
+fn rounded(value: f64) -> String {
+    let digits = 2 - value.abs().max(1e-9).log10().floor() as i32;
+    format!("{value:.*}", digits.max(0) as usize)
+}
