@@ -384,10 +384,24 @@ impl RecordSender {
         let mut used = 0;
         while !rest.is_empty() {
             let fragment;
-            (fragment, rest) = rest.split_at(self.max_fragment_len);
+            (fragment, rest) = rest.split_at(self.fragment_len(&rest));
             used += self.seal(typ, fragment, &mut out[used..])?;
         }
         Ok(used)
+    }
+
+    /// Returns the length of the next fragment of `payload`: the maximum, or less if it then ends
+    /// where a piece does and the number of records stays the same. A piece that begins a record
+    /// and fills it, as after the header of an HTTP/2 frame, need not be copied.
+    fn fragment_len(&self, payload: &OutboundChunks<'_>) -> usize {
+        let max = self.max_fragment_len;
+        let len = payload.whole_pieces_len(max);
+        let records = |len| self.records(len);
+        if len != 0 && records(payload.len() - len) < records(payload.len()) {
+            len
+        } else {
+            max
+        }
     }
 
     /// Builds one record around the plaintext at `payload` in `buf`. Returns the record's range in

@@ -134,6 +134,15 @@ impl<'a> OutboundChunks<'a> {
         pieces.next().is_none().then_some(first)
     }
 
+    /// Returns the length of the pieces that end within the first `max` bytes.
+    pub(crate) fn whole_pieces_len(&self, max: usize) -> usize {
+        let ends = self.pieces().scan(0usize, |end, piece| {
+            *end = end.saturating_add(piece.len());
+            Some(*end)
+        });
+        ends.take_while(|end| *end <= max).last().unwrap_or(0)
+    }
+
     /// Copies the bytes to the front of `out`.
     ///
     /// # Panics

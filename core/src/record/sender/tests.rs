@@ -168,7 +168,8 @@ fn bytes_after_the_records_are_unchanged() {
 
 #[test]
 fn scattered_and_in_place_records_equal_contiguous_ones() {
-    let plain = plaintext(64);
+    // three full records, which can end nowhere else
+    let plain = plaintext(81);
     for protection in Protection::ALL {
         let new_sender = || {
             let mut sender = protection.sender();
@@ -202,6 +203,45 @@ fn scattered_and_in_place_records_equal_contiguous_ones() {
             in_place.extend_from_slice(&buf[record]);
         }
         assert_eq!(in_place, expected, "{protection}, in place");
+    }
+}
+
+/// A record that consists of one piece is sealed without a copy.
+#[test]
+fn a_record_ends_with_a_piece_if_that_needs_no_more_records() {
+    for (pieces, expected) in [
+        // a header, and data that fill a record
+        (&[4, 27][..], &[4, 27][..]),
+        (&[4, 0, 2, 54], &[6, 27, 27]),
+        (&[20, 20, 20], &[20, 20, 20]),
+        // these would need another record
+        (&[4, 28], &[27, 5]),
+        (&[4, 50], &[27, 27]),
+        (&[4, 23], &[27]),
+        (&[10; 8], &[27, 27, 26]),
+        (&[28, 1], &[27, 2]),
+    ] {
+        for protection in Protection::ALL {
+            let mut sender = protection.sender();
+            sender.set_max_fragment_size(Some(32)).unwrap();
+            let plain = plaintext(pieces.iter().sum());
+            let mut rest = &plain[..];
+            let chunks = pieces.iter().map(|len| {
+                let (piece, later) = rest.split_at(*len);
+                rest = later;
+                piece
+            });
+            let chunks: Vec<_> = chunks.collect();
+            let mut out = vec![0; sender.sealed_len(plain.len())];
+            let used = sender.seal(DATA, OutboundChunks::new(&chunks), &mut out);
+            assert_eq!(used, Ok(out.len()), "{protection}, {pieces:?}");
+            let overhead = sender.sealed_len(1) - HEADER_LEN - 1;
+            let lens: Vec<_> = payload_lens(&out)
+                .iter()
+                .map(|len| len - overhead)
+                .collect();
+            assert_eq!(lens, expected, "{protection}, {pieces:?}");
+        }
     }
 }
 
