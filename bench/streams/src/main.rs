@@ -99,8 +99,8 @@ fn run(arguments: &Arguments) -> Result<()> {
     report(arguments, &results, &setting, rounds)
 }
 
-/// Returns the order of contenders in a round. Each precedes and follows each other one equally
-/// often.
+/// Returns the order of contenders in a round. Two successive rounds have opposite orders, and the
+/// next two begin with another contender.
 fn order(round: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |place| match round % 2 {
         0 => (place + round / 2) % count,
@@ -131,4 +131,18 @@ fn report(
             .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn successive_rounds_have_opposite_orders() {
+        let order = |round| order(round, 4).collect::<Vec<_>>();
+        assert_eq!(order(0), [0, 1, 2, 3]);
+        assert_eq!(order(1), [3, 2, 1, 0]);
+        assert_eq!(order(2), [1, 2, 3, 0]);
+        assert_eq!(order(3), [0, 3, 2, 1]);
+    }
 }

@@ -9,7 +9,7 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize,
 };
 
-/// Writes root, chain and key of each kind to the folder `name` beside this program, and returns its
+/// Writes root, chain and key of each kind to the folder `name` beside this program. Returns its
 /// path. Another root of the same name is for the check that clients reject what they do not trust.
 pub fn create(name: &str) -> Result<PathBuf> {
     let folder = std::env::current_exe()?.with_file_name(name);
