@@ -81,6 +81,18 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
         let _ = cipher;
         None
     }
+
+    /// False if the methods ending in `_async` always return `None`. True by default, which is
+    /// never wrong.
+    ///
+    /// A server whose connections may wait for callbacks copies a ClientHello that offers a
+    /// session, unless this is false for its ticketer, its session storage and its client verifier.
+    /// Then it only calls their synchronous methods to find the session. Wrappers return the value
+    /// of what they wrap, or true if they have futures of their own. If a wrapper returns false by
+    /// mistake, slow calls block the thread.
+    fn may_wait(&self) -> bool {
+        true
+    }
 }
 
 /// Returns a ticketer whose keys, made by `generator`, are rotated every six hours and destroyed
@@ -158,6 +170,10 @@ impl<A: Aead> ProducesTickets for AeadTicketer<A> {
 
     fn lifetime(&self) -> u32 {
         TICKET_LIFETIME_SECS
+    }
+
+    fn may_wait(&self) -> bool {
+        false
     }
 
     /// Also returns `None` if the ticket would be longer than 65 535 bytes.

@@ -112,6 +112,11 @@ impl Plan {
         }
     }
 
+    /// True if one of these operations may be a future.
+    fn may_wait(&self, operations: &[&str]) -> bool {
+        self.only.is_none_or(|only| operations.contains(&only))
+    }
+
     /// Returns the operations for which futures were created.
     pub fn asked(&self) -> BTreeSet<&'static str> {
         self.asked.lock().unwrap().clone()
@@ -463,6 +468,7 @@ macro_rules! verifier {
                 signature: &DigitallySignedStruct
             ) -> Result<HandshakeSignatureValid, Error>, wrong Err(as_told());
         }
+
         forward! {
             fn rules() -> Option<VerifierRules>;
             fn supported_verify_schemes() -> Vec<SignatureScheme>;
@@ -502,6 +508,14 @@ impl ServerCertVerifier for Slow<dyn ServerCertVerifier> {
 
 impl ClientCertVerifier for Slow<dyn ClientCertVerifier> {
     verifier!();
+
+    fn may_wait(&self) -> bool {
+        self.plan.may_wait(&[
+            "verify_client_cert",
+            "verify_tls12_signature",
+            "verify_tls13_signature",
+        ])
+    }
 
     fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         let current = self.inner.current_verifier()?;
@@ -557,6 +571,10 @@ impl StoresServerSessions for Slow<dyn StoresServerSessions> {
         let answer = || self.inner.take(key).map(ServerSessionValue::from);
         self.plan.start("take", || None, answer)
     }
+
+    fn may_wait(&self) -> bool {
+        self.plan.may_wait(&["get", "put", "take"])
+    }
 }
 
 impl ProducesTickets for Slow<dyn ProducesTickets> {
@@ -564,6 +582,11 @@ impl ProducesTickets for Slow<dyn ProducesTickets> {
         fn encrypt, encrypt_async(plain: &[u8]) -> Option<Vec<u8>>, wrong None;
         fn decrypt, decrypt_async(cipher: &[u8]) -> Option<Vec<u8>>, wrong None;
     }
+
+    fn may_wait(&self) -> bool {
+        self.plan.may_wait(&["decrypt", "encrypt"])
+    }
+
     forward! {
         fn enabled() -> bool;
         fn lifetime() -> u32;

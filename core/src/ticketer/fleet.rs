@@ -170,6 +170,10 @@ impl<A: Aead> ProducesTickets for FleetTicketer<A> {
         Self::CLOCK_TOLERANCE_SECS
     }
 
+    fn may_wait(&self) -> bool {
+        false
+    }
+
     /// Also returns `None` if the clock or the randomness fails, or if the ticket would be longer
     /// than 65 535 bytes.
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {

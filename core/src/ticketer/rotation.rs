@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cmp::Ordering;
-use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::{cmp, fmt};
 
 #[cfg(feature = "std")]
 use pki_types::UnixTime;
@@ -35,6 +35,8 @@ struct Rotation {
     generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
     lifetime: u32,
     keys: Mutex<KeyRing>,
+    /// True if one of the keys so far may wait.
+    may_wait: AtomicBool,
 }
 
 /// The newest key, then the previous one. There is never a third: the next key is created
@@ -80,6 +82,11 @@ impl Rotation {
             .find_map(|key| key.tickets.0.decrypt(cipher))
     }
 
+    /// True if one of the keys may wait.
+    fn may_wait(&self) -> bool {
+        self.may_wait.load(Ordering::Relaxed)
+    }
+
     /// Calls the newest key's `encrypt_async`.
     fn encrypt_async(&self, now: u64, plain: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let [newest, _] = self.keys(now).ok()?;
@@ -103,9 +110,9 @@ impl Rotation {
                 };
                 let tickets = &key.tickets.0;
                 let decrypted = match index.cmp(&first) {
-                    Ordering::Less => None,
-                    Ordering::Equal => started.take(),
-                    Ordering::Greater => tickets.decrypt_async(&cipher),
+                    cmp::Ordering::Less => None,
+                    cmp::Ordering::Equal => started.take(),
+                    cmp::Ordering::Greater => tickets.decrypt_async(&cipher),
                 };
                 let plain = match decrypted {
                     Some(decrypted) => decrypted.await,
@@ -134,8 +141,12 @@ impl Rotation {
         }
         let newest = keys[0].as_mut();
         if newest.is_none_or(|key| key.age(now) > lifetime) {
+            let tickets = (self.generator)()?;
+            if tickets.may_wait() {
+                self.may_wait.store(true, Ordering::Relaxed);
+            }
             let key = TicketKey {
-                tickets: Arc::new(Boxed((self.generator)()?)),
+                tickets: Arc::new(Boxed(tickets)),
                 made: now,
             };
             *keys = [Some(key), keys[0].take()];
@@ -171,6 +182,7 @@ impl TicketRotator {
             generator,
             lifetime,
             keys: Mutex::new([None, None]),
+            may_wait: AtomicBool::new(false),
         };
         rotation.keys(now())?;
         Ok(Self(rotation))
@@ -206,6 +218,10 @@ impl ProducesTickets for TicketRotator {
 
     fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         self.0.decrypt_async(now(), cipher)
+    }
+
+    fn may_wait(&self) -> bool {
+        self.0.may_wait()
     }
 }
 
@@ -267,6 +283,7 @@ impl TicketSwitcher {
                 generator,
                 lifetime,
                 keys: Mutex::new::<M>([None, None]),
+                may_wait: AtomicBool::new(false),
             },
             clock: time_provider,
         };
@@ -306,6 +323,10 @@ impl ProducesTickets for TicketSwitcher {
     fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         self.0.decrypt_async(cipher)
     }
+
+    fn may_wait(&self) -> bool {
+        self.0.may_wait()
+    }
 }
 
 #[cfg(not(feature = "std"))]
@@ -332,6 +353,10 @@ impl ProducesTickets for TicketSwitcher {
 
     fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         self.rotation.decrypt_async(self.now()?, cipher)
+    }
+
+    fn may_wait(&self) -> bool {
+        self.rotation.may_wait()
     }
 }
 
@@ -445,6 +470,10 @@ mod tests {
         fn decrypt_async(&self, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
             self.start("decrypt_async", self.0.decrypt(cipher))
         }
+
+        fn may_wait(&self) -> bool {
+            SLOW.with_borrow(|slow| slow.contains(&self.0.0))
+        }
     }
 
     /// Polls a future that is ready.
@@ -514,6 +543,22 @@ mod tests {
         assert_eq!(answer(rotator.encrypt_async(now, b"a")).unwrap(), b"\x02a");
     }
 
+    #[test]
+    fn a_rotator_may_wait_once_a_key_may_wait() {
+        SLOW.set([2].into());
+        let rotator = rotator_of(Slow::generate);
+        for (now, may_wait) in [(1000, false), (1011, true), (1022, true)] {
+            rotator.keys(now).unwrap();
+            assert_eq!(rotator.may_wait(), may_wait, "{now}");
+        }
+        SLOW.set([4, 5].into());
+        let rotator = TicketRotator::new(10, Slow::generate).unwrap();
+        assert!(rotator.may_wait());
+        #[expect(deprecated, reason = "the deprecated type is tested too")]
+        let switcher = TicketSwitcher::new(10, Slow::generate).unwrap();
+        assert!(switcher.may_wait());
+    }
+
     fn rotator() -> Rotation {
         rotator_of(Numbered::generate)
     }
@@ -525,6 +570,7 @@ mod tests {
             generator,
             lifetime: 10,
             keys: Mutex::new([None, None]),
+            may_wait: AtomicBool::new(false),
         };
         rotator.keys(1000).unwrap();
         rotator

@@ -599,6 +599,18 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
         let _ = (message, signer, signature);
         None
     }
+
+    /// False if the methods ending in `_async` always return `None`. True by default, which is
+    /// never wrong.
+    ///
+    /// A server whose connections [may wait](crate::CommonState::set_async) copies a ClientHello
+    /// that offers a session, unless this is false for its ticketer, its session storage and its
+    /// client verifier. Then it only calls their synchronous methods to find the session. Wrappers
+    /// return the value of what they wrap, or true if they have futures of their own. If a wrapper
+    /// returns false by mistake, slow calls block the thread.
+    fn may_wait(&self) -> bool {
+        true
+    }
 }
 
 /// The [`ClientCertVerifier`] of a server that does not request client certificates.
@@ -646,6 +658,10 @@ impl ClientCertVerifier for NoClientAuth {
         _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         Err(not_asked())
+    }
+
+    fn may_wait(&self) -> bool {
+        false
     }
 }
 

@@ -96,6 +96,18 @@ pub trait StoresServerSessions: Debug + Send + Sync {
         let _ = key;
         None
     }
+
+    /// False if the methods ending in `_async` always return `None`. True by default, which is
+    /// never wrong.
+    ///
+    /// A server whose connections [may wait](crate::CommonState::set_async) copies a ClientHello
+    /// that offers a session, unless this is false for its ticketer, its session storage and its
+    /// client verifier. Then it only calls their synchronous methods to find the session. Wrappers
+    /// return the value of what they wrap, or true if they have futures of their own. If a wrapper
+    /// returns false by mistake, slow calls block the thread.
+    fn may_wait(&self) -> bool {
+        true
+    }
 }
 
 /// A storage that stores nothing, for servers that resume no sessions, or only those in tickets.
@@ -116,6 +128,10 @@ impl StoresServerSessions for NoServerSessionStorage {
     }
 
     fn can_cache(&self) -> bool {
+        false
+    }
+
+    fn may_wait(&self) -> bool {
         false
     }
 }
@@ -147,6 +163,10 @@ impl ProducesTickets for NoTickets {
 
     fn decrypt(&self, _cipher: &[u8]) -> Option<Vec<u8>> {
         None
+    }
+
+    fn may_wait(&self) -> bool {
+        false
     }
 }
 
@@ -243,6 +263,10 @@ mod memory {
 
         fn can_cache(&self) -> bool {
             self.stores_any
+        }
+
+        fn may_wait(&self) -> bool {
+            false
         }
     }
 

@@ -129,6 +129,10 @@ impl ClientCertVerifier for WebPkiClientVerifier {
     ) -> Result<HandshakeSignatureValid, Error> {
         verify_tls12_signature(message, signer, signature, &self.chain.supported_algs)
     }
+
+    fn may_wait(&self) -> bool {
+        false
+    }
 }
 
 /// Builds a [`WebPkiClientVerifier`].
