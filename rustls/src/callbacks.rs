@@ -1,8 +1,8 @@
 //! Calls into the application's code, synchronous or through futures.
 //!
-//! Code that makes such calls is written once, as an `async` function. A connection that cannot
-//! wait runs that function synchronously, which works because it then only calls synchronous
-//! methods.
+//! A call returns a [`Called`]: its result, or a future for it. The lookup of a session may make
+//! several calls, and is an `async` function. A server that cannot wait runs it synchronously, which
+//! works because it then only calls synchronous methods.
 
 use alloc::boxed::Box;
 use core::future::Future;
@@ -23,16 +23,16 @@ pub(crate) enum Callbacks {
     Async,
 }
 
-/// The [`Callbacks`] of a connection as a type, for code that is compiled once for each mode. So
-/// connections that cannot wait contain no code for waiting.
+/// The [`Callbacks`] of a negotiation as a type, for code that is compiled once for each mode. So
+/// negotiations that cannot wait contain no code for waiting.
 pub(crate) trait CallMode {
     const CALLBACKS: Callbacks;
 }
 
-/// The mode of connections that cannot wait.
+/// The mode of negotiations that cannot wait.
 pub(crate) struct SyncCalls;
 
-/// The mode of connections that may wait.
+/// The mode of negotiations that may wait.
 pub(crate) struct AsyncCalls;
 
 impl CallMode for SyncCalls {
@@ -44,27 +44,71 @@ impl CallMode for AsyncCalls {
 }
 
 impl Callbacks {
+    /// Returns `Sync` if `may_wait` returns false. It is not called if the connection cannot wait.
+    pub(crate) fn of(self, may_wait: impl FnOnce() -> bool) -> Self {
+        match self {
+            Self::Async if may_wait() => Self::Async,
+            _ => Self::Sync,
+        }
+    }
+
     /// Returns the future of `start`, unless the connection cannot wait.
-    pub(crate) fn future<T: Send + 'static>(
+    pub(crate) fn future<T>(
         self,
         start: impl FnOnce() -> Option<BoxFuture<T>>,
     ) -> Option<BoxFuture<T>> {
         match self {
             Self::Sync => None,
-            Self::Async => Some(Box::pin(Deferred::new(start()?))),
+            Self::Async => start(),
         }
     }
 
-    /// Returns the result of the future that `start` returns. If there is no future, returns the
-    /// result of `call`.
-    pub(crate) async fn call<T: Send + 'static>(
+    /// Calls `start`. If the connection cannot wait, or if there is no future, calls `call`.
+    pub(crate) fn call<T>(
         self,
         start: impl FnOnce() -> Option<BoxFuture<T>>,
         call: impl FnOnce() -> T,
-    ) -> T {
+    ) -> Called<T> {
         match self.future(start) {
-            Some(future) => future.await,
-            None => call(),
+            Some(future) => Called::Pending(future),
+            None => Called::Returned(call()),
+        }
+    }
+}
+
+/// The result of a call into the application's code.
+pub(crate) enum Called<T> {
+    Returned(T),
+    /// The code that makes the call does not poll the future, because it may need the runtime of
+    /// the connection's owner.
+    Pending(BoxFuture<T>),
+}
+
+impl<T> Called<T> {
+    /// Applies `f` to the result.
+    pub(crate) fn map<U>(self, f: impl FnOnce(T) -> U + Send + 'static) -> Called<U>
+    where
+        T: 'static,
+        U: 'static,
+    {
+        match self {
+            Self::Returned(result) => Called::Returned(f(result)),
+            Self::Pending(future) => Called::Pending(Box::pin(async move { f(future.await) })),
+        }
+    }
+
+    /// Returns the result. The future is not polled at the first poll, which may come from the code
+    /// that makes the call.
+    pub(crate) async fn result(self) -> T {
+        match self {
+            Self::Returned(result) => result,
+            Self::Pending(future) => {
+                Deferred {
+                    future,
+                    is_polled: false,
+                }
+                .await
+            }
         }
     }
 }
@@ -89,20 +133,10 @@ pub(crate) fn poll_now<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) 
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// A future from the application. The code that creates it does not poll it, because it may need
-/// the runtime of the connection's owner.
+/// A future from the application, which is not polled at the first poll.
 struct Deferred<T> {
     future: BoxFuture<T>,
     is_polled: bool,
-}
-
-impl<T> Deferred<T> {
-    fn new(future: BoxFuture<T>) -> Self {
-        Self {
-            future,
-            is_polled: false,
-        }
-    }
 }
 
 impl<T> Future for Deferred<T> {

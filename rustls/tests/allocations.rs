@@ -11,22 +11,30 @@ use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
+use harness::peers::callbacks::this::{ClientKey, ServerKey};
 use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions, this,
+    ClientAuth, Identities, Identity, KeyType, PROVIDERS, Provider, SERVER_NAME, Versions, product,
+    this,
 };
 use harness::peers::endpoints::Transfer;
 use harness::peers::pairs::this::{Configs, buffered, unbuffered};
+use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::{self, ClientHello, host_name};
-use rustls::client::{ClientConnectionData, Resumption, UnbufferedClientConnection};
+use rustls::client::{
+    ClientConnectionData, Resumption, UnbufferedClientConnection, WebPkiServerVerifier,
+};
 use rustls::server::{
     Acceptor, ResolvesServerCert, ResolvesServerCertUsingSni, ServerConnectionData,
-    UnbufferedServerConnection,
+    UnbufferedServerConnection, WebPkiClientVerifier,
 };
-use rustls::sign::CertifiedKey;
+use rustls::sign::{CertifiedKey, Signer, SigningKey};
 use rustls::split::{Receiver, Sender};
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus, WriteTraffic};
 use rustls::version::{TLS12, TLS13};
-use rustls::{CipherSuite, ConnectionCommon, HandshakeKind, NamedGroup, ServerConfig};
+use rustls::{
+    CipherSuite, ConnectionCommon, HandshakeKind, NamedGroup, ServerConfig, SignatureAlgorithm,
+    SignatureScheme,
+};
 
 use crate::counting::{assert_counting, assert_no_allocation, region};
 
@@ -160,6 +168,7 @@ fn records_cause_no_allocation() {
         }
         received_tickets(provider);
         handshakes(provider);
+        connections_that_may_wait(provider);
         stapled_responses(provider);
         certificates_by_name(provider);
         halves(provider, Versions::Tls12);
@@ -220,6 +229,7 @@ fn handshakes(provider: Provider) {
     };
 
     // warm up: one-time setup and the thread's record buffers are not part of a handshake
+    let cost = |configs, kind| cost(configs, kind, false);
     for _ in 0..4 {
         cost(&without_tickets, HandshakeKind::Full);
     }
@@ -261,8 +271,8 @@ fn stapled_responses(provider: Provider) {
                 server: Arc::new(server),
             };
             // warm up: one-time setup is not part of a response
-            cost(&configs, HandshakeKind::Full);
-            cost(&configs, HandshakeKind::Full)
+            cost(&configs, HandshakeKind::Full, false);
+            cost(&configs, HandshakeKind::Full, false)
         });
         let summary = format!("{provider:?} {versions:?}: {costs:?}");
         let most = costs[0].0 + 4 * COPIES * STEP + POOLED;
@@ -272,11 +282,119 @@ fn stapled_responses(provider: Provider) {
     }
 }
 
+/// Connections that may wait allocate no more than others, unless a callback can cause a wait.
+fn connections_that_may_wait(provider: Provider) {
+    for (versions, auth) in product(Versions::EACH, [ClientAuth::None, ClientAuth::Required]) {
+        for (has_tickets, has_own_callbacks) in product([false, true], [false, true]) {
+            // its signatures have a fixed length
+            let key = KeyType::Ed25519;
+            let mut server = this::server_of(versions, provider.this(), key, auth);
+            if has_tickets {
+                server.ticketer = provider.this_ticketer();
+            }
+            let mut client = this::client_of(versions, provider.this(), key, auth);
+            if has_own_callbacks {
+                let Identities {
+                    server: own,
+                    client: theirs,
+                    ..
+                } = key.identities();
+                let certified = |identity: &Identity| {
+                    let key = provider
+                        .this()
+                        .key_provider
+                        .load_private_key(identity.key());
+                    let key = Arc::new(OwnKey(key.unwrap()));
+                    Arc::new(CertifiedKey::new(identity.chain.clone(), key))
+                };
+                let own = certified(own);
+                server.cert_resolver = ServerKey::by(move |_| Some(own.clone()));
+                if auth.is_presented() {
+                    client.client_auth_cert_resolver = ClientKey::new(Some(certified(theirs)));
+                }
+            }
+            let resuming = Configs {
+                client: Arc::new(client.clone()),
+                server: Arc::new(server.clone()),
+            };
+            client.resumption = Resumption::disabled();
+            if has_own_callbacks {
+                // a session is not resumed without a copy of the ClientHello, unless the verifier
+                // says that it never waits
+                if auth.is_presented() {
+                    let webpki = WebPkiClientVerifier::builder_with_provider(
+                        this::roots(key),
+                        provider.this().into(),
+                    );
+                    let verifier = Verifier::like_client_verifier(webpki.build().unwrap());
+                    let verifier = Arc::new(verifier);
+                    let resolver = server.cert_resolver;
+                    server = this::server_verifying(versions, provider.this(), key, verifier);
+                    server.cert_resolver = resolver;
+                }
+                let webpki = WebPkiServerVerifier::builder_with_provider(
+                    this::roots(key),
+                    provider.this().into(),
+                );
+                let verifier = Verifier::like_server_verifier(webpki.build().unwrap());
+                let verifier = Arc::new(verifier);
+                client.dangerous().set_certificate_verifier(verifier);
+            }
+            let full = Configs {
+                client: Arc::new(client),
+                server: Arc::new(server),
+            };
+            cost(&resuming, HandshakeKind::Full, false);
+            for (configs, kind) in [
+                (&full, HandshakeKind::Full),
+                (&resuming, HandshakeKind::Resumed),
+            ] {
+                let [sync, may_wait] = [false, true].map(|is_async| {
+                    // the stores grow at times
+                    let costs = (0..6).map(|_| cost(configs, kind, is_async).1);
+                    costs.min().unwrap()
+                });
+                let what = format!("{provider:?} {versions:?} {auth:?} {kind:?} {has_tickets}");
+                assert_eq!(may_wait, sync, "{what} {has_own_callbacks}");
+            }
+        }
+    }
+}
+
+/// A key of an application for rustls 0.23.
+#[derive(Debug)]
+struct OwnKey(Arc<dyn SigningKey>);
+
+#[derive(Debug)]
+struct OwnSigner(Box<dyn Signer>);
+
+impl SigningKey for OwnKey {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        Some(Box::new(OwnSigner(self.0.choose_scheme(offered)?)))
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.0.algorithm()
+    }
+}
+
+impl Signer for OwnSigner {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rustls::Error> {
+        self.0.sign(message)
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.0.scheme()
+    }
+}
+
 /// Returns the bytes and the number of allocations of both sides in a handshake of this kind.
-fn cost(configs: &Configs, kind: HandshakeKind) -> (usize, usize) {
+fn cost(configs: &Configs, kind: HandshakeKind, is_async: bool) -> (usize, usize) {
     let mut wire = Vec::with_capacity(100_000);
     let region = region();
     let (mut client, mut server) = configs.ends().unwrap();
+    client.set_async(is_async);
+    server.set_async(is_async);
     while client.is_handshaking() || server.is_handshaking() {
         move_tls(&mut client, &mut server, &mut wire);
         move_tls(&mut server, &mut client, &mut wire);

@@ -1,27 +1,26 @@
 //! Operations that a handshake waits for, such as a signature, a verification, or an access to a
 //! session storage.
 //!
-//! A handler calls the application in an `async` block. The block owns the state, and returns a
-//! [`Continuation`], which takes the connection's context:
+//! A handler calls the application, and passes the rest of its work to [`after`], as a closure that
+//! owns the state:
 //!
 //! ```text
-//!   handler ── run ──► async block ── its calls have returned ──► Continuation, within `run`
-//!                           │
-//!                           │ a call is pending
-//!                           ▼
-//!                  State::Waiting(Operation) ◄──┐ poll_operation: still pending
-//!                           │ └─────────────────┘
-//!                           ▼ poll_operation: ready
-//!                       Continuation
+//!   handler ── call ──► the result ──────────────────────────► the closure, within `after`
+//!                │
+//!                ▼ a future
+//!        State::Waiting(Operation) ◄──┐ poll_operation: still pending
+//!                │ └──────────────────┘
+//!                ▼ poll_operation: ready
+//!           the closure
 //! ```
 //!
-//! Connections that are not polled never reach `State::Waiting`, and do not allocate anything here.
+//! Only a pending call allocates. The negotiation of a ClientHello may make several calls, so it is
+//! an `async` block, which returns the closure. It is allocated if one of the calls may be pending.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
-use core::pin::pin;
 use core::sync::atomic::{AtomicU8, Ordering};
 use core::task::{Poll, ready};
 
@@ -29,7 +28,7 @@ use rustls_core::operation::BoxFuture;
 use sync_wrapper::SyncWrapper;
 
 use super::Context;
-use crate::callbacks::{Callbacks, poll_now, run_sync};
+use crate::callbacks::{Called, poll_now};
 use crate::failure::Failure;
 
 /// An operation in progress, which results in the state `S`.
@@ -137,32 +136,34 @@ impl CurrentCall {
     }
 }
 
-/// Runs `operation`, and then the function that it returns. If a callback is pending, returns the
-/// state that waits for it. `wait` describes the callback that the handshake then waits for.
-pub(crate) fn run<S, Data, C>(
+/// Calls `next` with the result of a call. If the call is pending, returns the state that waits for
+/// it. `wait` describes the call.
+pub(crate) fn after<S, Data, T>(
+    called: Called<T>,
     wait: Wait,
-    operation: impl Future<Output = Result<C, Failure>> + Send + 'static,
     cx: &mut Context<'_, Data>,
+    next: impl FnOnce(T, &mut Context<'_, Data>) -> Result<S, Failure> + Send + 'static,
 ) -> Result<S, Failure>
 where
     S: From<Operation<S, Data>> + 'static,
     Data: 'static,
-    C: FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send + 'static,
+    T: Send + 'static,
 {
-    match cx.callbacks {
-        Callbacks::Sync => {
-            let next = run_sync(pin!(operation))??;
-            next(cx)
-        }
-        Callbacks::Async => run_async(wait, None, operation, cx),
+    match called {
+        Called::Returned(result) => next(result, cx),
+        Called::Pending(future) => Ok(pending(wait, None, async move {
+            let result = future.await;
+            Ok(move |cx: &mut Context<'_, Data>| next(result, cx))
+        })),
     }
 }
 
-/// Runs `operation` like [`run`], for a connection that may wait. `current_call` names the pending
-/// call if the operation makes several calls.
-pub(crate) fn run_async<S, Data, C>(
+/// Runs `operation`, which may make several calls, and then the function that it returns. If a call
+/// is pending, returns the state that waits for it. `wait` describes the first call, and
+/// `current_call` names the pending one.
+pub(crate) fn run<S, Data, C>(
     wait: Wait,
-    current_call: Option<Arc<CurrentCall>>,
+    current_call: Arc<CurrentCall>,
     operation: impl Future<Output = Result<C, Failure>> + Send + 'static,
     cx: &mut Context<'_, Data>,
 ) -> Result<S, Failure>
@@ -174,15 +175,29 @@ where
     let mut operation = Box::pin(operation);
     match poll_now(operation.as_mut()) {
         Poll::Ready(next) => next?(cx),
-        Poll::Pending => Ok(S::from(Operation {
-            future: SyncWrapper::new(Box::pin(async move {
-                let next: Continuation<S, Data> = Box::new(operation.await?);
-                Ok(next)
-            })),
-            wait,
-            current_call,
-        })),
+        Poll::Pending => Ok(pending(wait, Some(current_call), operation)),
     }
+}
+
+/// Returns the state that waits for `operation`.
+pub(crate) fn pending<S, Data, C>(
+    wait: Wait,
+    current_call: Option<Arc<CurrentCall>>,
+    operation: impl Future<Output = Result<C, Failure>> + Send + 'static,
+) -> S
+where
+    S: From<Operation<S, Data>> + 'static,
+    Data: 'static,
+    C: FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send + 'static,
+{
+    S::from(Operation {
+        future: SyncWrapper::new(Box::pin(async move {
+            let next: Continuation<S, Data> = Box::new(operation.await?);
+            Ok(next)
+        })),
+        wait,
+        current_call,
+    })
 }
 
 impl<S, Data> Operation<S, Data> {

@@ -36,23 +36,30 @@
 mod chain_check;
 mod verifier;
 
-use core::future::Future;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
-use pki_types::{CertificateDer, ServerName, UnixTime};
+use pki_types::{CertificateDer, UnixTime};
 use smallvec::SmallVec;
 
 pub(crate) use self::chain_check::ChainCheck;
 use self::chain_check::Verdict;
 use self::verifier::PeerVerifier;
 pub(crate) use self::verifier::{ClientVerifier, HandshakeSignature, SchemeRules, ServerVerifier};
-use crate::callbacks::Callbacks;
+use crate::callbacks::{Callbacks, Called};
 use crate::certificates::{
-    Acceptance, ChainKind, PeerChain, PeerChains, ValidityPeriod, WaitingChain,
+    Acceptance, Basis, ChainKind, PeerChain, PeerChains, ValidityPeriod, VerifiedChains,
+    WaitingChain,
 };
 use crate::config::session::client::Verification;
 use crate::config::settings::{ClientSettings, ServerSettings};
+use crate::config::verify::Proof;
 use crate::error::Error;
 use crate::failure::Failure;
+use crate::handshake::Context;
+use crate::handshake::client::offer::Offer;
+use crate::handshake::operation::{self, Call, Operation, Wait};
+use crate::msgs::certificate_verify::DigitallySignedStruct;
 
 /// The certificates of a chain, borrowed from its encoded form. Few chains have more than four.
 type Certificates<'a> = SmallVec<[CertificateDer<'a>; 4]>;
@@ -81,79 +88,417 @@ pub(crate) struct AuthenticatedServer {
     pub(crate) verification: Option<Verification>,
 }
 
-/// Authenticates the server `server_name` by its chain, its stapled `ocsp_response` (empty if there
-/// is none), and its `signature`.
-pub(crate) async fn authenticate_server(
-    chain: &ReceivedChain,
-    ocsp_response: &[u8],
-    signature: &HandshakeSignature<'_>,
-    server_name: &ServerName<'_>,
-    config: &ClientSettings,
-    callbacks: Callbacks,
-) -> Result<AuthenticatedServer, Failure> {
-    let verifier = &**config.verifier();
-    let server = ServerVerifier {
-        verifier,
-        server_name,
-        ocsp_response,
-    };
-    let check = ChainCheck::new(server, &config.verified_chains, callbacks);
-    let now = || config.current_time();
-    let end_entity = chain.end_entity()?;
-    let verify_signature = check.verify_signature(signature, &end_entity);
-    let AuthenticatedChain { chain, verdict } = chain
-        .authenticate(&check, verify_signature, &config.peer_chains, now)
-        .await?;
-    let verified_at = verdict.verified_at;
-    let until = match verdict.until {
-        Some(until) => Some(until),
-        None if verifier.requires_raw_public_keys() => None,
-        // a verifier that accepts expired certificates ignores the time
-        None => end_of_validity(&chain).filter(|end| end.as_secs() > verified_at.as_secs()),
-    };
-    Ok(AuthenticatedServer {
-        verification: Verification::new(verified_at, until),
-        chain,
+/// A peer's signature over the handshake, with the signed bytes.
+pub(crate) struct Signature<C> {
+    pub(crate) signed: DigitallySignedStruct,
+    /// The signed bytes, not yet hashed.
+    pub(crate) content: C,
+    pub(crate) rules: SchemeRules,
+}
+
+impl<C: AsRef<[u8]>> Signature<C> {
+    fn borrow(&self) -> HandshakeSignature<'_> {
+        HandshakeSignature {
+            signed: &self.signed,
+            content: self.content.as_ref(),
+            rules: self.rules,
+        }
+    }
+}
+
+/// A server that has signed the handshake.
+pub(crate) struct SignedServer<H, C> {
+    /// The client's handshake.
+    pub(crate) handshake: Box<H>,
+    pub(crate) chain: ReceivedChain,
+    /// The stapled OCSP response; empty if there is none.
+    pub(crate) ocsp_response: Vec<u8>,
+    pub(crate) signature: Signature<C>,
+}
+
+/// A client that has signed the handshake.
+pub(crate) struct SignedClient<H, C> {
+    /// The server's handshake.
+    pub(crate) handshake: Box<H>,
+    pub(crate) chain: ReceivedChain,
+    pub(crate) signature: Signature<C>,
+}
+
+/// Authenticates a server by its chain, its OCSP response and its signature, and continues with
+/// `next`.
+pub(crate) fn authenticate_server<H, C, S, Data>(
+    server: SignedServer<H, C>,
+    cx: &mut Context<'_, Data>,
+    next: impl FnOnce(Box<H>, AuthenticatedServer, &mut Context<'_, Data>) -> Result<S, Failure>
+    + Send
+    + 'static,
+) -> Result<S, Failure>
+where
+    H: AsRef<Offer> + Send + 'static,
+    C: AsRef<[u8]> + Send + 'static,
+    S: From<Operation<S, Data>> + 'static,
+    Data: 'static,
+{
+    authenticate(server, cx, |server, authenticated, cx| {
+        let AuthenticatedChain { chain, verdict } = authenticated;
+        let verifier = server.config().verifier();
+        let verified_at = verdict.verified_at;
+        let until = match verdict.until {
+            Some(until) => Some(until),
+            None if verifier.requires_raw_public_keys() => None,
+            // a verifier that accepts expired certificates ignores the time
+            None => end_of_validity(&chain).filter(|end| end.as_secs() > verified_at.as_secs()),
+        };
+        let authenticated = AuthenticatedServer {
+            verification: Verification::new(verified_at, until),
+            chain,
+        };
+        next(server.handshake, authenticated, cx)
     })
 }
 
 /// Verifies a client's chain on arrival, unless the verifier has rules and the chain may be known.
-/// In that case, the signature is verified first.
+/// In that case, the signature is verified first. Continues with `next`.
 ///
 /// So a client can make the server hold an unverified chain only if the chain is short enough to be
 /// known.
-pub(crate) async fn receive_client(
+pub(crate) fn receive_client<H, S, Data>(
+    handshake: Box<H>,
     chain: ReceivedChain,
-    config: &ServerSettings,
-    callbacks: Callbacks,
-) -> Result<ReceivedChain, Failure> {
+    cx: &mut Context<'_, Data>,
+    next: impl FnOnce(Box<H>, ReceivedChain, &mut Context<'_, Data>) -> Result<S, Failure>
+    + Send
+    + 'static,
+) -> Result<S, Failure>
+where
+    H: AsRef<ServerSettings> + Send + 'static,
+    S: From<Operation<S, Data>> + 'static,
+    Data: 'static,
+{
+    let config = (*handshake).as_ref();
     let may_be_known = config.verified_chains.may_know(chain.chain.der());
     if may_be_known && config.verifier().rules().is_some() {
-        return Ok(chain);
+        return next(handshake, chain, cx);
     }
-    let client = ClientVerifier(config.verifier());
-    let check = ChainCheck::new(client, &config.verified_chains, callbacks);
-    chain
-        .verify_on_arrival(&check, config.current_time()?)
-        .await
+    let now = config.current_time()?;
+    let (callbacks, known) = (cx.callbacks, &config.verified_chains);
+    let check = ChainCheck::new(ClientVerifier(config.verifier()), known, callbacks);
+    let (called, basis) = (chain.verify_on_arrival(&check, now)?, check.basis);
+    let wait = Wait::before_finished(Call::Verification);
+    operation::after(called, wait, cx, move |verified, cx| {
+        let config = (*handshake).as_ref();
+        let (verifier, known) = (ClientVerifier(config.verifier()), &config.verified_chains);
+        let check = ChainCheck::continued(verifier, known, basis, callbacks);
+        let chain = ReceivedChain {
+            verdict: Some(check.verdict(verified, now)?),
+            ..chain
+        };
+        next(handshake, chain, cx)
+    })
 }
 
-/// Authenticates a client by its `signature`, and by its chain unless [`receive_client`] has
-/// already verified it.
-pub(crate) async fn authenticate_client(
-    chain: &ReceivedChain,
-    signature: &HandshakeSignature<'_>,
-    config: &ServerSettings,
+/// Authenticates a client by its signature, and by its chain unless [`receive_client`] has already
+/// verified it. Continues with `next`.
+pub(crate) fn authenticate_client<H, C, S, Data>(
+    client: SignedClient<H, C>,
+    cx: &mut Context<'_, Data>,
+    next: impl FnOnce(Box<H>, AuthenticatedChain, &mut Context<'_, Data>) -> Result<S, Failure>
+    + Send
+    + 'static,
+) -> Result<S, Failure>
+where
+    H: AsRef<ServerSettings> + Send + 'static,
+    C: AsRef<[u8]> + Send + 'static,
+    S: From<Operation<S, Data>> + 'static,
+    Data: 'static,
+{
+    authenticate(client, cx, |client, authenticated, cx| {
+        next(client.handshake, authenticated, cx)
+    })
+}
+
+/// A peer that has signed the handshake. It owns what the verifier borrows.
+trait SignedPeer {
+    fn chain(&self) -> &ReceivedChain;
+
+    fn verifier(&self) -> impl PeerVerifier;
+
+    /// Returns the map of known chains.
+    fn known(&self) -> &VerifiedChains;
+
+    /// Calls the verifier to verify the signature.
+    fn verify_signature(
+        &self,
+        check: &ChainCheck<'_, impl PeerVerifier>,
+    ) -> Called<Result<(), Failure>>;
+
+    /// Reads the clock.
+    fn now(&self) -> Result<UnixTime, Error>;
+
+    /// Returns the map of shared chains.
+    fn chains(&self) -> &PeerChains;
+}
+
+impl<H: AsRef<Offer>, C> SignedServer<H, C> {
+    fn config(&self) -> &ClientSettings {
+        &(*self.handshake).as_ref().config
+    }
+}
+
+impl<H, C> SignedPeer for SignedServer<H, C>
+where
+    H: AsRef<Offer>,
+    C: AsRef<[u8]>,
+{
+    fn chain(&self) -> &ReceivedChain {
+        &self.chain
+    }
+
+    fn verifier(&self) -> impl PeerVerifier {
+        ServerVerifier {
+            verifier: &**self.config().verifier(),
+            server_name: &(*self.handshake).as_ref().server_name,
+            ocsp_response: &self.ocsp_response,
+        }
+    }
+
+    fn known(&self) -> &VerifiedChains {
+        &self.config().verified_chains
+    }
+
+    fn verify_signature(
+        &self,
+        check: &ChainCheck<'_, impl PeerVerifier>,
+    ) -> Called<Result<(), Failure>> {
+        self.chain.verify(&self.signature, check)
+    }
+
+    fn now(&self) -> Result<UnixTime, Error> {
+        self.config().current_time()
+    }
+
+    fn chains(&self) -> &PeerChains {
+        &self.config().peer_chains
+    }
+}
+
+impl<H, C> SignedPeer for SignedClient<H, C>
+where
+    H: AsRef<ServerSettings>,
+    C: AsRef<[u8]>,
+{
+    fn chain(&self) -> &ReceivedChain {
+        &self.chain
+    }
+
+    fn verifier(&self) -> impl PeerVerifier {
+        ClientVerifier((*self.handshake).as_ref().verifier())
+    }
+
+    fn known(&self) -> &VerifiedChains {
+        &(*self.handshake).as_ref().verified_chains
+    }
+
+    fn verify_signature(
+        &self,
+        check: &ChainCheck<'_, impl PeerVerifier>,
+    ) -> Called<Result<(), Failure>> {
+        self.chain.verify(&self.signature, check)
+    }
+
+    fn now(&self) -> Result<UnixTime, Error> {
+        (*self.handshake).as_ref().current_time()
+    }
+
+    fn chains(&self) -> &PeerChains {
+        &(*self.handshake).as_ref().peer_chains
+    }
+}
+
+/// Authenticates `peer`, and continues with `next`.
+fn authenticate<P, S, Data>(
+    peer: P,
+    cx: &mut Context<'_, Data>,
+    next: impl FnOnce(P, AuthenticatedChain, &mut Context<'_, Data>) -> Result<S, Failure>
+    + Send
+    + 'static,
+) -> Result<S, Failure>
+where
+    P: SignedPeer + Send + 'static,
+    S: From<Operation<S, Data>> + 'static,
+    Data: 'static,
+{
+    let callbacks = cx.callbacks;
+    let step = Step::first(&peer, callbacks)?;
+    proceed(peer, step, callbacks, cx, next)
+}
+
+/// Makes the calls of `step` and of those that follow it.
+fn proceed<P, S, Data>(
+    peer: P,
+    step: Step,
     callbacks: Callbacks,
-) -> Result<AuthenticatedChain, Failure> {
-    let client = ClientVerifier(config.verifier());
-    let check = ChainCheck::new(client, &config.verified_chains, callbacks);
-    let now = || config.current_time();
-    let end_entity = chain.end_entity()?;
-    let verify_signature = check.verify_signature(signature, &end_entity);
-    chain
-        .authenticate(&check, verify_signature, &config.peer_chains, now)
-        .await
+    cx: &mut Context<'_, Data>,
+    next: impl FnOnce(P, AuthenticatedChain, &mut Context<'_, Data>) -> Result<S, Failure>
+    + Send
+    + 'static,
+) -> Result<S, Failure>
+where
+    P: SignedPeer + Send + 'static,
+    S: From<Operation<S, Data>> + 'static,
+    Data: 'static,
+{
+    let wait = Wait::before_finished(Call::Verification);
+    match step {
+        Step::Chain(called, then) => operation::after(called, wait, cx, move |verified, cx| {
+            let step = then.step(verified, &peer, callbacks)?;
+            proceed(peer, step, callbacks, cx, next)
+        }),
+        Step::Signature(called, then) => operation::after(called, wait, cx, move |valid, cx| {
+            let step = then.step(valid, &peer, callbacks)?;
+            proceed(peer, step, callbacks, cx, next)
+        }),
+        Step::Authenticated(chain) => next(peer, chain, cx),
+    }
+}
+
+/// A call of the verifier and the code that continues with its result, or the end.
+enum Step {
+    Chain(Called<Result<Proof, Error>>, AfterChain),
+    Signature(Called<Result<(), Failure>>, AfterSignature),
+    Authenticated(AuthenticatedChain),
+}
+
+/// Continues with the verdict on a chain.
+struct AfterChain {
+    basis: Option<Basis>,
+    chain: PeerChain,
+    now: UnixTime,
+    /// The result of the verification of the signature, if it came first.
+    signature: Option<Result<(), Failure>>,
+}
+
+/// Continues with the result of the verification of the signature.
+enum AfterSignature {
+    /// The chain has not been verified. The clock is read again if the call was pending.
+    First {
+        basis: Option<Basis>,
+        now: Option<UnixTime>,
+    },
+    /// The chain has been verified, possibly when it arrived.
+    Last {
+        chain: Option<PeerChain>,
+        verdict: Verdict,
+    },
+}
+
+impl Step {
+    fn first(peer: &impl SignedPeer, callbacks: Callbacks) -> Result<Self, Failure> {
+        let check = ChainCheck::new(peer.verifier(), peer.known(), callbacks);
+        if let Some(verdict) = peer.chain().verdict {
+            let called = peer.verify_signature(&check);
+            let chain = None;
+            return Ok(Self::Signature(
+                called,
+                AfterSignature::Last { chain, verdict },
+            ));
+        }
+        let now = peer.now()?;
+        if check.has_rules() {
+            let called = peer.verify_signature(&check);
+            let now = matches!(called, Called::Returned(_)).then_some(now);
+            return Ok(Self::Signature(
+                called,
+                AfterSignature::First {
+                    basis: check.basis,
+                    now,
+                },
+            ));
+        }
+        let chain = peer.chain().chain.to_chain();
+        Self::verify_chain(chain, now, None, &check)
+    }
+
+    /// Calls the verifier to verify the chain in full.
+    fn verify_chain(
+        chain: PeerChain,
+        now: UnixTime,
+        signature: Option<Result<(), Failure>>,
+        check: &ChainCheck<'_, impl PeerVerifier>,
+    ) -> Result<Self, Failure> {
+        let called = check.verify_in_full(&chain, now)?;
+        let then = AfterChain {
+            basis: check.basis,
+            chain,
+            now,
+            signature,
+        };
+        Ok(Self::Chain(called, then))
+    }
+}
+
+impl AfterChain {
+    fn step(
+        self,
+        verified: Result<Proof, Error>,
+        peer: &impl SignedPeer,
+        callbacks: Callbacks,
+    ) -> Result<Step, Failure> {
+        let Self {
+            basis,
+            chain,
+            now,
+            signature,
+        } = self;
+        let check = ChainCheck::continued(peer.verifier(), peer.known(), basis, callbacks);
+        let verdict = check.verdict(verified, now)?;
+        let Some(signature) = signature else {
+            let called = peer.verify_signature(&check);
+            let chain = Some(chain);
+            return Ok(Step::Signature(
+                called,
+                AfterSignature::Last { chain, verdict },
+            ));
+        };
+        signature?;
+        let chain = peer.chains().share(chain);
+        let authenticated = AuthenticatedChain { chain, verdict };
+        check.remember(&authenticated);
+        Ok(Step::Authenticated(authenticated))
+    }
+}
+
+impl AfterSignature {
+    fn step(
+        self,
+        signature: Result<(), Failure>,
+        peer: &impl SignedPeer,
+        callbacks: Callbacks,
+    ) -> Result<Step, Failure> {
+        let to_chain = || peer.chain().chain.to_chain();
+        let (basis, now) = match self {
+            Self::First { basis, now } => (basis, now),
+            Self::Last { chain, verdict } => {
+                signature?;
+                let chain = peer.chains().share(chain.unwrap_or_else(to_chain));
+                return Ok(Step::Authenticated(AuthenticatedChain { chain, verdict }));
+            }
+        };
+        let check = ChainCheck::continued(peer.verifier(), peer.known(), basis, callbacks);
+        let chain = to_chain();
+        let now = match now {
+            Some(now) => now,
+            // time may have passed while the signature was verified
+            None => peer.now()?,
+        };
+        if signature.is_ok() && check.still_accepts(&chain, now) {
+            if let Some(verdict) = check.find_known(&chain, now) {
+                let chain = peer.chains().share(chain);
+                return Ok(Step::Authenticated(AuthenticatedChain { chain, verdict }));
+            }
+        }
+        Step::verify_chain(chain, now, Some(signature), &check)
+    }
 }
 
 impl ReceivedChain {
@@ -168,71 +513,33 @@ impl ReceivedChain {
         }
     }
 
+    /// Calls the verifier to verify the chain when it arrives, before the signature has arrived.
+    fn verify_on_arrival(
+        &self,
+        check: &ChainCheck<'_, impl PeerVerifier>,
+        now: UnixTime,
+    ) -> Result<Called<Result<Proof, Error>>, Error> {
+        let certificates: Certificates<'_> = self.chain.der().map(CertificateDer::from).collect();
+        check.verify_in_full(&certificates, now)
+    }
+
+    /// Calls the verifier to verify `signature` with the chain's key.
+    fn verify(
+        &self,
+        signature: &Signature<impl AsRef<[u8]>>,
+        check: &ChainCheck<'_, impl PeerVerifier>,
+    ) -> Called<Result<(), Failure>> {
+        match self.end_entity() {
+            Ok(end_entity) => check.verify_signature(&signature.borrow(), &end_entity),
+            Err(error) => Called::Returned(Err(error.into())),
+        }
+    }
+
     /// Returns the certificate whose key signs the handshake.
     fn end_entity(&self) -> Result<CertificateDer<'_>, Error> {
         self.chain
             .end_entity()
             .ok_or(Error::NoCertificatesPresented)
-    }
-
-    /// Verifies the chain when it arrives, before the signature has arrived.
-    async fn verify_on_arrival<V: PeerVerifier>(
-        self,
-        check: &ChainCheck<'_, V>,
-        now: UnixTime,
-    ) -> Result<Self, Failure> {
-        let verdict = {
-            let certificates: Certificates<'_> =
-                self.chain.der().map(CertificateDer::from).collect();
-            check.verify_in_full(&certificates, now).await?
-        };
-        Ok(Self {
-            verdict: Some(verdict),
-            ..self
-        })
-    }
-
-    /// Awaits `verify_signature`, and verifies the chain with `check` unless the chain was verified
-    /// when it arrived. `now` reads the clock. `chains` is the map of shared chains.
-    async fn authenticate<V: PeerVerifier>(
-        &self,
-        check: &ChainCheck<'_, V>,
-        verify_signature: impl Future<Output = Result<(), Failure>>,
-        chains: &PeerChains,
-        now: impl Fn() -> Result<UnixTime, Error>,
-    ) -> Result<AuthenticatedChain, Failure> {
-        let authenticated = |chain, verdict| AuthenticatedChain {
-            chain: chains.share(chain),
-            verdict,
-        };
-        if let Some(verdict) = self.verdict {
-            verify_signature.await?;
-            return Ok(authenticated(self.chain.to_chain(), verdict));
-        }
-        let time = now()?;
-        if !check.has_rules() {
-            let chain = self.chain.to_chain();
-            let verdict = check.verify_in_full(&chain, time).await?;
-            verify_signature.await?;
-            return Ok(authenticated(chain, verdict));
-        }
-        let signature = verify_signature.await;
-        let chain = self.chain.to_chain();
-        let time = match check.callbacks {
-            Callbacks::Sync => time,
-            // time may have passed while the signature was verified
-            Callbacks::Async => now()?,
-        };
-        if signature.is_ok() && check.still_accepts(&chain, time) {
-            if let Some(verdict) = check.find_known(&chain, time) {
-                return Ok(authenticated(chain, verdict));
-            }
-        }
-        let verdict = check.verify_in_full(&chain, time).await?;
-        signature?;
-        let authenticated = authenticated(chain, verdict);
-        check.remember(&authenticated);
-        Ok(authenticated)
     }
 }
 

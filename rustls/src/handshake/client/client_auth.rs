@@ -3,14 +3,10 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
-use crate::callbacks::Callbacks;
-use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::sign::{CertifiedKey, Signer};
 use crate::enums::SignatureScheme;
 use crate::logging::debug;
-use crate::msgs::certificate_request::DistinguishedName;
 
 /// The certificate that the client sends after a CertificateRequest.
 pub(crate) enum CertificateChoice {
@@ -21,19 +17,10 @@ pub(crate) enum CertificateChoice {
 }
 
 impl CertificateChoice {
-    /// Asks `resolver` about a request with these `authorities` and `schemes`.
-    pub(crate) async fn by(
-        resolver: &dyn ResolvesClientCert,
-        authorities: &[DistinguishedName],
-        schemes: &[SignatureScheme],
-        callbacks: Callbacks,
-    ) -> Self {
-        let authorities: Vec<&[u8]> = authorities.iter().map(AsRef::as_ref).collect();
-        let certified_key = callbacks
-            .resolve_client_cert(resolver, &authorities, schemes)
-            .await
-            // RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate
-            .filter(|certified_key| !certified_key.cert.is_empty());
+    /// Returns the choice after the resolver's reply to a request with these `schemes`.
+    pub(crate) fn new(resolved: Option<Arc<CertifiedKey>>, schemes: &[SignatureScheme]) -> Self {
+        // RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate
+        let certified_key = resolved.filter(|certified_key| !certified_key.cert.is_empty());
         // RFC 9846 §4.5.2: the request must name the scheme
         let signed = certified_key.and_then(|certified_key| {
             let signer = certified_key.key.choose_scheme(schemes)?;

@@ -4,7 +4,7 @@ use pki_types::{CertificateDer, UnixTime};
 
 use super::AuthenticatedChain;
 use super::verifier::{HandshakeSignature, PeerVerifier};
-use crate::callbacks::Callbacks;
+use crate::callbacks::{Callbacks, Called};
 use crate::certificates::{Acceptance, Basis, PeerChain, VerifiedChains};
 use crate::config::verify::Proof;
 use crate::error::Error;
@@ -17,7 +17,7 @@ pub(crate) struct ChainCheck<'a, V> {
     /// The verifier's side and rules. `None` if the verifier has no rules, or if no acceptance may
     /// be relied on.
     pub(super) basis: Option<Basis>,
-    pub(super) callbacks: Callbacks,
+    callbacks: Callbacks,
 }
 
 /// The verifier's acceptance of a chain in this handshake.
@@ -45,23 +45,46 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         }
     }
 
+    /// Creates a check by `verifier` that continues an earlier one with this `basis`.
+    pub(super) fn continued(
+        verifier: V,
+        known: &'a VerifiedChains,
+        basis: Option<Basis>,
+        callbacks: Callbacks,
+    ) -> Self {
+        Self {
+            verifier,
+            known,
+            basis,
+            callbacks,
+        }
+    }
+
     /// True if the verifier may rely on acceptances.
     pub(super) fn has_rules(&self) -> bool {
         self.basis.is_some()
     }
 
     /// Calls the verifier to verify the chain with all its signatures and revocation lists.
-    pub(super) async fn verify_in_full(
+    pub(super) fn verify_in_full(
         &self,
         chain: &[CertificateDer<'_>],
         now: UnixTime,
-    ) -> Result<Verdict, Failure> {
+    ) -> Result<Called<Result<Proof, Error>>, Error> {
         let (end_entity, intermediates) = split(chain)?;
-        let proof = self
+        Ok(self
             .verifier
-            .verify_chain(end_entity, intermediates, now, self.callbacks)
-            .await
-            .map_err(Failure::rejected_by_verifier)?;
+            .verify_chain(end_entity, intermediates, now, self.callbacks))
+    }
+
+    /// Returns the verdict by the result of [`verify_in_full`](Self::verify_in_full) at the time
+    /// `now`.
+    pub(super) fn verdict(
+        &self,
+        verified: Result<Proof, Error>,
+        now: UnixTime,
+    ) -> Result<Verdict, Failure> {
+        let proof = verified.map_err(Failure::rejected_by_verifier)?;
         Ok(Verdict {
             verified_at: now,
             acceptance: self.acceptance(&proof, now),
@@ -96,22 +119,23 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
                 return Ok(Some(acceptance));
             }
         }
-        Ok(self.verify_in_full(chain, now).await?.acceptance)
+        let verified = self.verify_in_full(chain, now)?.result().await;
+        Ok(self.verdict(verified, now)?.acceptance)
     }
 
     /// Verifies `signature` with the key of the certificate `end_entity`.
-    pub(super) async fn verify_signature(
+    pub(super) fn verify_signature(
         &self,
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
-    ) -> Result<(), Failure> {
-        signature.check_scheme(|| self.verifier.supported_schemes())?;
+    ) -> Called<Result<(), Failure>> {
+        if let Err(error) = signature.check_scheme(|| self.verifier.supported_schemes()) {
+            return Called::Returned(Err(error.into()));
+        }
         // RFC 9846 §4.5.2: the signature must be verified
         self.verifier
             .verify_allowed_signature(signature, end_entity, self.callbacks)
-            .await
-            .map(drop)
-            .map_err(Failure::rejected_by_verifier)
+            .map(|valid| valid.map(drop).map_err(Failure::rejected_by_verifier))
     }
 
     /// Looks up the acceptance of `chain` by an earlier handshake. The peer must already have

@@ -8,6 +8,7 @@ use core::pin::pin;
 use std::string::String;
 use std::sync::Mutex;
 
+use pki_types::ServerName;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -69,14 +70,13 @@ impl Peers {
     fn of_server(&self, verifier: &Recorded, step: &Step) -> Result<(), Failure> {
         let name = char::from(b'a' + step.name);
         let server_name = ServerName::try_from(format!("{name}.example")).unwrap();
-        let server = ServerVerifier {
+        let server = || ServerVerifier {
             verifier,
             server_name: &server_name,
             ocsp_response: &[],
         };
-        let check = ChainCheck::new(server, &self.known, Callbacks::Sync);
         let chain = received(step.chain);
-        self.authenticate(&chain, &check, verifier, step).map(drop)
+        self.authenticate(&chain, server, verifier, step).map(drop)
     }
 
     fn of_client(&mut self, verifier: &Recorded, step: &Step) -> Result<(), Failure> {
@@ -94,12 +94,10 @@ impl Peers {
             return Ok(());
         }
         let chain = match step.is_early {
-            true if !check.has_rules() => {
-                run_sync(pin!(received(step.chain).verify_on_arrival(&check, now)))??
-            }
+            true if !check.has_rules() => arrived(received(step.chain), &check, now)?,
             true | false => received(step.chain),
         };
-        let client = self.authenticate(&chain, &check, verifier, step)?;
+        let client = self.authenticate(&chain, || ClientVerifier(verifier), verifier, step)?;
         let acceptance = client.acceptance();
         self.sessions.push((client.chain, acceptance));
         Ok(())
@@ -108,41 +106,122 @@ impl Peers {
     fn authenticate<V: PeerVerifier>(
         &self,
         chain: &ReceivedChain,
-        check: &ChainCheck<'_, V>,
+        peer_verifier: impl Fn() -> V,
         verifier: &Recorded,
         step: &Step,
     ) -> Result<AuthenticatedChain, Failure> {
-        let signature = async {
-            verifier.call('s');
-            match step.signs {
-                true => Ok(()),
-                false => Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()),
-            }
-        };
-        let now = || Ok(at(step.now));
-        run_sync(pin!(chain.authenticate(
-            check,
-            signature,
-            &self.chains,
-            now
-        )))?
+        finish(&Signed {
+            chain,
+            verifier: peer_verifier,
+            known: &self.known,
+            signature: || {
+                verifier.call('s');
+                match step.signs {
+                    true => Ok(()),
+                    false => Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()),
+                }
+            },
+            now: at(step.now),
+            chains: &self.chains,
+        })
     }
+}
+
+/// A peer that has signed the handshake. `signature` is the result of verifying that.
+struct Signed<'a, V, S> {
+    chain: &'a ReceivedChain,
+    verifier: V,
+    known: &'a VerifiedChains,
+    signature: S,
+    now: UnixTime,
+    chains: &'a PeerChains,
+}
+
+impl<V, F, S> SignedPeer for Signed<'_, F, S>
+where
+    V: PeerVerifier,
+    F: Fn() -> V,
+    S: Fn() -> Result<(), Failure>,
+{
+    fn chain(&self) -> &ReceivedChain {
+        self.chain
+    }
+
+    fn verifier(&self) -> impl PeerVerifier {
+        (self.verifier)()
+    }
+
+    fn known(&self) -> &VerifiedChains {
+        self.known
+    }
+
+    fn verify_signature(
+        &self,
+        _: &ChainCheck<'_, impl PeerVerifier>,
+    ) -> Called<Result<(), Failure>> {
+        Called::Returned((self.signature)())
+    }
+
+    fn now(&self) -> Result<UnixTime, Error> {
+        Ok(self.now)
+    }
+
+    fn chains(&self) -> &PeerChains {
+        self.chains
+    }
+}
+
+/// Authenticates `peer` with calls that are not pending.
+fn finish(peer: &impl SignedPeer) -> Result<AuthenticatedChain, Failure> {
+    let mut step = super::Step::first(peer, Callbacks::Sync)?;
+    loop {
+        step = match step {
+            super::Step::Chain(called, then) => {
+                then.step(returned(called), peer, Callbacks::Sync)?
+            }
+            super::Step::Signature(called, then) => {
+                then.step(returned(called), peer, Callbacks::Sync)?
+            }
+            super::Step::Authenticated(chain) => return Ok(chain),
+        };
+    }
+}
+
+fn returned<T>(called: Called<T>) -> T {
+    match called {
+        Called::Returned(result) => result,
+        Called::Pending(_) => panic!("a call is pending"),
+    }
+}
+
+/// Verifies `chain` when it arrives.
+fn arrived(
+    chain: ReceivedChain,
+    check: &ChainCheck<'_, impl PeerVerifier>,
+    now: UnixTime,
+) -> Result<ReceivedChain, Failure> {
+    let verified = returned(chain.verify_on_arrival(check, now)?);
+    Ok(ReceivedChain {
+        verdict: Some(check.verdict(verified, now)?),
+        ..chain
+    })
 }
 
 /// Authenticates a peer with a valid signature at the time `now`.
 fn authenticate<V: PeerVerifier>(
     chain: &ReceivedChain,
-    check: &ChainCheck<'_, V>,
+    verifier: impl Fn() -> V,
+    known: &VerifiedChains,
     now: u64,
 ) -> AuthenticatedChain {
-    let chains = PeerChains::disabled();
-    run_sync(pin!(chain.authenticate(
-        check,
-        async { Ok(()) },
-        &chains,
-        || Ok(at(now))
-    )))
-    .unwrap()
+    finish(&Signed {
+        chain,
+        verifier,
+        known,
+        signature: || Ok(()),
+        now: at(now),
+        chains: &PeerChains::disabled(),
+    })
     .unwrap()
 }
 
@@ -516,7 +595,7 @@ fn the_end_of_an_acceptance_is_reported() {
         for now in [10, 11] {
             let verifier = Recorded::new(model);
             let check = ChainCheck::new(ClientVerifier(&verifier), known, Callbacks::Sync);
-            let client = authenticate(&received(0), &check, now);
+            let client = authenticate(&received(0), || ClientVerifier(&verifier), known, now);
             let until = client.verdict.until;
             assert_eq!(until, Some(at(100)), "{model:?}, {known:?}");
             // the time stays that of the verification
@@ -542,23 +621,28 @@ fn a_chain_that_is_verified_on_arrival_has_an_acceptance() {
                 wrapper,
                 ..PLAIN.model
             });
-            let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
-            let arrived = received(0).verify_on_arrival(&check, at(10));
-            let arrived = run_sync(pin!(arrived)).unwrap().unwrap();
+            let client = || ClientVerifier(&verifier);
+            let check = ChainCheck::new(client(), &known, Callbacks::Sync);
+            let arrived = arrived(received(0), &check, at(10)).unwrap();
             assert_eq!(verifier.calls(), "v");
-            let client = authenticate(&arrived, &check, 10);
+            let authenticated = authenticate(&arrived, client, &known, 10);
             assert_eq!(verifier.calls(), "", "it is not verified again");
             let kept = check
                 .basis
                 .map(|basis| Acceptance::new(basis, at(10), at(100)).unwrap());
-            let acceptance = client.acceptance();
-            assert_eq!((acceptance, client.verdict.until), (kept, Some(at(100))));
+            let until = authenticated.verdict.until;
+            assert_eq!((authenticated.acceptance(), until), (kept, Some(at(100))));
             assert_eq!(known.stats().entries, 0);
 
-            let failed = async { Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()) };
-            let chains = PeerChains::disabled();
-            let rejected = arrived.authenticate(&check, failed, &chains, || Ok(at(10)));
-            run_sync(pin!(rejected)).unwrap().unwrap_err();
+            let rejected = finish(&Signed {
+                chain: &arrived,
+                verifier: client,
+                known: &known,
+                signature: || Err(PeerMisbehaved::SignedKxWithWrongAlgorithm.into()),
+                now: at(10),
+                chains: &PeerChains::disabled(),
+            });
+            rejected.unwrap_err();
         }
     }
 }
@@ -668,16 +752,15 @@ fn a_session_does_not_use_the_acceptance_of_another() {
 fn a_panicking_verifier_leaves_no_acceptance() {
     let known = VerifiedChains::default();
     let verifier = Recorded::new(PLAIN.model);
-    let check = ChainCheck::new(ClientVerifier(&verifier), &known, Callbacks::Sync);
     let result = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-        let chains = PeerChains::disabled();
-        let signature = async { panic!("signature") };
-        run_sync(pin!(received(0).authenticate(
-            &check,
-            signature,
-            &chains,
-            || Ok(at(10))
-        )))
+        finish(&Signed {
+            chain: &received(0),
+            verifier: || ClientVerifier(&verifier),
+            known: &known,
+            signature: || panic!("signature"),
+            now: at(10),
+            chains: &PeerChains::disabled(),
+        })
     }));
     result.unwrap_err();
     assert_eq!(known.stats().entries, 0);
@@ -700,10 +783,15 @@ fn an_empty_chain_is_an_error() {
         chain.end_entity().unwrap_err(),
         Error::NoCertificatesPresented
     );
-    let chains = PeerChains::disabled();
-    let signature = async { Ok(()) };
-    let authenticated = chain.authenticate(&check, signature, &chains, || Ok(at(10)));
-    let failure = run_sync(pin!(authenticated)).unwrap().unwrap_err();
+    let failure = finish(&Signed {
+        chain: &chain,
+        verifier: || ClientVerifier(&verifier),
+        known: &known,
+        signature: || Ok(()),
+        now: at(10),
+        chains: &PeerChains::disabled(),
+    })
+    .unwrap_err();
     assert_eq!(failure.error, Error::NoCertificatesPresented);
     assert!(verifier.calls().is_empty());
 }

@@ -1,11 +1,10 @@
 //! One interface to the verifiers of both sides, and the rules about signature schemes.
 
 use alloc::vec::Vec;
-use core::future::Future;
 
 use pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::callbacks::Callbacks;
+use crate::callbacks::{Callbacks, Called};
 use crate::certificates::VerifierRules;
 use crate::config::verify::{
     ClientCertVerified, ClientCertVerifier, HandshakeSignatureValid, Proof, ServerCertVerified,
@@ -32,7 +31,7 @@ pub(crate) trait PeerVerifier: Sync {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
         callbacks: Callbacks,
-    ) -> impl Future<Output = Result<Proof, Error>> + Send;
+    ) -> Called<Result<Proof, Error>>;
 
     /// Checks what an acceptance of the chain does not prove. If this returns false, the chain must
     /// be verified in full.
@@ -49,7 +48,7 @@ pub(crate) trait PeerVerifier: Sync {
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
         callbacks: Callbacks,
-    ) -> impl Future<Output = Result<HandshakeSignatureValid, Error>> + Send;
+    ) -> Called<Result<HandshakeSignatureValid, Error>>;
 }
 
 /// A peer's signature over the handshake.
@@ -126,14 +125,14 @@ impl PeerVerifier for ServerVerifier<'_> {
         self.verifier.supported_verify_schemes()
     }
 
-    async fn verify_chain(
+    fn verify_chain(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
         callbacks: Callbacks,
-    ) -> Result<Proof, Error> {
-        let ServerCertVerified(proof) = callbacks
+    ) -> Called<Result<Proof, Error>> {
+        callbacks
             .verify_server_cert(
                 self.verifier,
                 end_entity,
@@ -142,8 +141,7 @@ impl PeerVerifier for ServerVerifier<'_> {
                 self.ocsp_response,
                 now,
             )
-            .await?;
-        Ok(proof)
+            .map(|verified| verified.map(|ServerCertVerified(proof)| proof))
     }
 
     fn recheck_chain(
@@ -161,15 +159,13 @@ impl PeerVerifier for ServerVerifier<'_> {
         )
     }
 
-    async fn verify_allowed_signature(
+    fn verify_allowed_signature(
         &self,
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
         callbacks: Callbacks,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        callbacks
-            .verify_server_signature(self.verifier, signature, end_entity)
-            .await
+    ) -> Called<Result<HandshakeSignatureValid, Error>> {
+        callbacks.verify_server_signature(self.verifier, signature, end_entity)
     }
 }
 
@@ -184,17 +180,16 @@ impl PeerVerifier for ClientVerifier<'_> {
         self.0.supported_verify_schemes()
     }
 
-    async fn verify_chain(
+    fn verify_chain(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
         callbacks: Callbacks,
-    ) -> Result<Proof, Error> {
-        let ClientCertVerified(proof) = callbacks
+    ) -> Called<Result<Proof, Error>> {
+        callbacks
             .verify_client_cert(self.0, end_entity, intermediates, now)
-            .await?;
-        Ok(proof)
+            .map(|verified| verified.map(|ClientCertVerified(proof)| proof))
     }
 
     fn recheck_chain(
@@ -206,14 +201,12 @@ impl PeerVerifier for ClientVerifier<'_> {
         self.0.recheck_client_cert(end_entity, intermediates, now)
     }
 
-    async fn verify_allowed_signature(
+    fn verify_allowed_signature(
         &self,
         signature: &HandshakeSignature<'_>,
         end_entity: &CertificateDer<'_>,
         callbacks: Callbacks,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        callbacks
-            .verify_client_signature(self.0, signature, end_entity)
-            .await
+    ) -> Called<Result<HandshakeSignatureValid, Error>> {
+        callbacks.verify_client_signature(self.0, signature, end_entity)
     }
 }

@@ -2,20 +2,19 @@
 //! application's resolver.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use pki_types::DnsName;
 
-use super::held_hello::ReceivedHello;
-use crate::callbacks::CallMode;
+use crate::callbacks::{Callbacks, Called};
 use crate::config::resolver::client_hello::{self, DecodedLists, Lists};
+use crate::config::server::ServerConfig;
 use crate::config::sign::CertifiedKey;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
-use crate::handshake::operation::Call;
 use crate::logging::trace;
 use crate::msgs::client_extensions::ClientExtensions;
+use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_name::ServerNamePayload;
 
 /// Returns the server name that the client requested, in lower case.
@@ -31,45 +30,41 @@ pub(crate) fn server_name(
 }
 
 /// Calls the resolver to choose a certificate for a client that can verify `signature_schemes`, or
-/// if that is `None`, the schemes in its signature_algorithms. Fails with access_denied if there is
-/// no certificate.
-pub(crate) async fn resolve_certificate<M: CallMode>(
-    received: &mut ReceivedHello<'_, '_, M>,
-    signature_schemes: Option<Vec<SignatureScheme>>,
-) -> Result<Arc<CertifiedKey>, Failure> {
-    let ReceivedHello {
-        hello,
-        server_name,
-        config,
-        ..
-    } = received;
+/// if that is `None`, the schemes in its signature_algorithms.
+pub(crate) fn resolve_certificate(
+    hello: &ClientHello<'_>,
+    signature_schemes: Option<&[SignatureScheme]>,
+    server_name: Option<&DnsName<'_>>,
+    config: &ServerConfig,
+    callbacks: Callbacks,
+) -> Called<Option<Arc<CertifiedKey>>> {
     trace!("choosing a certificate for {server_name:?}");
     let resolver = &config.cert_resolver;
-    let decoded = hello.get()?;
-    let extensions = &decoded.extensions;
+    let extensions = &hello.extensions;
     let view = || client_hello::ClientHello {
         server_name: server_name.map(AsRef::as_ref),
         lists: Lists::Decoded(DecodedLists {
             signature_schemes: signature_schemes
-                .as_deref()
                 .or(extensions.signature_algorithms.as_deref())
                 .unwrap_or(&[]),
             alpn: extensions.alpn_protocol_names.as_deref(),
             server_cert_types: extensions.server_certificate_type.as_deref(),
             client_cert_types: extensions.client_certificate_type.as_deref(),
-            cipher_suites: &decoded.cipher_suites,
+            cipher_suites: &hello.cipher_suites,
             certificate_authorities: extensions.certificate_authorities.as_deref(),
             named_groups: extensions.supported_groups.as_deref(),
         }),
     };
-    let resolved = match M::CALLBACKS.future(|| resolver.resolve_async(view())) {
-        Some(future) => {
-            // drop the schemes while waiting, because there may be thousands of them
-            drop(signature_schemes);
-            hello.wait(Call::Certificate, future).await
-        }
-        None => resolver.resolve(view()),
-    };
+    callbacks.call(
+        || resolver.resolve_async(view()),
+        || resolver.resolve(view()),
+    )
+}
+
+/// Returns the certificate that the resolver has chosen. Fails with access_denied if there is none.
+pub(crate) fn require_certificate(
+    resolved: Option<Arc<CertifiedKey>>,
+) -> Result<Arc<CertifiedKey>, Failure> {
     resolved
         // RFC 9846 §4.5.1: the server's certificate_list must not be empty
         .filter(|certified_key| !certified_key.cert.is_empty())

@@ -72,7 +72,7 @@ impl<'r, 'a, M: CallMode> ReceivedHello<'r, 'a, M> {
 }
 
 impl<'a> HeldHello<'a> {
-    /// Creates a message for a connection that never waits.
+    /// Creates a message for a negotiation that cannot wait.
     pub(crate) fn borrowed(hello: &'a ClientHello<'a>, encoded: &'a [u8]) -> Self {
         Self {
             encoded,
@@ -81,7 +81,7 @@ impl<'a> HeldHello<'a> {
         }
     }
 
-    /// Creates a message for a connection that may wait. `current_call` names the pending call.
+    /// Creates a message for a negotiation that may wait. `current_call` names the pending call.
     pub(crate) fn held(encoded: &'a [u8], current_call: &'a CurrentCall) -> Self {
         Self {
             encoded,

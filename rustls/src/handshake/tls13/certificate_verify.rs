@@ -1,27 +1,11 @@
-//! CertificateVerify (RFC 9846 §4.5.2): the input of its signature, and its creation.
+//! CertificateVerify (RFC 9846 §4.5.2): the input of its signature.
 //!
 //! The encoding of the message is in [`crate::msgs`]. [`crate::handshake::peer_auth`] verifies the
 //! signature.
 
 use rustls_core::crypto::hash;
 
-use crate::callbacks::Callbacks;
-use crate::config::sign::Signer;
 use crate::enums::Side;
-use crate::error::Error;
-use crate::handshake::flight::Flight;
-
-/// Adds the CertificateVerify of `side` to `flight`, which must end with that side's Certificate.
-pub(crate) async fn add_certificate_verify(
-    side: Side,
-    signer: &dyn Signer,
-    callbacks: Callbacks,
-    flight: &mut Flight<'_>,
-) -> Result<(), Error> {
-    let content = signed_content(side, flight.transcript_hash());
-    flight.add(&callbacks.sign(signer, content.as_ref()).await?);
-    Ok(())
-}
 
 /// Returns the content that `signer` signs. `transcript` is the hash up to and including the
 /// signer's Certificate.

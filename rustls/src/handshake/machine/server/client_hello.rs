@@ -1,11 +1,12 @@
 //! Handles a ClientHello, and chooses the protocol version.
 //!
 //! ```text
-//!   choose_version ── synchronous ──► negotiate ── may call the application ──► Decision::apply
+//!   choose_version ──► resolve ──► negotiate ──► Decision::apply
+//!   synchronous        may call the application   synchronous
 //! ```
 //!
-//! A connection that cannot wait negotiates on the stack, with the ClientHello that was received. A
-//! connection that may wait copies the message into an operation.
+//! A server negotiates on the stack, with the ClientHello that was received, unless a call is
+//! pending or may be. It then copies the message into an operation.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -14,9 +15,10 @@ use core::pin::pin;
 use pki_types::DnsName;
 
 use super::ServerHandshake;
-use crate::callbacks::{AsyncCalls, Callbacks, SyncCalls, run_sync};
+use crate::callbacks::{AsyncCalls, Callbacks, Called, SyncCalls, run_sync};
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
+use crate::config::sign::CertifiedKey;
 use crate::enums::{AlertDescription, Compression, ProtocolVersion};
 use crate::error::PeerIncompatible;
 #[cfg(feature = "tls12")]
@@ -72,11 +74,14 @@ impl WaitClientHello {
         // each hello
         let config = ServerSettings::now(config, cx.transport.carrier())?;
         let version = choose_version(hello, &config, retry.as_deref(), cx)?;
-        if cx.callbacks == Callbacks::Async {
-            return negotiate_async(version, encoded, config, retry, cx);
-        }
-        let hello = HeldHello::borrowed(hello, encoded);
         let server_name = cx.data.server_name.as_ref();
+        let called = resolve(version, hello, server_name, &config, cx.callbacks)?;
+        let may_wait = || offers_session(version, hello) && lookups_may_wait(&config);
+        let resolved = match called {
+            Called::Returned(resolved) if cx.callbacks.of(may_wait) == Callbacks::Sync => resolved,
+            called => return negotiate_async(version, encoded, called, config, retry, cx),
+        };
+        let hello = HeldHello::borrowed(hello, encoded);
         let mut received = ReceivedHello::new(hello, server_name, &config, SyncCalls);
         let negotiated = &mut *cx.negotiated;
         // a decision is long, so it is not moved into the enum for both versions
@@ -84,7 +89,8 @@ impl WaitClientHello {
             Version::Tls13 => {
                 use tls13::server::negotiation::negotiate;
 
-                let decision = run_sync(pin!(negotiate(&mut received, retry, negotiated)))?;
+                let deciding = negotiate(&mut received, resolved, retry, negotiated);
+                let decision = run_sync(pin!(deciding))?;
                 if let Some(parameters) = received.parameters() {
                     set_peer_parameters(parameters, cx.transport)?;
                 }
@@ -94,7 +100,8 @@ impl WaitClientHello {
             Version::Tls12 => {
                 use tls12::server::negotiation::negotiate;
 
-                let decision = run_sync(pin!(negotiate(&mut received, negotiated)))??;
+                let deciding = negotiate(&mut received, resolved, negotiated);
+                let decision = run_sync(pin!(deciding))??;
                 decision.send_flight(config, cx).map(ServerHandshake::Tls12)
             }
         }
@@ -142,10 +149,44 @@ fn choose_version(
     }
 }
 
-/// Calls [`negotiate`] in an operation that owns the ClientHello.
+/// Calls the resolver for a certificate.
+fn resolve(
+    version: Version,
+    hello: &ClientHello<'_>,
+    server_name: Option<&DnsName<'_>>,
+    config: &ServerSettings,
+    callbacks: Callbacks,
+) -> Result<Called<Option<Arc<CertifiedKey>>>, Failure> {
+    match version {
+        Version::Tls13 => {
+            tls13::server::negotiation::resolve(hello, server_name, config, callbacks)
+        }
+        #[cfg(feature = "tls12")]
+        Version::Tls12 => {
+            tls12::server::negotiation::resolve(hello, server_name, config, callbacks)
+        }
+    }
+}
+
+/// True if the client offers a session. Without one, the resolver makes the only call.
+fn offers_session(version: Version, hello: &ClientHello<'_>) -> bool {
+    match version {
+        Version::Tls13 => hello.extensions.pre_shared_key.is_some(),
+        #[cfg(feature = "tls12")]
+        Version::Tls12 => tls12::server::negotiation::offers_session(hello),
+    }
+}
+
+/// True if a call that looks up a session, or verifies the client of a session, may be pending.
+fn lookups_may_wait(config: &ServerSettings) -> bool {
+    config.ticketer.may_wait() || config.session_storage.may_wait() || config.verifier().may_wait()
+}
+
+/// Calls [`negotiate`] in an operation that owns the ClientHello. The resolver has been `called`.
 fn negotiate_async(
     version: Version,
     encoded: &[u8],
+    called: Called<Option<Arc<CertifiedKey>>>,
     config: ServerSettings,
     retry: Option<Box<Retry>>,
     cx: &mut ServerContext<'_>,
@@ -159,7 +200,9 @@ fn negotiate_async(
     let negotiating = async move {
         let hello = HeldHello::held(&encoded, &calls);
         let mut received = ReceivedHello::new(hello, server_name.as_ref(), &config, AsyncCalls);
-        let decision = negotiate(version, &mut received, retry, &mut negotiated)
+        let resolving = pin!(called.result());
+        let resolved = received.hello.wait(Call::Certificate, resolving).await;
+        let decision = negotiate(version, &mut received, resolved, retry, &mut negotiated)
             .await
             .map(Decision::into_owned);
         let parameters = received.parameters().map(<[u8]>::to_vec);
@@ -176,7 +219,7 @@ fn negotiate_async(
         })
     };
     let wait = Wait::before_finished(first);
-    operation::run_async(wait, Some(current_call), negotiating, cx)
+    operation::run(wait, current_call, negotiating, cx)
 }
 
 /// Stores the client's transport parameters, which have been checked.
@@ -196,15 +239,18 @@ fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Resu
 async fn negotiate<'a>(
     version: Version,
     received: &mut ReceivedHello<'_, 'a, AsyncCalls>,
+    resolved: Option<Arc<CertifiedKey>>,
     retry: Option<Box<Retry>>,
     negotiated: &mut Negotiated,
 ) -> Result<Decision<'a>, Failure> {
     match version {
-        Version::Tls13 => tls13::server::negotiation::negotiate(received, retry, negotiated)
-            .await
-            .map(Decision::Tls13),
+        Version::Tls13 => {
+            tls13::server::negotiation::negotiate(received, resolved, retry, negotiated)
+                .await
+                .map(Decision::Tls13)
+        }
         #[cfg(feature = "tls12")]
-        Version::Tls12 => tls12::server::negotiation::negotiate(received, negotiated)
+        Version::Tls12 => tls12::server::negotiation::negotiate(received, resolved, negotiated)
             .await
             .map(Decision::Tls12),
     }

@@ -99,12 +99,11 @@ impl ClientCertVerifier for Recording {
 
 /// Authenticates the peer of chain 0 at the time `now`.
 fn authenticate_by<V: PeerVerifier>(
-    verifier: V,
+    verifier: impl Fn() -> V,
     known: &VerifiedChains,
     now: u64,
 ) -> AuthenticatedChain {
-    let check = ChainCheck::new(verifier, known, Callbacks::Sync);
-    authenticate(&received(0), &check, now)
+    authenticate(&received(0), verifier, known, now)
 }
 
 #[test]
@@ -117,7 +116,7 @@ fn both_methods_receive_all_arguments_of_the_handshake() {
     let known = VerifiedChains::default();
     let server_name = ServerName::try_from("a.example").unwrap();
     for (now, methods) in [(10, &["recheck", "verify"][..]), (11, &["recheck"])] {
-        let server = ServerVerifier {
+        let server = || ServerVerifier {
             verifier: &verifier,
             server_name: &server_name,
             ocsp_response: OCSP_RESPONSE,
@@ -137,7 +136,7 @@ fn both_methods_receive_all_arguments_of_the_handshake() {
     let known = VerifiedChains::default();
     let mut acceptance = None;
     for (now, methods) in [(10, &["recheck", "verify"][..]), (11, &["recheck"])] {
-        acceptance = authenticate_by(ClientVerifier(&verifier), &known, now).acceptance();
+        acceptance = authenticate_by(|| ClientVerifier(&verifier), &known, now).acceptance();
         let arguments = (end_entity, intermediates, at(now));
         let expected = methods.iter().map(|method| call(method, &arguments));
         assert_eq!(verifier.recorded(), expected.collect::<Vec<_>>());

@@ -22,3 +22,9 @@ pub(super) struct Handshake {
     /// RFC 6066 §8: true if a CertificateStatus may follow.
     pub(super) may_send_status: bool,
 }
+
+impl AsRef<Offer> for Handshake {
+    fn as_ref(&self) -> &Offer {
+        &self.offer
+    }
+}

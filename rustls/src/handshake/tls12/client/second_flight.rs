@@ -9,13 +9,14 @@ use rustls_core::crypto::SupportedKxGroup;
 use super::State;
 use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
-use crate::callbacks::Callbacks;
 use crate::certificates::PeerChain;
+use crate::config::sign::Signer;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::SignatureScheme;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
+use crate::handshake::calls::signed;
 use crate::handshake::client::client_auth::CertificateChoice;
 use crate::handshake::flight::{Flight, PausedFlight};
 use crate::handshake::operation::{self, Call, Wait};
@@ -63,18 +64,16 @@ impl WaitServerHelloDone {
         cx: &mut ClientContext<'_>,
     ) -> Result<State, Failure> {
         self.handshake.transcript.add(encoded);
-        let callbacks = cx.callbacks;
-        let choosing = async move {
-            let resolver = &**self.handshake.offer.config.client_auth();
-            let schemes = usable_schemes(&request);
-            let choice =
-                CertificateChoice::by(resolver, &request.authorities, &schemes, callbacks).await;
-            Ok(move |_: &mut ClientContext<'_>| {
-                self.client_auth = Some(choice);
-                Ok(State::WaitServerHelloDone(self))
-            })
-        };
-        operation::run(Wait::before_finished(Call::Certificate), choosing, cx)
+        let resolver = &**self.handshake.offer.config.client_auth();
+        let schemes = usable_schemes(&request);
+        let called = cx
+            .callbacks
+            .resolve_client_cert(resolver, &request.authorities, &schemes);
+        let wait = Wait::before_finished(Call::Certificate);
+        operation::after(called, wait, cx, move |resolved, _| {
+            self.client_auth = Some(CertificateChoice::new(resolved, &schemes));
+            Ok(State::WaitServerHelloDone(self))
+        })
     }
 
     pub(super) fn read_server_hello_done(
@@ -88,27 +87,26 @@ impl WaitServerHelloDone {
         cx.negotiated.kx_group = Some(self.group);
         let provider = &self.handshake.offer.config.provider;
         cx.negotiated.set_peer(self.server_chain.clone(), provider);
-        let callbacks = cx.callbacks;
-        let signing = async move {
-            let (flight, mut finishing) = self.exchange_keys(callbacks).await?;
-            Ok(move |cx: &mut ClientContext<'_>| {
-                flight.send(cx.transport)?;
-                let master_secret = finishing.master_secret.as_bytes();
-                let offer = &finishing.handshake.offer;
-                offer.log_secret("CLIENT_RANDOM", master_secret);
-                send_finished(&mut finishing, cx.transport)?;
-                Ok(finishing.next_state())
-            })
+        let (flight, mut finishing, unsigned) = self.exchange_keys()?;
+        let Some(Unsigned { signer, messages }) = unsigned else {
+            return end_flight(flight, finishing, cx);
         };
-        operation::run(Wait::before_finished(Call::Signature), signing, cx)
+        let called = cx.callbacks.sign(&*signer, &messages);
+        let wait = Wait::before_finished(Call::Signature);
+        operation::after(called, wait, cx, move |signature, cx| {
+            let mut flight = flight.resume(&mut finishing.handshake.transcript);
+            flight.add(&signed(&*signer, signature)?);
+            let flight = flight.pause();
+            end_flight(flight, finishing, cx)
+        })
     }
 
-    /// Completes the key exchange. Returns the flight of Certificate (if requested),
-    /// ClientKeyExchange and CertificateVerify, and the next handshake state.
-    async fn exchange_keys(
+    /// Completes the key exchange. Returns the flight of Certificate (if requested) and
+    /// ClientKeyExchange, the next handshake state, and the input of the CertificateVerify, if one
+    /// follows.
+    fn exchange_keys(
         self: Box<Self>,
-        callbacks: Callbacks,
-    ) -> Result<(PausedFlight, Box<Finishing>), Error> {
+    ) -> Result<(PausedFlight, Box<Finishing>, Option<Unsigned>), Error> {
         let Self {
             mut handshake,
             group,
@@ -146,9 +144,9 @@ impl WaitServerHelloDone {
         )?;
         let messages = flight.take_messages();
         let flight = flight.pause();
-        let mut finishing = Finishing::new(handshake, master_secret, None);
+        let finishing = Finishing::new(handshake, master_secret, None);
         let Some(CertificateChoice::Certificate(_, signer)) = client_auth else {
-            return Ok((flight, finishing));
+            return Ok((flight, finishing, None));
         };
         // RFC 5246 §7.4.8: the signature covers all messages so far. They were not kept if the
         // resolver's has_certs() returned false
@@ -157,11 +155,28 @@ impl WaitServerHelloDone {
                 "the resolver returned a certificate although has_certs() is false".into(),
             )
         })?;
-        let signed = callbacks.sign(&*signer, &messages).await?;
-        let mut flight = flight.resume(&mut finishing.handshake.transcript);
-        flight.add(&signed);
-        Ok((flight.pause(), finishing))
+        Ok((flight, finishing, Some(Unsigned { signer, messages })))
     }
+}
+
+/// The input of the client's CertificateVerify.
+struct Unsigned {
+    signer: Box<dyn Signer>,
+    messages: Vec<u8>,
+}
+
+/// Sends the `flight`, ending with the client's Finished.
+fn end_flight(
+    flight: PausedFlight,
+    mut finishing: Box<Finishing>,
+    cx: &mut ClientContext<'_>,
+) -> Result<State, Failure> {
+    flight.send(cx.transport)?;
+    let master_secret = finishing.master_secret.as_bytes();
+    let offer = &finishing.handshake.offer;
+    offer.log_secret("CLIENT_RANDOM", master_secret);
+    send_finished(&mut finishing, cx.transport)?;
+    Ok(finishing.next_state())
 }
 
 /// Returns the requested schemes that TLS 1.2 supports.

@@ -16,9 +16,8 @@ use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::ffdhe::check_public_value;
-use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::peer_auth::{
-    HandshakeSignature, ReceivedChain, SchemeRules, authenticate_server,
+    ReceivedChain, SchemeRules, Signature, SignedServer, authenticate_server,
 };
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
@@ -102,39 +101,26 @@ impl WaitServerKeyExchange {
         let group = check_params(&params, &handshake.offer);
         let public = params.public().to_vec();
         handshake.transcript.add(encoded);
-        let callbacks = cx.callbacks;
-        let authenticating = async move {
-            let offer = &self.handshake.offer;
-            let signature = HandshakeSignature {
-                signed: &signed,
-                content: &content,
-                rules: SchemeRules::Tls12 {
-                    of_suite: Some(self.handshake.suite.sign),
-                },
-            };
-            let server = authenticate_server(
-                &self.peer_chain,
-                self.ocsp_response.as_deref().unwrap_or_default(),
-                &signature,
-                &offer.server_name,
-                &offer.config,
-                callbacks,
-            )
-            .await?;
-            let group = group?;
-            Ok(move |_: &mut ClientContext<'_>| {
-                debug!("group {:?}", group.name());
-                let mut handshake = self.handshake;
-                handshake.offer.verification = server.verification;
-                let next = WaitServerHelloDone::new(handshake, server.chain, group, public);
-                Ok(State::WaitServerHelloDone(Box::new(next)))
-            })
+        let rules = SchemeRules::Tls12 {
+            of_suite: Some(handshake.suite.sign),
         };
-        operation::run(
-            Wait::before_finished(Call::Verification),
-            authenticating,
-            cx,
-        )
+        let server = SignedServer {
+            handshake: self.handshake,
+            chain: self.peer_chain,
+            ocsp_response: self.ocsp_response.unwrap_or_default(),
+            signature: Signature {
+                signed,
+                content,
+                rules,
+            },
+        };
+        authenticate_server(server, cx, |mut handshake, server, _| {
+            let group = group?;
+            debug!("group {:?}", group.name());
+            handshake.offer.verification = server.verification;
+            let next = WaitServerHelloDone::new(handshake, server.chain, group, public);
+            Ok(State::WaitServerHelloDone(Box::new(next)))
+        })
     }
 }
 

@@ -9,9 +9,8 @@ use crate::certificates::ChainKind;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
-use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::peer_auth::{
-    HandshakeSignature, ReceivedChain, SchemeRules, authenticate_client, receive_client,
+    ReceivedChain, SchemeRules, Signature, SignedClient, authenticate_client, receive_client,
 };
 use crate::logging::debug;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -44,16 +43,10 @@ impl WaitCertificate {
             return Ok(State::WaitClientKeyExchange(next));
         }
         let chain = ReceivedChain::copy(ChainKind::X509, certificates.chain());
-        let callbacks = cx.callbacks;
-        let verifying = async move {
-            let config = &next.handshake.config;
-            let peer_chain = receive_client(chain, config, callbacks).await?;
-            Ok(move |_: &mut ServerContext<'_>| {
-                next.peer_chain = Some(peer_chain);
-                Ok(State::WaitClientKeyExchange(next))
-            })
-        };
-        operation::run(Wait::before_finished(Call::Verification), verifying, cx)
+        receive_client(next, chain, cx, |mut next, peer_chain, _| {
+            next.peer_chain = Some(peer_chain);
+            Ok(State::WaitClientKeyExchange(next))
+        })
     }
 }
 
@@ -86,27 +79,21 @@ impl WaitCertificateVerify {
                 Error::General("the messages of the handshake were not kept".into()).into(),
             );
         };
-        let callbacks = cx.callbacks;
-        let authenticating = async move {
-            let signature = HandshakeSignature {
-                signed: &signed,
-                content: &messages,
+        let client = SignedClient {
+            handshake: next,
+            chain: peer_chain,
+            signature: Signature {
+                signed,
+                content: messages,
                 rules: SchemeRules::Tls12 { of_suite: None },
-            };
-            let config = &next.handshake.config;
-            let client = authenticate_client(&peer_chain, &signature, config, callbacks).await?;
-            Ok(move |cx: &mut ServerContext<'_>| {
-                let handshake = &mut next.handshake;
-                handshake.client_acceptance = client.acceptance();
-                cx.negotiated
-                    .set_peer(client.chain, &handshake.config.provider);
-                Ok(State::WaitChangeCipherSpec(next))
-            })
+            },
         };
-        operation::run(
-            Wait::before_finished(Call::Verification),
-            authenticating,
-            cx,
-        )
+        authenticate_client(client, cx, |mut next, client, cx| {
+            let handshake = &mut next.handshake;
+            handshake.client_acceptance = client.acceptance();
+            cx.negotiated
+                .set_peer(client.chain, &handshake.config.provider);
+            Ok(State::WaitChangeCipherSpec(next))
+        })
     }
 }

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use super::State;
 use super::handshake::Handshake;
 use super::hello::Kind;
+use crate::config::settings::ServerSettings;
 use crate::enums::Side;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
@@ -19,6 +20,12 @@ pub(crate) struct WaitChangeCipherSpec {
     pub(super) master_secret: MasterSecret,
     pub(super) keys: KeyBlock,
     pub(super) kind: Kind,
+}
+
+impl AsRef<ServerSettings> for WaitChangeCipherSpec {
+    fn as_ref(&self) -> &ServerSettings {
+        &self.handshake.config
+    }
 }
 
 impl WaitChangeCipherSpec {

@@ -15,6 +15,7 @@ use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::{ClientCertificateType, SignatureScheme};
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
+use crate::handshake::calls::signed;
 use crate::handshake::flight::Flight;
 use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::operation::{self, Call, Wait};
@@ -67,28 +68,26 @@ pub(super) fn send_flight(
         flight.add(&CertificateStatus(response));
     }
     let flight = flight.pause();
-    let callbacks = cx.callbacks;
-    let signing = async move {
+    let randoms = &next.handshake.randoms;
+    let content = key_exchange_params(&*next.kx).signed_content(&randoms.client, &randoms.server);
+    let called = cx.callbacks.sign(&*signer, &content);
+    let wait = Wait::before_finished(Call::Signature);
+    operation::after(called, wait, cx, move |signature, cx| {
         let WaitClientKeyExchange { handshake, kx, .. } = &mut *next;
-        let randoms = &handshake.randoms;
-        let params = key_exchange_params(&**kx);
-        let content = params.signed_content(&randoms.client, &randoms.server);
-        let signature = callbacks.sign(&*signer, &content).await?;
         let mut flight = flight.resume(&mut handshake.transcript);
-        flight.add(&ServerKeyExchange { params, signature });
+        flight.add(&ServerKeyExchange {
+            params: key_exchange_params(&**kx),
+            signature: signed(&*signer, signature)?,
+        });
         let requests_certificate = add_certificate_request(&mut flight, &handshake.config);
         flight.add(&ServerHelloDone);
-        let flight = flight.pause();
-        Ok(move |cx: &mut ServerContext<'_>| {
-            flight.send(cx.transport)?;
-            Ok(if requests_certificate {
-                State::WaitCertificate(Box::new(WaitCertificate { next }))
-            } else {
-                State::WaitClientKeyExchange(next)
-            })
+        flight.send(cx.transport)?;
+        Ok(if requests_certificate {
+            State::WaitCertificate(Box::new(WaitCertificate { next }))
+        } else {
+            State::WaitClientKeyExchange(next)
         })
-    };
-    operation::run(Wait::before_finished(Call::Signature), signing, cx)
+    })
 }
 
 fn key_exchange_params(kx: &dyn ActiveKeyExchange) -> ServerKeyExchangeParams<'_> {

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::State;
 use super::finished::WaitChangeCipherSpec;
+use super::resumption::usable_ticket;
 use crate::certificates::Acceptance;
 use crate::config::session::lifetime_left;
 use crate::config::session::server_auth::ServerAuthId;
@@ -113,35 +114,41 @@ impl WaitChangeCipherSpec {
     /// and continues with `next`. While storing or sealing is pending, only the records in `opens`
     /// may be opened.
     pub(super) fn finish(
-        mut self: Box<Self>,
+        self: Box<Self>,
         to_store: Option<ServerSessionValue>,
         opens: Opens,
         next: impl FnOnce(Box<Self>, &mut ServerContext<'_>) -> Result<State, Failure> + Send + 'static,
         cx: &mut ServerContext<'_>,
     ) -> Result<State, Failure> {
         let plain = self.handshake.session_for_ticket(&self.master_secret, cx);
-        let call = match to_store {
-            Some(_) => Call::Session,
-            None => Call::Ticket,
-        };
         let callbacks = cx.callbacks;
-        let keeping = async move {
-            if let Some(session) = to_store {
-                self.handshake.store(session, callbacks).await;
-            }
-            let ticket = match plain {
-                Some(plain) => self.handshake.seal(&plain, callbacks).await,
-                None => None,
-            };
-            let ticket = ticket.unwrap_or_default();
-            Ok(move |cx: &mut ServerContext<'_>| {
+        let send_finished =
+            move |mut finished: Box<Self>, ticket: &[u8], cx: &mut ServerContext<'_>| {
                 let Self {
                     handshake, keys, ..
-                } = &mut *self;
-                handshake.send_finished(&ticket, keys, cx)?;
-                next(self, cx)
+                } = &mut *finished;
+                handshake.send_finished(ticket, keys, cx)?;
+                next(finished, cx)
+            };
+        let seal = move |finished: Box<Self>, cx: &mut ServerContext<'_>| {
+            let Some(plain) = plain else {
+                return send_finished(finished, &[], cx);
+            };
+            let called = finished.handshake.seal(&plain, callbacks);
+            let call = Call::Ticket;
+            operation::after(called, Wait { call, opens }, cx, move |ticket, cx| {
+                let ticket = ticket.and_then(usable_ticket).unwrap_or_default();
+                send_finished(finished, &ticket, cx)
             })
         };
-        operation::run(Wait { call, opens }, keeping, cx)
+        let Some(session) = to_store else {
+            return seal(self, cx);
+        };
+        let called = self.handshake.store(session, callbacks);
+        let call = Call::Session;
+        // a session that could not be stored is not found later
+        operation::after(called, Wait { call, opens }, cx, move |_, cx| {
+            seal(self, cx)
+        })
     }
 }

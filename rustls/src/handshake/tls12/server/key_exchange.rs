@@ -8,6 +8,7 @@ use super::client_auth::WaitCertificateVerify;
 use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
 use super::hello::Kind;
+use crate::config::settings::ServerSettings;
 use crate::enums::KeyExchangeAlgorithm;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
@@ -23,6 +24,12 @@ pub(crate) struct WaitClientKeyExchange {
     pub(super) kx: Box<dyn ActiveKeyExchange>,
     /// The client's chain, not empty. The client has not proven possession of its key yet.
     pub(super) peer_chain: Option<ReceivedChain>,
+}
+
+impl AsRef<ServerSettings> for WaitClientKeyExchange {
+    fn as_ref(&self) -> &ServerSettings {
+        &self.handshake.config
+    }
 }
 
 /// The next state after a ClientKeyExchange.

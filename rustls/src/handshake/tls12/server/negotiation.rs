@@ -2,9 +2,10 @@
 //! Negotiation sends nothing, and does not change the connection's state.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use pki_types::UnixTime;
+use pki_types::{DnsName, UnixTime};
 
 use super::State;
 use super::abbreviated::resume;
@@ -15,21 +16,22 @@ use super::hello::{HelloFacts, Kind};
 use super::hello_checks::{check_hello, check_point_formats};
 use super::parameters::{Parameters, Selection, usable_schemes};
 use super::resumption::{OfferedSession, ResumedSession, find_session};
-use crate::callbacks::CallMode;
+use crate::callbacks::{CallMode, Callbacks, Called};
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::{ServerAuth, ServerAuthId};
 use crate::config::settings::ServerSettings;
+use crate::config::sign::CertifiedKey;
 use crate::enums::{ProtocolVersion, SignatureScheme};
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::negotiated::{HandshakeKind, Negotiated};
-use crate::handshake::server::certificate::resolve_certificate;
+use crate::handshake::server::certificate::{require_certificate, resolve_certificate};
 use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls12::{MasterSecret, Randoms};
 use crate::logging::debug;
-use crate::msgs::client_hello::{Random, SessionId};
+use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::suites::SupportedCipherSuite;
 
 /// The decision on a ClientHello.
@@ -50,18 +52,38 @@ enum Authentication {
     Session(ResumedSession),
 }
 
-/// Checks the ClientHello and negotiates parameters. Calls the application in the same order as
-/// rustls 0.23.
-pub(crate) async fn negotiate<M: CallMode>(
-    received: &mut ReceivedHello<'_, '_, M>,
-    negotiated: &mut Negotiated,
-) -> Result<Decision, Failure> {
-    let config = received.config;
-    let hello = received.hello.get()?;
+/// Calls the resolver for a certificate, after the checks that come before that.
+pub(crate) fn resolve(
+    hello: &ClientHello<'_>,
+    server_name: Option<&DnsName<'_>>,
+    config: &ServerSettings,
+    callbacks: Callbacks,
+) -> Result<Called<Option<Arc<CertifiedKey>>>, Failure> {
     check_hello(hello, config)?;
     let schemes = usable_schemes(hello, config);
-    let certified_key = resolve_certificate(received, Some(schemes)).await?;
+    Ok(resolve_certificate(
+        hello,
+        Some(&schemes),
+        server_name,
+        config,
+        callbacks,
+    ))
+}
 
+/// True if the client offers a session.
+pub(crate) fn offers_session(hello: &ClientHello<'_>) -> bool {
+    !matches!(OfferedSession::of(hello), OfferedSession::None)
+}
+
+/// Checks the ClientHello and negotiates parameters, once the certificate is `resolved`. Calls the
+/// application in the same order as rustls 0.23.
+pub(crate) async fn negotiate<M: CallMode>(
+    received: &mut ReceivedHello<'_, '_, M>,
+    resolved: Option<Arc<CertifiedKey>>,
+    negotiated: &mut Negotiated,
+) -> Result<Decision, Failure> {
+    let certified_key = require_certificate(resolved)?;
+    let config = received.config;
     let hello = received.hello.get()?;
     let selection = Selection::new(hello, &certified_key, config)?;
     debug!("cipher suite {:?}", selection.suite.common.suite);

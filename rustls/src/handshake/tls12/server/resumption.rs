@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
 use super::hello::HelloFacts;
-use crate::callbacks::{CallMode, Callbacks};
+use crate::callbacks::{CallMode, Callbacks, Called};
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::ServerAuth;
@@ -153,8 +153,8 @@ async fn find_candidate<M: CallMode>(
     match offered {
         OfferedSession::Ticket(ticket) if config.ticketer.enabled() => {
             let ticketer = &config.ticketer;
-            let decrypting = pin!(M::CALLBACKS.decrypt_ticket(&**ticketer, ticket));
-            let found = hello.wait(Call::Ticket, decrypting).await;
+            let decrypting = M::CALLBACKS.decrypt_ticket(&**ticketer, ticket);
+            let found = hello.wait(Call::Ticket, pin!(decrypting.result())).await;
             if found.is_none() {
                 debug!("a ticket cannot be opened");
             }
@@ -177,8 +177,8 @@ async fn find_candidate<M: CallMode>(
         }
         OfferedSession::Id(id) => {
             let key = storage_key(&id);
-            let getting = pin!(M::CALLBACKS.get_session(&*config.session_storage, &key));
-            let found = hello.wait(Call::Session, getting).await;
+            let getting = M::CALLBACKS.get_session(&*config.session_storage, &key);
+            let found = hello.wait(Call::Session, pin!(getting.result())).await;
             if found.is_none() {
                 debug!("the session ID is not in the storage");
             }
@@ -211,6 +211,11 @@ fn storage_key(id: &SessionId) -> Vec<u8> {
     [&[3, 3], id.as_ref()].concat()
 }
 
+/// Returns `ticket`, unless it is too long for its message.
+pub(super) fn usable_ticket(ticket: Vec<u8>) -> Option<Vec<u8>> {
+    (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
+}
+
 impl Handshake {
     /// Creates an ID for the new session. It is empty if the session is in a ticket, or not kept.
     pub(super) fn new_session_id(&self) -> Result<SessionId, Error> {
@@ -237,14 +242,12 @@ impl Handshake {
     }
 
     /// Stores `session` under its ID.
-    pub(super) async fn store(&self, session: ServerSessionValue, callbacks: Callbacks) {
+    pub(super) fn store(&self, session: ServerSessionValue, callbacks: Callbacks) -> Called<bool> {
         let storage = &self.config.session_storage;
         let key = storage_key(&self.session_id);
-        let start = || storage.put_async(&key, &session);
-        // a session that could not be stored is not found later
-        match callbacks.future(start) {
-            Some(stored) => drop(stored.await),
-            None => drop(storage.put_session(key, session)),
+        match callbacks.future(|| storage.put_async(&key, &session)) {
+            Some(stored) => Called::Pending(stored),
+            None => Called::Returned(storage.put_session(key, session)),
         }
     }
 
@@ -274,10 +277,8 @@ impl Handshake {
     }
 
     /// Creates the ticket for the encoded session `plain`. Returns `None` if that fails.
-    pub(super) async fn seal(&self, plain: &[u8], callbacks: Callbacks) -> Option<Vec<u8>> {
-        let ticketer = &*self.config.ticketer;
-        let ticket = callbacks.encrypt_ticket(ticketer, plain).await?;
-        (ticket.len() <= MAX_TICKET_LEN).then_some(ticket)
+    pub(super) fn seal(&self, plain: &[u8], callbacks: Callbacks) -> Called<Option<Vec<u8>>> {
+        callbacks.encrypt_ticket(&*self.config.ticketer, plain)
     }
 
     /// Returns the session to keep, or `None` without a clock.

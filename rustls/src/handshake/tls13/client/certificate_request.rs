@@ -8,6 +8,7 @@ use super::client_auth::ClientAuth;
 use super::extension_checks::check_extensions;
 use super::in_progress::Handshake;
 use super::server_auth::WaitCertificate;
+use crate::config::compress::CertCompressor;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{InvalidMessage, PeerIncompatible};
 use crate::failure::Failure;
@@ -60,20 +61,27 @@ impl WaitCertificateOrRequest {
         );
 
         self.handshake.transcript.add(encoded);
-        let callbacks = cx.callbacks;
-        let choosing = async move {
-            let resolver = &**self.handshake.offer.config.client_auth();
-            let choice = match may_authenticate {
-                true => CertificateChoice::by(resolver, &authorities, &schemes, callbacks).await,
-                false => CertificateChoice::Empty,
-            };
-            Ok(move |_: &mut ClientContext<'_>| {
-                let client_auth = Some(Box::new(ClientAuth { choice, compressor }));
-                let next = WaitCertificate::new(self.handshake, client_auth);
-                Ok(State::WaitCertificate(next))
-            })
-        };
-        operation::run(Wait::before_finished(Call::Certificate), choosing, cx)
+        if !may_authenticate {
+            return Ok(self.reply(CertificateChoice::Empty, compressor));
+        }
+        let resolver = &**self.handshake.offer.config.client_auth();
+        let called = cx
+            .callbacks
+            .resolve_client_cert(resolver, &authorities, &schemes);
+        let wait = Wait::before_finished(Call::Certificate);
+        operation::after(called, wait, cx, move |resolved, _| {
+            Ok(self.reply(CertificateChoice::new(resolved, &schemes), compressor))
+        })
+    }
+
+    /// Returns the next state, in which the client replies with `choice`.
+    fn reply(
+        self,
+        choice: CertificateChoice,
+        compressor: Option<&'static dyn CertCompressor>,
+    ) -> State {
+        let client_auth = Some(Box::new(ClientAuth { choice, compressor }));
+        State::WaitCertificate(WaitCertificate::new(self.handshake, client_auth))
     }
 
     /// True if the server's Certificate may be compressed.

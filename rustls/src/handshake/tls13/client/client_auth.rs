@@ -1,15 +1,11 @@
-//! The client's reply to a CertificateRequest (RFC 9846 §4.5.1, §4.5.2).
+//! The client's reply to a CertificateRequest (RFC 9846 §4.5.1).
 
-use crate::callbacks::Callbacks;
 use crate::config::compress::CertCompressor;
 use crate::config::settings::ClientSettings;
-use crate::enums::Side;
-use crate::error::Error;
 use crate::handshake::client::client_auth::CertificateChoice;
 use crate::handshake::flight::Flight;
 use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::tls13::certificate_compression::add_certificate;
-use crate::handshake::tls13::certificate_verify::add_certificate_verify;
 use crate::msgs::certificate::CertificateMsg;
 
 /// The way in which the client authenticates after a CertificateRequest.
@@ -20,13 +16,8 @@ pub(super) struct ClientAuth {
 }
 
 impl ClientAuth {
-    /// Adds Certificate, and also CertificateVerify unless the Certificate is empty.
-    pub(super) async fn add_to(
-        &self,
-        flight: &mut Flight<'_>,
-        config: &ClientSettings,
-        callbacks: Callbacks,
-    ) -> Result<(), Error> {
+    /// Adds the Certificate, which may be empty.
+    pub(super) fn add_certificate(&self, flight: &mut Flight<'_>, config: &ClientSettings) {
         let chain = match &self.choice {
             CertificateChoice::Certificate(certified_key, _) => {
                 let is_raw = config.client_auth().only_raw_public_keys();
@@ -44,10 +35,5 @@ impl ClientAuth {
             cache,
             flight,
         );
-
-        if let CertificateChoice::Certificate(_, signer) = &self.choice {
-            add_certificate_verify(Side::Client, &**signer, callbacks, flight).await?;
-        }
-        Ok(())
     }
 }

@@ -8,14 +8,17 @@ use super::State;
 use super::client_auth::ClientAuth;
 use super::connected::Connected;
 use super::in_progress::{EarlyData, Handshake};
-use crate::callbacks::Callbacks;
+use crate::enums::Side;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
+use crate::handshake::calls::signed;
+use crate::handshake::client::client_auth::CertificateChoice;
 use crate::handshake::established::{Established, Tls13Secrets};
 use crate::handshake::finished::check_finished;
 use crate::handshake::flight::{Flight, PausedFlight};
 use crate::handshake::operation::{self, Call, Wait};
+use crate::handshake::tls13::certificate_verify::signed_content;
 use crate::handshake::transport::Transport;
 use crate::keys::tls13::verify_data;
 use crate::msgs::{EndOfEarlyData, Finished};
@@ -61,21 +64,43 @@ impl WaitFinished {
         if handshake.early_data == EarlyData::Accepted {
             end_early_data(&mut handshake, cx.transport)?;
         }
-        let callbacks = cx.callbacks;
-        let signing = async move {
-            let flight = client_flight(&mut handshake, client_auth, callbacks).await?;
-            Ok(move |cx: &mut ClientContext<'_>| {
-                flight.send(cx.transport)?;
-                handshake
-                    .connect(&server_finished, cx)
-                    .map(State::Connected)
-            })
-        };
-        operation::run(Wait::after_finished(Call::Signature), signing, cx)
+        let mut flight = Flight::new(&mut handshake.transcript);
+        if let Some(client_auth) = client_auth {
+            client_auth.add_certificate(&mut flight, &handshake.offer.config);
+            if let CertificateChoice::Certificate(_, signer) = client_auth.choice {
+                let content = signed_content(Side::Client, flight.transcript_hash());
+                let flight = flight.pause();
+                let called = cx.callbacks.sign(&*signer, content.as_ref());
+                let wait = Wait::after_finished(Call::Signature);
+                return operation::after(called, wait, cx, move |signature, cx| {
+                    let mut flight = flight.resume(&mut handshake.transcript);
+                    flight.add(&signed(&*signer, signature)?);
+                    let flight = flight.pause();
+                    handshake.end_flight(flight, &server_finished, cx)
+                });
+            }
+        }
+        let flight = flight.pause();
+        handshake.end_flight(flight, &server_finished, cx)
     }
 }
 
 impl Handshake {
+    /// Sends the `flight`, ending with the client's Finished, and then [connects](Self::connect).
+    fn end_flight(
+        mut self: Box<Self>,
+        flight: PausedFlight,
+        server_finished: &hash::Output,
+        cx: &mut ClientContext<'_>,
+    ) -> Result<State, Failure> {
+        let mut flight = flight.resume(&mut self.transcript);
+        let transcript = flight.transcript_hash();
+        let verify_data = verify_data(self.suite, &self.finished_keys.client, transcript);
+        flight.add(&Finished(verify_data.as_ref()));
+        flight.send(cx.transport)?;
+        self.connect(server_finished, cx).map(State::Connected)
+    }
+
     /// Installs the keys for application data. `server_finished` is the hash of the messages up to
     /// the server's Finished. The client's Finished has already been sent.
     fn connect(
@@ -130,24 +155,4 @@ fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> R
     }
     handshake.end_early_data(transport);
     Ok(())
-}
-
-/// Returns the flight of Certificate and CertificateVerify (if requested), and Finished.
-async fn client_flight(
-    handshake: &mut Handshake,
-    client_auth: Option<Box<ClientAuth>>,
-    callbacks: Callbacks,
-) -> Result<PausedFlight, Error> {
-    let mut flight = Flight::new(&mut handshake.transcript);
-    if let Some(client_auth) = client_auth {
-        let config = &handshake.offer.config;
-        client_auth.add_to(&mut flight, config, callbacks).await?;
-    }
-    let verify_data = verify_data(
-        handshake.suite,
-        &handshake.finished_keys.client,
-        flight.transcript_hash(),
-    );
-    flight.add(&Finished(verify_data.as_ref()));
-    Ok(flight.pause())
 }

@@ -31,6 +31,12 @@ pub(super) struct Handshake {
     pub(super) is_session_id_echoed: bool,
 }
 
+impl AsRef<Offer> for Handshake {
+    fn as_ref(&self) -> &Offer {
+        &self.offer
+    }
+}
+
 /// The keys for both sides' Finished messages (RFC 9846 §4.5.3).
 pub(super) struct FinishedKeys {
     pub(super) client: OkmBlock,

@@ -12,9 +12,8 @@ use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, InvalidMessage};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
-use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::peer_auth::{
-    HandshakeSignature, ReceivedChain, SchemeRules, authenticate_server,
+    ReceivedChain, SchemeRules, Signature, SignedServer, authenticate_server,
 };
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
@@ -111,37 +110,30 @@ impl WaitCertificateVerify {
         // RFC 9846 §4.5.2: the signature covers everything up to the Certificate
         let content = signed_content(Side::Server, transcript.current());
         transcript.add(encoded);
-        let callbacks = cx.callbacks;
-        let authenticating = async move {
-            let offer = &self.handshake.offer;
-            let signature = HandshakeSignature {
-                signed: &signed,
-                content: content.as_ref(),
+        let Self {
+            handshake,
+            client_auth,
+            peer_chain,
+            ocsp_response,
+        } = *self;
+        let server = SignedServer {
+            handshake,
+            chain: peer_chain,
+            ocsp_response,
+            signature: Signature {
+                signed,
+                content,
                 rules: SchemeRules::Tls13,
-            };
-            let server = authenticate_server(
-                &self.peer_chain,
-                &self.ocsp_response,
-                &signature,
-                &offer.server_name,
-                &offer.config,
-                callbacks,
-            )
-            .await?;
-            Ok(move |cx: &mut ClientContext<'_>| {
-                let offer = &mut self.handshake.offer;
-                offer.verification = server.verification;
-                if !offer.ech.is_rejected() {
-                    cx.negotiated.set_peer(server.chain, &offer.config.provider);
-                }
-                let next = WaitFinished::new(self.handshake, self.client_auth);
-                Ok(State::WaitFinished(next))
-            })
+            },
         };
-        operation::run(
-            Wait::before_finished(Call::Verification),
-            authenticating,
-            cx,
-        )
+        authenticate_server(server, cx, |mut handshake, server, cx| {
+            let offer = &mut handshake.offer;
+            offer.verification = server.verification;
+            if !offer.ech.is_rejected() {
+                cx.negotiated.set_peer(server.chain, &offer.config.provider);
+            }
+            let next = WaitFinished::new(handshake, client_auth);
+            Ok(State::WaitFinished(next))
+        })
     }
 }

@@ -9,9 +9,8 @@ use crate::enums::Side;
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
-use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::peer_auth::{
-    HandshakeSignature, ReceivedChain, SchemeRules, authenticate_client, receive_client,
+    ReceivedChain, SchemeRules, Signature, SignedClient, authenticate_client, receive_client,
 };
 use crate::handshake::raw_public_key::check_received;
 use crate::handshake::tls13::certificate_compression::{decompress, read_certificate};
@@ -77,19 +76,14 @@ impl WaitCertificate {
         }
         let chain = ReceivedChain::copy(ChainKind::new(is_raw), certificate.chain());
         finished.transcript.add(encoded);
-        let callbacks = cx.callbacks;
-        let verifying = async move {
-            let peer_chain = receive_client(chain, &finished.config, callbacks).await?;
-            Ok(move |_: &mut ServerContext<'_>| {
-                Ok(State::WaitCertificateVerify(Box::new(
-                    WaitCertificateVerify {
-                        finished,
-                        peer_chain,
-                    },
-                )))
-            })
-        };
-        operation::run(Wait::before_finished(Call::Verification), verifying, cx)
+        receive_client(finished, chain, cx, |finished, peer_chain, _| {
+            Ok(State::WaitCertificateVerify(Box::new(
+                WaitCertificateVerify {
+                    finished,
+                    peer_chain,
+                },
+            )))
+        })
     }
 }
 
@@ -113,26 +107,20 @@ impl WaitCertificateVerify {
         } = self;
         let content = signed_content(Side::Client, finished.transcript.current());
         finished.transcript.add(encoded);
-        let callbacks = cx.callbacks;
-        let authenticating = async move {
-            let signature = HandshakeSignature {
-                signed: &signed,
-                content: content.as_ref(),
+        let client = SignedClient {
+            handshake: finished,
+            chain: peer_chain,
+            signature: Signature {
+                signed,
+                content,
                 rules: SchemeRules::Tls13,
-            };
-            let config = &finished.config;
-            let client = authenticate_client(&peer_chain, &signature, config, callbacks).await?;
-            Ok(move |cx: &mut ServerContext<'_>| {
-                finished.client_acceptance = client.acceptance();
-                cx.negotiated
-                    .set_peer(client.chain, &finished.config.provider);
-                Ok(State::WaitFinished(finished))
-            })
+            },
         };
-        operation::run(
-            Wait::before_finished(Call::Verification),
-            authenticating,
-            cx,
-        )
+        authenticate_client(client, cx, |mut finished, client, cx| {
+            finished.client_acceptance = client.acceptance();
+            cx.negotiated
+                .set_peer(client.chain, &finished.config.provider);
+            Ok(State::WaitFinished(finished))
+        })
     }
 }

@@ -35,6 +35,12 @@ pub(crate) struct WaitFinished {
     pub(super) server_auth: ServerAuthId,
 }
 
+impl AsRef<ServerSettings> for WaitFinished {
+    fn as_ref(&self) -> &ServerSettings {
+        &self.config
+    }
+}
+
 impl WaitFinished {
     /// Handles the client's Finished. `self` stays in its box, so that its secrets are zeroized:
     /// moving them out of the box would leave a copy there.

@@ -23,6 +23,7 @@ use crate::enums::{Compression, ProtocolVersion, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
+use crate::handshake::calls::signed;
 use crate::handshake::established::{Established, Tls13Secrets};
 use crate::handshake::ffdhe::check_share;
 use crate::handshake::flight::{Flight, PausedFlight};
@@ -31,7 +32,7 @@ use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::server::connection_data::EarlyData;
 use crate::handshake::tls13::certificate_compression::add_certificate;
-use crate::handshake::tls13::certificate_verify::add_certificate_verify;
+use crate::handshake::tls13::certificate_verify::signed_content;
 use crate::handshake::transcript::Transcript;
 use crate::handshake::transport::Level;
 use crate::keys::tls13::{EarlySecret, HandshakeSecret, TrafficSecret, verify_data};
@@ -218,24 +219,25 @@ impl WaitFinished {
             flight,
             requests_certificate,
         } = unsigned;
-        let callbacks = cx.callbacks;
-        let signing = async move {
+        let mut flight = flight.resume(&mut self.transcript);
+        let content = signed_content(Side::Server, flight.transcript_hash());
+        let flight = flight.pause();
+        let called = cx.callbacks.sign(&*signer, content.as_ref());
+        let wait = Wait::before_finished(Call::Signature);
+        operation::after(called, wait, cx, move |signature, cx| {
             let mut flight = flight.resume(&mut self.transcript);
-            add_certificate_verify(Side::Server, &*signer, callbacks, &mut flight).await?;
+            flight.add(&signed(&*signer, signature)?);
             let flight = flight.pause();
-            Ok(move |cx: &mut ServerContext<'_>| {
-                self.end_flight(flight, &client_random, cx)?;
-                if requests_certificate {
-                    let finished = self;
-                    return Ok(State::WaitCertificate(Box::new(WaitCertificate {
-                        finished,
-                    })));
-                }
-                self.start_half_rtt_data(cx);
-                Ok(State::WaitFinished(self))
-            })
-        };
-        operation::run(Wait::before_finished(Call::Signature), signing, cx)
+            self.end_flight(flight, &client_random, cx)?;
+            if requests_certificate {
+                let finished = self;
+                return Ok(State::WaitCertificate(Box::new(WaitCertificate {
+                    finished,
+                })));
+            }
+            self.start_half_rtt_data(cx);
+            Ok(State::WaitFinished(self))
+        })
     }
 
     /// Sends the `flight`, ending with the server's Finished, and installs the keys for the

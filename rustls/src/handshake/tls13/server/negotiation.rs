@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use pki_types::DnsName;
 use rustls_core::crypto::SupportedKxGroup;
 
 use super::early_data;
@@ -13,14 +14,14 @@ use super::parameters::{HelloFacts, Parameters, Selection, select_signer};
 use super::resumption::{FoundSession, OfferedSessions, find_session};
 use super::retry::{Retry, RetryNeeded, check_second_hello};
 use super::ticket_kind::TicketKind;
-use crate::callbacks::CallMode;
+use crate::callbacks::{CallMode, Callbacks, Called};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::CertifiedKey;
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::negotiated::{HandshakeKind, Negotiated};
-use crate::handshake::server::certificate::resolve_certificate;
+use crate::handshake::server::certificate::{require_certificate, resolve_certificate};
 use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::tls13::certificate_compression::choose_compressor;
 use crate::handshake::transcript::Transcript;
@@ -48,22 +49,37 @@ impl Decision<'_> {
     }
 }
 
-/// Checks the ClientHello and negotiates parameters. Calls the application in the same order as
-/// rustls 0.23.
+/// Calls the resolver for a certificate, after the checks that come before that.
+pub(crate) fn resolve(
+    hello: &ClientHello<'_>,
+    server_name: Option<&DnsName<'_>>,
+    config: &ServerSettings,
+    callbacks: Callbacks,
+) -> Result<Called<Option<Arc<CertifiedKey>>>, Failure> {
+    check_legacy_version(hello)?;
+    config.carrier.check_session_id(hello.legacy_session_id)?;
+    Ok(resolve_certificate(
+        hello,
+        None,
+        server_name,
+        config,
+        callbacks,
+    ))
+}
+
+/// Checks the ClientHello and negotiates parameters, once the certificate is `resolved`. Calls the
+/// application in the same order as rustls 0.23.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
 pub(crate) async fn negotiate<'a, M: CallMode>(
     received: &mut ReceivedHello<'_, 'a, M>,
+    resolved: Option<Arc<CertifiedKey>>,
     retry: Option<Box<Retry>>,
     negotiated: &mut Negotiated,
 ) -> Result<Decision<'a>, Failure> {
+    let certified_key = require_certificate(resolved)?;
     let config = received.config;
     let encoded = received.hello.encoded();
-    let hello = received.hello.get()?;
-    check_legacy_version(hello)?;
-    config.carrier.check_session_id(hello.legacy_session_id)?;
-    let certified_key = resolve_certificate(received, None).await?;
-
     let hello = received.hello.get()?;
     let selection = Selection::new(hello, retry.as_deref(), config)?;
     negotiated.suite = Some(SupportedCipherSuite::Tls13(selection.suite));

@@ -58,6 +58,7 @@ impl TicketKind {
                 let ticketer = &config.ticketer;
                 plain.clear();
                 session.encode(plain);
+                let callbacks = callbacks.of(|| ticketer.may_wait());
                 Ok(match callbacks.future(|| ticketer.encrypt_async(plain)) {
                     Some(sealed) => Making::Sealing(sealed),
                     None => Making::Made(ticketer.encrypt(plain).and_then(Ticket::sealed)),
@@ -98,13 +99,14 @@ impl TicketKind {
         let ReceivedHello { hello, config, .. } = received;
         match self {
             Self::Sealed => {
-                let decrypting = pin!(M::CALLBACKS.decrypt_ticket(&*config.ticketer, ticket));
+                let decrypting = M::CALLBACKS.decrypt_ticket(&*config.ticketer, ticket);
+                let decrypting = pin!(decrypting.result());
                 hello.wait(Call::Ticket, decrypting).await.map(From::from)
             }
             // TLS 1.3 stores sessions only under keys of this length
             Self::Stored if ticket.len() == STORAGE_KEY_LEN => {
-                let taking = pin!(M::CALLBACKS.take_session(&*config.session_storage, ticket));
-                hello.wait(Call::Session, taking).await
+                let taking = M::CALLBACKS.take_session(&*config.session_storage, ticket);
+                hello.wait(Call::Session, pin!(taking.result())).await
             }
             Self::Stored => None,
         }
@@ -122,7 +124,7 @@ impl TicketKind {
             return 0;
         }
         let storage = &*received.config.session_storage;
-        let getting = pin!(M::CALLBACKS.get_session(storage, ticket));
+        let getting = pin!(M::CALLBACKS.get_session(storage, ticket).result());
         let value = received.hello.wait(Call::Session, getting).await;
         value.map_or(0, |value| {
             Tls13Session::read(&value).map_or(0, |session| session.max_early_data_size)

@@ -7,7 +7,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::future::poll_fn;
-use core::pin::pin;
+use core::mem;
 use core::task::{self, Poll};
 
 use pki_types::DnsName;
@@ -19,7 +19,7 @@ use super::State;
 use super::finished::WaitFinished;
 use super::parameters::HelloFacts;
 use super::ticket_kind::{Making, Ticket, TicketKind};
-use crate::callbacks::{Callbacks, run_sync};
+use crate::callbacks::Callbacks;
 use crate::certificates::{Acceptance, PeerChain};
 use crate::config::server::ServerConfig;
 use crate::config::session::client_auth::ClientAuthId;
@@ -183,15 +183,15 @@ impl OwnedFacts {
     }
 }
 
+/// Random numbers for tickets. One call draws several, at the cost of one.
+type AgeAdds = [[u8; 4]; 4];
+
 /// The sessions of a connection, one for each ticket.
 struct Sessions<'a> {
     tickets: &'a UnmadeTickets,
     config: &'a ServerSettings,
     facts: ConnectionFacts<'a>,
     client_auth: ClientAuthId,
-    /// RFC 9846 §4.7.1: random, and fresh for each ticket. One call draws several, at the cost of
-    /// one.
-    age_adds: [[u8; 4]; 4],
 }
 
 impl<'a> Sessions<'a> {
@@ -205,21 +205,22 @@ impl<'a> Sessions<'a> {
             config,
             facts,
             client_auth: config.client_auth(),
-            age_adds: [[0; 4]; 4],
         }
     }
 
     /// Calls `make` with the session for ticket `number`. Returns its `ticket_age_add`, and the
-    /// result of `make`.
+    /// result of `make`. `age_adds` was filled for the previous ticket.
     fn next<T>(
-        &mut self,
+        &self,
         number: usize,
+        age_adds: &mut AgeAdds,
         make: impl FnOnce(&Tls13Session<'_>) -> T,
     ) -> Result<(u32, T), Error> {
-        let next = number % self.age_adds.len();
+        let next = number % age_adds.len();
         if next == 0 {
+            // RFC 9846 §4.7.1: random, and fresh for each ticket
             let random = self.config.provider.secure_random;
-            random.fill(self.age_adds.as_flattened_mut())?;
+            random.fill(age_adds.as_flattened_mut())?;
         }
         let UnmadeTickets {
             inputs,
@@ -232,7 +233,7 @@ impl<'a> Sessions<'a> {
         let session = Tls13Session {
             suite: inputs.suite.common.suite,
             psk: psk.as_ref(),
-            age_add: u32::from_be_bytes(self.age_adds[next]),
+            age_add: u32::from_be_bytes(age_adds[next]),
             max_early_data_size: terms.max_early_data_size,
             carrier: self.config.carrier,
             facts: SessionFacts {
@@ -288,83 +289,95 @@ impl UnmadeTickets {
         cx: &mut ServerContext<'_>,
     ) -> Result<State, Failure> {
         let facts = ConnectionFacts::of(cx.negotiated, cx.data);
-        if cx.callbacks == Callbacks::Sync {
-            let made = run_sync(pin!(self.make_from(
-                facts,
-                &finished.config,
-                Callbacks::Sync
-            )))??;
-            return next(made, cx);
+        let callbacks = cx.callbacks;
+        let mut making = MakingTickets::default();
+        making.start(&self, facts, &finished.config, callbacks)?;
+        if making.pending.is_empty() {
+            return next(making.made, cx);
         }
         let facts = facts.to_owned();
         let config = finished.config.clone();
         drop(finished);
         let wait = Wait::after_finished(self.terms.kind.call());
-        let making = async move {
-            let facts = facts.borrow();
-            let made = self.make_from(facts, &config, Callbacks::Async).await?;
-            Ok(move |cx: &mut ServerContext<'_>| next(made, cx))
-        };
-        operation::run(wait, making, cx)
+        Ok(operation::pending(wait, None, async move {
+            while !making.pending.is_empty() {
+                poll_fn(|task| poll_all(&mut making.pending, task)).await;
+                making.finish(&self)?;
+                making.start(&self, facts.borrow(), &config, callbacks)?;
+            }
+            Ok(move |cx: &mut ServerContext<'_>| next(making.made, cx))
+        }))
     }
+}
 
-    /// Makes the tickets, several at a time. Stops if a ticket cannot be made. A session, which may
-    /// be long, is only encoded when its ticket is made.
+/// The number of tickets that are made at a time.
+const BATCH: usize = 4;
+
+/// The tickets of a connection while they are made.
+#[derive(Default)]
+struct MakingTickets {
+    made: MadeTickets,
+    /// The number of tickets in `made`.
+    count: usize,
+    /// The next tickets, in order. A ticket that is already made may follow one that is not.
+    pending: SmallVec<[(u32, Making); BATCH]>,
+    age_adds: AgeAdds,
+    /// True if a ticket cannot be made. No tickets follow it.
+    has_failed: bool,
+}
+
+impl MakingTickets {
+    /// Makes tickets until all are made, one cannot be made, or several are pending. A session,
+    /// which may be long, is only encoded when its ticket is made.
     ///
     /// # Errors
     ///
     /// Returns [`Error::FailedToGetRandomBytes`].
-    async fn make_from(
-        &self,
+    fn start(
+        &mut self,
+        tickets: &UnmadeTickets,
         facts: ConnectionFacts<'_>,
         config: &ServerSettings,
         callbacks: Callbacks,
-    ) -> Result<MadeTickets, Error> {
-        /// The number of tickets that are made at a time.
-        const BATCH: usize = 4;
-
-        let count = self.inputs.count;
-        let mut sessions = Sessions::new(self, config, facts);
-        let mut made = MadeTickets::default();
-        let mut next = 0;
-        while next < count {
-            let mut pending: SmallVec<[(u32, Making); BATCH]> = SmallVec::new();
-            // reused, because all sessions have the same length
-            let mut plain = Zeroizing::new(Vec::new());
-            for number in (next..count).take(BATCH) {
-                let (age_add, ticket) = sessions.next(number, |session| {
-                    self.terms.kind.make(session, &mut plain, config, callbacks)
-                })?;
-                match ticket? {
-                    Making::Made(Some(ticket)) if pending.is_empty() => {
-                        made.add(number, age_add, &ticket, self)?;
-                        next += 1;
-                    }
-                    Making::Made(None) if pending.is_empty() => return Ok(made),
-                    // tickets are sent in order, so this one follows the pending ones
-                    ticket => {
-                        let is_last = matches!(ticket, Making::Made(None));
-                        pending.push((age_add, ticket));
-                        if is_last {
-                            break;
-                        }
-                    }
+    ) -> Result<(), Error> {
+        let sessions = Sessions::new(tickets, config, facts);
+        // reused, because all sessions have the same length
+        let mut plain = Zeroizing::new(Vec::new());
+        while !self.has_failed && self.pending.len() < BATCH {
+            let number = self.count + self.pending.len();
+            if number == tickets.inputs.count {
+                break;
+            }
+            let (age_add, ticket) = sessions.next(number, &mut self.age_adds, |session| {
+                tickets
+                    .terms
+                    .kind
+                    .make(session, &mut plain, config, callbacks)
+            })?;
+            match ticket? {
+                Making::Made(None) => self.has_failed = true,
+                Making::Made(Some(ticket)) if self.pending.is_empty() => {
+                    self.made.add(number, age_add, &ticket, tickets)?;
+                    self.count += 1;
                 }
-            }
-            drop(plain);
-            if pending.is_empty() {
-                continue;
-            }
-            poll_fn(|task| poll_all(&mut pending, task)).await;
-            for (age_add, ticket) in pending {
-                let Making::Made(Some(ticket)) = ticket else {
-                    return Ok(made);
-                };
-                made.add(next, age_add, &ticket, self)?;
-                next += 1;
+                // tickets are sent in order, so a made one follows the pending ones
+                ticket => self.pending.push((age_add, ticket)),
             }
         }
-        Ok(made)
+        Ok(())
+    }
+
+    /// Adds the pending tickets, which are now made. Stops before one that could not be made.
+    fn finish(&mut self, tickets: &UnmadeTickets) -> Result<(), Error> {
+        for (age_add, ticket) in mem::take(&mut self.pending) {
+            let Making::Made(Some(ticket)) = ticket else {
+                self.has_failed = true;
+                break;
+            };
+            self.made.add(self.count, age_add, &ticket, tickets)?;
+            self.count += 1;
+        }
+        Ok(())
     }
 }
 
