@@ -79,9 +79,11 @@ fn run_records(label: &str, configs: &Configs, filter: &str) {
 }
 
 fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) {
-    for (kind, handshake_kind) in [
-        ("handshake", HandshakeKind::Full),
-        ("handshake-resumed", HandshakeKind::Resumed),
+    for (kind, handshake_kind, is_async) in [
+        ("handshake", HandshakeKind::Full, false),
+        ("handshake-async", HandshakeKind::Full, true),
+        ("handshake-resumed", HandshakeKind::Resumed, false),
+        ("handshake-resumed-async", HandshakeKind::Resumed, true),
     ] {
         for side in [Side::Client, Side::Server] {
             let name = format!("{label}/{kind}/{side:?}").to_lowercase();
@@ -90,13 +92,14 @@ fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) 
             }
             let mut configs = new_configs();
             for _ in 0..WARM_UP {
-                handshake(&configs, None);
+                handshake(&configs, is_async, None);
             }
             // the warm-up has left tickets
             if handshake_kind == HandshakeKind::Full {
                 configs = forgetting(configs);
             }
-            assert_eq!(handshake(&configs, Some(side)), Some(handshake_kind));
+            let kind = handshake(&configs, is_async, Some(side));
+            assert_eq!(kind, Some(handshake_kind));
             reported_by_callgrind(&name, 1);
         }
     }
@@ -261,8 +264,9 @@ enum Side {
     Server,
 }
 
-/// Makes a handshake. One side of it is counted, including the creation of the connection.
-fn handshake(configs: &Configs, counted: Option<Side>) -> Option<HandshakeKind> {
+/// Makes a handshake. One side of it is counted, including the creation of the connection. If
+/// `is_async` is true, the connections may wait for callbacks.
+fn handshake(configs: &Configs, is_async: bool, counted: Option<Side>) -> Option<HandshakeKind> {
     let count = |side, work: &mut dyn FnMut()| {
         if counted == Some(side) {
             collected_by_callgrind(work);
@@ -270,8 +274,16 @@ fn handshake(configs: &Configs, counted: Option<Side>) -> Option<HandshakeKind> 
             work();
         }
     };
-    let new_client = || ClientConnection::new(configs.client.clone(), server_name()).unwrap();
-    let new_server = || ServerConnection::new(configs.server.clone()).unwrap();
+    let new_client = || {
+        let mut client = ClientConnection::new(configs.client.clone(), server_name()).unwrap();
+        client.set_async(is_async);
+        client
+    };
+    let new_server = || {
+        let mut server = ServerConnection::new(configs.server.clone()).unwrap();
+        server.set_async(is_async);
+        server
+    };
     let (mut client, mut server) = (None, None);
     let mut pipe = Vec::with_capacity(1 << 14);
     for _ in 0..3 {
