@@ -1,7 +1,7 @@
 //! Calls into the application's code, synchronous or through futures.
 //!
 //! A call returns a [`Called`]: its result, or a future for it. The lookup of a session may make
-//! several calls, and is an `async` function. A server that cannot wait runs it synchronously, which
+//! several calls, and is an `async` function. A server that cannot wait runs it synchronously. That
 //! works because it then only calls synchronous methods.
 
 use alloc::boxed::Box;

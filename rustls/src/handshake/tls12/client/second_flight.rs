@@ -77,7 +77,7 @@ impl WaitServerHelloDone {
     }
 
     pub(super) fn read_server_hello_done(
-        mut self: Box<Self>,
+        mut self,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<State, Failure> {
@@ -104,16 +104,14 @@ impl WaitServerHelloDone {
     /// Completes the key exchange. Returns the flight of Certificate (if requested) and
     /// ClientKeyExchange, the next handshake state, and the input of the CertificateVerify, if one
     /// follows.
-    fn exchange_keys(
-        self: Box<Self>,
-    ) -> Result<(PausedFlight, Box<Finishing>, Option<Unsigned>), Error> {
+    fn exchange_keys(self) -> Result<(PausedFlight, Box<Finishing>, Option<Unsigned>), Error> {
         let Self {
             mut handshake,
             group,
             server_public,
             client_auth,
             ..
-        } = *self;
+        } = self;
         let suite = handshake.suite;
         let exchange = group.start()?;
 

@@ -85,7 +85,7 @@ impl WaitServerKeyExchange {
     }
 
     pub(super) fn read_server_key_exchange(
-        mut self: Box<Self>,
+        mut self,
         exchange: ServerKeyExchange<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,

@@ -101,7 +101,7 @@ pub(crate) struct WaitCertificateVerify {
 
 impl WaitCertificateVerify {
     pub(super) fn read_certificate_verify(
-        mut self: Box<Self>,
+        mut self,
         signed: DigitallySignedStruct,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
@@ -115,7 +115,7 @@ impl WaitCertificateVerify {
             client_auth,
             peer_chain,
             ocsp_response,
-        } = *self;
+        } = self;
         let server = SignedServer {
             handshake,
             chain: peer_chain,
