@@ -12,6 +12,11 @@ macro_rules! chapters {
     )*};
 }
 
+// its program is tested in `tokio`
+#[doc = include_str!("manual/links.md")]
+#[cfg_attr(not(doctest), doc = include_str!("../manual/tokio_streams.md"))]
+pub mod tokio_streams {}
+
 chapters! {
     capacity,
     certificates,

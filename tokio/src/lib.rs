@@ -67,6 +67,11 @@
 
 pub use rustls;
 
+/// The chapter of the manual. It belongs to `rustls`, but its program needs this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../rustls/manual/tokio_streams.md")]
+mod manual {}
+
 #[macro_use]
 mod polls;
 pub mod client;

@@ -33,7 +33,7 @@ const BUILDS: [(&str, Patches, &[&str]); 3] = [
     (
         THIS,
         &[("rustls", "rustls"), ("tokio-rustls", "tokio")],
-        &["--features", "in-place"],
+        &["--features", "in-place,relay"],
     ),
 ];
 
