@@ -13,7 +13,9 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::operation::BoxFuture;
 use rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
 use rustls::sign::{CertifiedKey, Signer, SigningKey};
-use rustls::{ClientConfig, Error, ServerConfig, SignatureAlgorithm, SignatureScheme};
+use rustls::{
+    ClientConfig, Error, ServerConfig, ServerConnection, SignatureAlgorithm, SignatureScheme,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
@@ -105,6 +107,44 @@ fn a_connection_may_be_told_not_to_wait() {
     });
     executor.run(&mut noise);
     assert!(plan.asked().is_empty());
+}
+
+/// The connection handles the ClientHello before the program gets it.
+#[test]
+fn a_lazy_connection_may_be_told_not_to_wait_after_the_client_hello() {
+    for (only, expected) in [
+        (None, Some("resolve")),
+        (Some("resolve"), Some("resolve")),
+        (Some("sign"), Some("sign")),
+        (Some("encrypt"), None),
+    ] {
+        for versions in Versions::EACH {
+            let mut plan = Plan::new(When::After(1));
+            if let Some(only) = only {
+                plan = plan.only(only);
+            }
+            let plan = Arc::new(plan);
+            let (client, mut server) = configs(versions, PROVIDERS[0]);
+            server.ticketer = PROVIDERS[0].this_ticketer();
+            slow_server(&mut server, &plan);
+            let mut noise = Noise::new(1);
+            let (one, other) = pipe(&mut noise, Weather::CALM);
+            let connect = TlsConnector::from(Arc::new(client)).connect(server_name(), one);
+            let accept = async {
+                let start = LazyConfigAcceptor::new(Acceptor::default(), other).await?;
+                let tell = |conn: &mut ServerConnection| conn.set_async(false);
+                start.into_stream_with(Arc::new(server), tell).await
+            };
+            let mut executor = Executor::default();
+            executor.spawn("both", async {
+                tokio::try_join!(connect, accept).unwrap();
+            });
+            executor.run(&mut noise);
+            drop(executor);
+            let asked: Vec<_> = plan.asked().into_iter().collect();
+            assert_eq!(asked, Vec::from_iter(expected), "{only:?} {versions:?}");
+        }
+    }
 }
 
 /// Code for rustls 0.23 polls no operations.
