@@ -69,6 +69,28 @@ fn all_operations_may_be_futures() {
     assert_eq!(asked, OPERATIONS.into());
 }
 
+/// One operation at a time is a future, and nothing calls its blocking method.
+#[test]
+fn a_single_operation_may_be_a_future() {
+    for_all(|kind, api| {
+        let sync = Arc::new(Plan::new(When::NoFuture));
+        let expected = connect(kind, api, &sync, false);
+        for operation in OPERATIONS {
+            let plan = Arc::new(Plan::new(When::After(1)).only(operation));
+            let outcome = connect(kind, api, &plan, true);
+            assert_eq!(outcome, expected, "{kind:?} {api:?} {operation}");
+            let questions = sync.questions().into_iter();
+            let expected: Vec<_> = questions
+                .map(|asked| Question {
+                    is_future: asked.operation == operation,
+                    ..asked
+                })
+                .collect();
+            assert_eq!(plan.questions(), expected, "{kind:?} {api:?} {operation}");
+        }
+    });
+}
+
 /// Returns the calls of a connection that did not wait in the form expected from one that may wait:
 /// the same calls in the same order, none of which blocks.
 fn questions(sync: &Plan, is_future: bool) -> Vec<Question> {
@@ -93,17 +115,22 @@ fn a_connection_that_is_not_polled_never_waits() {
 fn an_async_operation_fails_like_a_sync_one() {
     for operation in OPERATIONS {
         for_all(|kind, api| {
-            let plan = |when| Arc::new(Plan::new(when).failing(operation));
-            let expected = connect(kind, api, &plan(When::NoFuture), false);
-            let failing = plan(When::After(1));
-            let outcome = connect(kind, api, &failing, true);
-            assert_eq!(outcome, expected, "{kind:?} {api:?} {operation}");
-            // nobody is accepted after a failed check
-            let is_check = operation.starts_with("verify_") && failing.asked().contains(operation);
-            assert!(
-                outcome.has_failed() || !is_check,
-                "{kind:?} {api:?} {operation}"
-            );
+            let plan = |when| Plan::new(when).failing(operation);
+            let sync = Arc::new(plan(When::NoFuture));
+            let expected = connect(kind, api, &sync, false);
+            let all = plan(When::After(1));
+            let alone = plan(When::After(1)).only(operation);
+            for failing in [all, alone].map(Arc::new) {
+                let outcome = connect(kind, api, &failing, true);
+                assert_eq!(outcome, expected, "{kind:?} {api:?} {operation}");
+                // nobody is accepted after a failed check
+                let is_check =
+                    operation.starts_with("verify_") && failing.asked().contains(operation);
+                assert!(
+                    outcome.has_failed() || !is_check,
+                    "{kind:?} {api:?} {operation}"
+                );
+            }
         });
     }
 }
