@@ -200,10 +200,12 @@ where
             },
             // the first write may be early data, which is not sent in place
             3 if sent != 0 => poll_fn(|task| stream.poll_in_place(task, &data)).await?,
-            4 if sent != 0 => match try_once(poll_fn(|task| stream.poll_in_place(task, &data))).await {
-                Some(sent) => sent?,
-                None => 0,
-            },
+            4 if sent != 0 => {
+                match try_once(poll_fn(|task| stream.poll_in_place(task, &data))).await {
+                    Some(sent) => sent?,
+                    None => 0,
+                }
+            }
             _ => stream.write(&data).await?,
         };
         match noise.up_to(12) {
