@@ -13,9 +13,11 @@ use harness::providers::tickets::this::Tickets;
 use rustls::crypto::hmac::Tag;
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
 use rustls::crypto::{CryptoProvider, GetRandomFailed, SecureRandom};
-use rustls::server::{ProducesTickets, StoresServerSessions};
+use rustls::server::{ProducesTickets, ServerSessionMemoryCache, StoresServerSessions};
 use rustls::version::TLS13;
-use rustls::{CipherSuiteCommon, ServerConfig, SupportedCipherSuite, Tls13CipherSuite};
+use rustls::{
+    CipherSuiteCommon, HandshakeKind, ServerConfig, SupportedCipherSuite, Tls13CipherSuite,
+};
 
 /// The calls of a server, in order.
 type Calls = Arc<Mutex<Vec<String>>>;
@@ -123,6 +125,46 @@ fn tickets_are_created_in_the_same_order_as_synchronous_ones() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Each ticket has the nonce of its own session, no matter when the tickets before it are ready.
+#[test]
+fn tickets_that_are_ready_at_different_times_are_all_resumed() {
+    use When::{After, NoFuture, Ready};
+    // a client keeps eight tickets
+    #[rustfmt::skip]
+    let schedules = [
+        [NoFuture, After(2), NoFuture, Ready, After(1), NoFuture, NoFuture, After(3)],
+        [After(3), Ready, NoFuture, NoFuture, After(1), After(2), Ready, NoFuture],
+    ];
+    let schedules = schedules.into_iter().flat_map(|schedule| [schedule; 2]);
+    let places = [Place::Tickets, Place::Storage];
+    for (schedule, place) in schedules.zip(places.into_iter().cycle()) {
+        let api = Api::Buffered;
+        let mut world = KINDS[0].world(api, &Arc::new(Plan::new(NoFuture)));
+        let plan = Arc::new(Plan::scheduled(schedule.into_iter().rev().collect()));
+        let server = Arc::make_mut(&mut world.server);
+        server.send_tls13_tickets = schedule.len();
+        match place {
+            Place::Tickets => {
+                let ticketer = Provider::Ring.this_ticketer();
+                server.ticketer = Slow::<dyn ProducesTickets>::new(ticketer, &plan);
+            }
+            Place::Storage => {
+                let storage = ServerSessionMemoryCache::new(16);
+                server.session_storage = Slow::<dyn StoresServerSessions>::new(storage, &plan);
+            }
+        }
+        for connection in 0..=schedule.len() {
+            let [mut client, mut server] = api.ends(&world, true);
+            assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+            let kind = client.common().handshake_kind();
+            let is_resumed = kind == Some(HandshakeKind::Resumed);
+            assert_eq!(is_resumed, connection != 0, "{place:?} {schedule:?}");
+            // later connections must use the tickets of the first
+            Arc::make_mut(&mut world.server).send_tls13_tickets = 0;
         }
     }
 }
