@@ -48,6 +48,8 @@ struct Piece {
     end: u32,
     /// The end of the room in `memory`. Adopted memory has no room.
     limit: u32,
+    /// True if `memory` is another connection's, so that nothing is added to it.
+    is_adopted: bool,
     /// The connection to which `memory` returns.
     owner: Owner,
 }
@@ -60,6 +62,7 @@ impl Piece {
             memory,
             start: 0,
             end: 0,
+            is_adopted: false,
             owner,
         }
     }
@@ -83,11 +86,6 @@ impl Piece {
     #[inline]
     fn pending(&self) -> &[u8] {
         &self.memory[self.range()]
-    }
-
-    /// True if the memory is another connection's, so that nothing is added to it.
-    fn is_adopted(&self) -> bool {
-        (self.limit as usize) < self.memory.len()
     }
 }
 
@@ -203,7 +201,7 @@ impl OutgoingBuffer {
 
     #[cold]
     fn grow(&mut self, len: usize) -> Result<(), OutOfMemory> {
-        if self.last.is_adopted() {
+        if self.last.is_adopted {
             return self.add_piece(len);
         }
         let last = &mut self.last;
@@ -289,6 +287,7 @@ impl OutgoingBuffer {
             start: records.range.start as u32,
             end,
             limit: end,
+            is_adopted: true,
             owner: records.owner,
         };
     }
@@ -384,7 +383,7 @@ impl Piece {
         let range = self.range();
         self.limit = memory.len() as u32;
         move_to(&mut self.memory, range, memory, self.owner);
-        self.owner = owner;
+        (self.owner, self.is_adopted) = (owner, false);
         (self.start, self.end) = (0, self.end - self.start);
     }
 }

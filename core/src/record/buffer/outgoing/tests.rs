@@ -47,6 +47,24 @@ fn an_outgoing_buffer_moves_bytes_before_it_grows() {
     assert_eq!(buffer.pending()[900..], [3; 2000]);
 }
 
+/// Adopted memory that is full has room at its front once a part is sent.
+#[test]
+fn nothing_is_added_to_adopted_memory() {
+    let (receiver, sender) = (Owner::new(), Owner::new());
+    let mut memory = pool::take(256, receiver);
+    memory.write(0, &[1; 256]);
+    let mut buffer = OutgoingBuffer::new(sender);
+    buffer.adopt(SealedRecords {
+        memory,
+        range: 0..256,
+        owner: receiver,
+    });
+    buffer.consume(200);
+    buffer.append(&[2; 50]);
+    let pieces: Vec<_> = buffer.pieces().collect();
+    assert_eq!(pieces, [&[1; 56][..], &[2; 50]]);
+}
+
 /// Holds for any amount of unsent output, and any size of a single send.
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
