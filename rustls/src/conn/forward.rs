@@ -3,7 +3,7 @@
 use core::ops::{Deref, DerefMut};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
-use super::connection::ConnectionCommon;
+use super::connection::{ConnectionCommon, IoState};
 use super::reader::Reader;
 use super::sending::invalid_data;
 use super::split::{Receiver, Sender};
@@ -108,7 +108,8 @@ pub enum Forwarded {
     /// Call again when the socket that is read is readable. Also wait until it is writable while
     /// its connection `wants_write`.
     WantsRead,
-    /// Call again when the socket that is written is writable.
+    /// Call again when the socket that is written is writable, or readable while its connection
+    /// [is handshaking](crate::CommonState::is_handshaking).
     WantsWrite,
     /// The stream that is read has ended, and everything is sent. Do not call again, but shut down
     /// a plain socket for writing.
@@ -153,7 +154,7 @@ mod sealed {
     }
 
     pub trait Sink {
-        /// Writes all queued output.
+        /// Completes the handshake, and writes and flushes all queued output.
         fn send(&mut self) -> io::Result<()>;
 
         /// Queues or writes data. Returns the number of bytes.
@@ -176,7 +177,7 @@ impl<T: Read> sealed::Source for Plain<T> {
 
 impl<T: Write> sealed::Sink for Plain<T> {
     fn send(&mut self) -> io::Result<()> {
-        Ok(())
+        retried(|| self.0.flush())
     }
 
     fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
@@ -215,7 +216,7 @@ impl<T: Write> sealed::Sink for (Sender, T) {
                 return Err(ErrorKind::WriteZero.into());
             }
         }
-        Ok(())
+        retried(|| socket.flush())
     }
 
     fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
@@ -241,14 +242,7 @@ where
     fn fill(&mut self) -> io::Result<bool> {
         let (conn, socket) = (&mut **self.conn, &mut *self.sock);
         loop {
-            let processed = conn.process_new_packets();
-            if conn.is_handshaking() {
-                let moved = retried(|| conn.complete_io(socket).map(|(read, sent)| read + sent))?;
-                if moved == 0 {
-                    return Err(ErrorKind::WriteZero.into());
-                }
-                continue;
-            }
+            let processed = process(conn, socket)?;
             // an alert, for example; the peer may send more before it reads
             let sent = send(conn, socket);
             if let Some(has_data) = has_data(conn.reader(), processed)? {
@@ -268,10 +262,15 @@ impl<C, T, S> sealed::Sink for Stream<'_, C, T>
 where
     C: DerefMut + Deref<Target = ConnectionCommon<S>>,
     T: Read + Write,
-    S: SideData,
+    S: SideData + 'static,
 {
     fn send(&mut self) -> io::Result<()> {
-        send(self.conn, self.sock)
+        let (conn, socket) = (&mut **self.conn, &mut *self.sock);
+        if conn.is_handshaking() {
+            // the direction that receives returns an error
+            let _ = process(conn, socket)?;
+        }
+        send(conn, socket)
     }
 
     fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
@@ -307,10 +306,10 @@ impl<C, T, S> sealed::Sink for StreamOwned<C, T>
 where
     C: DerefMut + Deref<Target = ConnectionCommon<S>>,
     T: Read + Write,
-    S: SideData,
+    S: SideData + 'static,
 {
     fn send(&mut self) -> io::Result<()> {
-        send(&mut self.conn, &mut self.sock)
+        Stream::new(&mut self.conn, &mut self.sock).send()
     }
 
     fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
@@ -322,14 +321,30 @@ where
     }
 }
 
-/// Writes all queued output of `conn`.
+/// Completes the handshake, and processes what was received. Returns the result of that.
+fn process<S: SideData + 'static>(
+    conn: &mut ConnectionCommon<S>,
+    socket: &mut (impl Read + Write),
+) -> io::Result<Result<IoState, Error>> {
+    loop {
+        let processed = conn.process_new_packets();
+        if !conn.is_handshaking() {
+            return Ok(processed);
+        }
+        if let (0, 0) = retried(|| conn.complete_io(socket))? {
+            return Err(ErrorKind::WriteZero.into());
+        }
+    }
+}
+
+/// Writes and flushes all queued output of `conn`.
 fn send<S>(conn: &mut ConnectionCommon<S>, socket: &mut impl Write) -> io::Result<()> {
     while conn.wants_write() {
         if retried(|| conn.write_tls(socket))? == 0 {
             return Err(ErrorKind::WriteZero.into());
         }
     }
-    Ok(())
+    retried(|| socket.flush())
 }
 
 /// Returns true if there is plaintext, false if the peer has closed, and `None` if more must be
@@ -358,7 +373,7 @@ fn read_end(writer: &mut impl Write, socket: &mut dyn Read) -> io::Result<usize>
 }
 
 /// Repeats `call` while it is interrupted by a signal.
-fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::rc::Rc;
 use std::thread;
@@ -455,5 +455,134 @@ fn halves_forward_in_threads() {
         for thread in threads {
             thread.join().unwrap();
         }
+    }
+}
+
+/// A proxy's connection to a peer that has not answered yet.
+fn unanswered(
+    provider: Provider,
+    versions: Versions,
+    noise: &mut Noise,
+) -> (Tls<ClientConnection>, Tls<ServerConnection>) {
+    let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
+    let ((client, server), (one, other)) = (configs.ends().unwrap(), sockets(noise));
+    (
+        StreamOwned::new(client, one),
+        StreamOwned::new(server, other),
+    )
+}
+
+/// Forwards all of `data`, and then the end, while `right` answers only after many attempts.
+fn forward_much<F: Source + Sink>(
+    data: &[u8],
+    mut front: F,
+    (mut back, mut right): (Tls<ClientConnection>, Tls<ServerConnection>),
+) {
+    let mut received = Vec::new();
+    let mut has_ended = false;
+    for turn in 0..1_000_000 {
+        if !has_ended {
+            has_ended = forward(&mut front, &mut back).unwrap() == Forwarded::Ended;
+        }
+        let _ = forward(&mut back, &mut front).unwrap();
+        if turn < 1000 {
+            assert!(!has_ended, "nothing can be sent before the handshake");
+            continue;
+        }
+        Peer::flush(&mut right);
+        if let Some(end) = right.receive(&mut received) {
+            end.unwrap();
+            assert!(received == data);
+            return;
+        }
+    }
+    panic!("{} of {} bytes arrive", received.len(), data.len());
+}
+
+/// Even if it is more than a connection accepts before its handshake.
+#[test]
+fn data_and_an_end_wait_for_the_handshake() {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
+        for len in [10, 300_000] {
+            let noise = &mut Noise::new(4);
+            let data: Vec<u8> = (0..len).map(pattern).collect();
+            let (one, other) = sockets(noise);
+            one.outgoing.borrow_mut().capacity = 1_000_000;
+            let connected = pair(provider, versions);
+            let mut left = StreamOwned::new(*connected.client, one);
+            let front = StreamOwned::new(*connected.server, other);
+            left.conn.set_buffer_limit(None);
+            left.conn.writer().write_all(&data).unwrap();
+            left.conn.send_close_notify();
+            while !Peer::flush(&mut left) {}
+            forward_much(&data, front, unanswered(provider, versions, noise));
+        }
+    }
+}
+
+/// As before, with data that comes from a plain socket.
+#[test]
+fn plain_data_and_an_end_wait_for_the_handshake() {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
+        for len in [10, 300_000] {
+            let noise = &mut Noise::new(4);
+            let data: Vec<u8> = (0..len).map(pattern).collect();
+            let (left, front) = sockets(noise);
+            left.outgoing.borrow_mut().bytes.extend(&data);
+            left.end();
+            let back = unanswered(provider, versions, noise);
+            forward_much(&data, Plain(front), back);
+        }
+    }
+}
+
+/// A socket that has to be flushed.
+struct Buffered(BufWriter<Socket>);
+
+impl Read for Buffered {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.get_mut().read(buf)
+    }
+}
+
+impl Write for Buffered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[test]
+fn messages_are_flushed_while_the_streams_stay_open() {
+    for (versions, is_plain) in product(Versions::EACH, [false, true]) {
+        let noise = &mut Noise::new(8);
+        let (one, other) = sockets(noise);
+        let connected = pair(PROVIDERS[0], versions);
+        let mut left = StreamOwned::new(*connected.client, one);
+        let mut front = StreamOwned::new(*connected.server, other);
+        let (one, mut other) = sockets(noise);
+        let one = Buffered(BufWriter::new(one));
+        let mut received = Vec::new();
+        assert_eq!(left.send(b"message"), 7);
+        while !Peer::flush(&mut left) {}
+        if is_plain {
+            let mut back = Plain(one);
+            for _ in 0..1000 {
+                forward(&mut front, &mut back).unwrap();
+                other.receive(&mut received);
+            }
+        } else {
+            let connected = pair(PROVIDERS[0], versions);
+            let mut back = StreamOwned::new(*connected.client, one);
+            let mut right = StreamOwned::new(*connected.server, other);
+            for _ in 0..1000 {
+                forward(&mut front, &mut back).unwrap();
+                right.receive(&mut received);
+            }
+        }
+        assert_eq!(received, b"message", "{versions:?}, plain: {is_plain}");
     }
 }
