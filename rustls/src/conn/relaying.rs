@@ -217,7 +217,7 @@ pub(super) fn write_received(
     }
     let written = wr.write_vectored(&slices)?;
     drop(slices);
-    received.consume_chunks(written);
+    received.consume_chunks(Ord::min(written, given));
     if written <= given {
         Ok(written)
     } else {

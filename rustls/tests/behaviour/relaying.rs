@@ -284,6 +284,54 @@ fn plaintext_is_written_to_a_socket_from_where_it_lies() {
     }
 }
 
+/// A writer that reports more than it was given.
+struct Boastful {
+    given: usize,
+}
+
+impl Write for Boastful {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.given += bytes.len();
+        Ok(bytes.len() + 5)
+    }
+
+    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.given += bufs.iter().map(|buf| buf.len()).sum::<usize>();
+        Ok(self.given + 5)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_writer_that_reports_too_much_loses_no_other_plaintext() {
+    let Pair {
+        mut client,
+        mut server,
+    } = pair(PROVIDERS[0], Versions::Tls13);
+    let mut wire = Vec::new();
+    for _ in 0..100 {
+        client.writer().write_all(&[1; 10]).unwrap();
+    }
+    while client.wants_write() {
+        client.write_tls(&mut wire).unwrap();
+    }
+    let mut rest = &wire[..];
+    while !rest.is_empty() {
+        server.read_tls(&mut rest).unwrap();
+        server.process_new_packets().unwrap();
+    }
+    let mut boastful = Boastful { given: 0 };
+    let error = server.reader().write_to(&mut boastful).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Other);
+    let mut left = Vec::new();
+    let end = server.reader().read_to_end(&mut left).unwrap_err();
+    assert_eq!(end.kind(), ErrorKind::WouldBlock);
+    assert_eq!(boastful.given + left.len(), 1000);
+}
+
 #[test]
 fn plaintext_is_read_from_a_socket_into_records() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
