@@ -165,7 +165,9 @@ where
     }
 
     fn poll_flush(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Self::poll_flush(self, task)
+        // without the error of a failed connection: data that was received before it comes first
+        ready!(Connected::poll_send(self, task))?;
+        Pin::new(&mut self.io).poll_flush(task)
     }
 
     fn poll_shutdown(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -237,19 +239,29 @@ struct Both {
 }
 
 /// One direction, and the stream to which it sends.
-#[derive(Default)]
 struct Direction {
     stage: Stage,
     copied: u64,
     /// True once the stream that is read has ended.
     has_ended: bool,
-    /// True if the stream may hold output that has not been flushed.
+    /// True if the stream may hold output that has not been flushed: initially that of an earlier
+    /// call that was dropped, or of the handshake.
     needs_flush: bool,
 }
 
-#[derive(Clone, Copy, Default, PartialEq)]
+impl Default for Direction {
+    fn default() -> Self {
+        Self {
+            stage: Stage::Copying,
+            copied: 0,
+            has_ended: false,
+            needs_flush: true,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
 enum Stage {
-    #[default]
     Copying,
     ShuttingDown,
     Done,
@@ -308,6 +320,7 @@ impl Direction {
         task: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         loop {
+            self.needs_flush |= to.wants_write();
             // take no more than `to` accepts
             ready!(to.poll_send(task))?;
             if self.has_ended {
@@ -340,13 +353,13 @@ impl Direction {
         let mut socket = Socket::new(from, task);
         let mut writer = to.writer();
         if writer.room_left() == Some(0) {
-            writer.flush()?;
-            // it was shut down already, so only the end of `from` is no error
+            // it was shut down already or has failed, so only the end of `from` is no error
             self.has_ended = ready!(poll_of(socket.read(&mut [0])))? == 0;
-            return Poll::Ready(match self.has_ended {
-                true => Ok(0),
-                false => Err(ErrorKind::BrokenPipe.into()),
-            });
+            if !self.has_ended {
+                writer.flush()?;
+                return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+            }
+            return Poll::Ready(Ok(0));
         }
         let mut total = 0;
         while total < MANY_RECORDS && writer.room_left() != Some(0) {

@@ -13,7 +13,7 @@ use tokio_rustls::{client, copy_bidirectional, server};
 
 use crate::kit::executor::poll_while_woken;
 use crate::kit::pipe::{End, Weather, pipe};
-use crate::kit::{configs, connected, connected_over};
+use crate::kit::{BAD_RECORD, configs, connected, connected_over};
 
 type Client = client::TlsStream<End>;
 type Server = server::TlsStream<End>;
@@ -140,6 +140,108 @@ fn a_message_is_flushed_while_both_streams_stay_open() {
             assert!(advance(relay.as_mut()).is_none());
             assert!(read_all(&mut left).0 == message);
         }
+    }
+}
+
+/// Even if the other stream accepts it only bit by bit.
+#[test]
+fn data_before_an_error_comes_first() {
+    let narrow = Weather {
+        capacity: 500,
+        ..Weather::CALM
+    };
+    for (versions, len) in product(Versions::EACH, 1000..1010) {
+        let (mut left, mut front) = tls(versions, Weather::CALM);
+        let (back, mut right) = pipe(&mut Noise::new(3), narrow);
+        complete(left.write_all(&vec![1; len])).unwrap();
+        complete(left.flush()).unwrap();
+        // long, so that one read usually gets the data and the bad record
+        let garbage = [&BAD_RECORD[..], &[0; 2900]].concat();
+        left.get_mut().0.inject_outgoing(&garbage);
+        let mut back = Plain(back);
+        let mut relay = pin!(copy_bidirectional(&mut front, &mut back));
+        let (mut received, mut error) = (Vec::new(), None);
+        while error.is_none() {
+            error = advance(relay.as_mut());
+            received.extend(read_all(&mut right).0);
+        }
+        assert_eq!(error.unwrap().unwrap_err().kind(), ErrorKind::InvalidData);
+        assert!(received == vec![1; len], "{} of {len}", received.len());
+    }
+}
+
+/// The first call has no time to flush.
+#[test]
+fn a_message_of_a_dropped_call_is_flushed_by_the_next() {
+    for (versions, of_back) in product(Versions::EACH, [None, Some(Versions::Tls13)]) {
+        let (mut left, mut front) = tls(versions, Weather::CALM);
+        let noise = &mut Noise::new(3);
+        let (back, mut right) = pipe(noise, Weather::CALM);
+        complete(left.write_all(b"data")).unwrap();
+        complete(left.flush()).unwrap();
+        let unflushed = |back| SlowToFlush {
+            io: BufStream::new(back),
+            is_delayed: true,
+        };
+        let call_twice = |front: &mut Server, back: &mut dyn Relay| {
+            for _ in 0..2 {
+                let task = &mut Context::from_waker(Waker::noop());
+                let relay = pin!(copy_bidirectional(front, back));
+                assert!(relay.poll(task).is_pending());
+            }
+        };
+        match of_back {
+            None => {
+                call_twice(&mut front, &mut Plain(unflushed(back)));
+                assert_eq!(read_all(&mut right).0, b"data");
+            }
+            Some(of_back) => {
+                let configs = configs(of_back, PROVIDERS[0]);
+                let ends = (unflushed(back), right);
+                let (mut back, mut right) = connected_over(ends, configs, noise);
+                back.get_mut().0.is_delayed = true;
+                call_twice(&mut front, &mut back);
+                assert_eq!(read_all(&mut right).0, b"data");
+            }
+        }
+    }
+}
+
+/// A transport with a buffer, whose flush is pending once.
+struct SlowToFlush {
+    io: BufStream<End>,
+    is_delayed: bool,
+}
+
+impl AsyncRead for SlowToFlush {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(task, buf)
+    }
+}
+
+impl AsyncWrite for SlowToFlush {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(task, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if std::mem::take(&mut self.is_delayed) {
+            task.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Pin::new(&mut self.io).poll_flush(task)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(task)
     }
 }
 

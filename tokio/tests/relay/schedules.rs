@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, Versions, server_name};
 use harness::wire::Noise;
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, BufStream};
 use tokio_rustls::relay::{Plain, Relay, Tls};
 use tokio_rustls::{TlsAcceptor, TlsConnector, copy_bidirectional};
 
@@ -163,4 +163,39 @@ fn a_proxy_completes_the_handshake_of_a_stream_with_early_data() {
         });
         executor.run(&mut noise);
     }
+}
+
+/// The peer completes its handshake, although nobody sends data.
+#[test]
+fn a_proxy_flushes_the_handshake_of_a_stream_with_early_data() {
+    let mut noise = Noise::new(1);
+    let front_configs = configs(Versions::Tls13, PROVIDERS[0]);
+    let (mut left, mut front) = connected(front_configs, Weather::CALM, &mut noise);
+    let (client, server) = resumable(&mut noise);
+    let (one, other) = pipe(&mut noise, Weather::CALM);
+    let connector = TlsConnector::from(Arc::new(client)).early_data(true);
+    let mut connect = Box::pin(connector.connect(server_name(), BufStream::new(one)));
+    let connected = poll_while_woken(|task| connect.as_mut().poll(task));
+    let std::task::Poll::Ready(Ok(mut back)) = connected else {
+        panic!("it waits for the server");
+    };
+    let mut executor = Executor::default();
+    executor.spawn("right speaks first", async {
+        let accept = TlsAcceptor::from(Arc::new(server)).accept(other);
+        let mut right = accept.await.unwrap();
+        right.write_all(b"welcome").await.unwrap();
+        right.shutdown().await.unwrap();
+        assert_eq!(right.read(&mut [0]).await.unwrap(), 0);
+    });
+    executor.spawn("left", async {
+        let mut answer = Vec::new();
+        left.read_to_end(&mut answer).await.unwrap();
+        assert_eq!(answer, b"welcome");
+        left.shutdown().await.unwrap();
+    });
+    executor.spawn("proxy", async {
+        let copied = copy_bidirectional(&mut front, &mut back).await.unwrap();
+        assert_eq!(copied, (0, 7));
+    });
+    executor.run(&mut noise);
 }
