@@ -903,3 +903,112 @@ proptest! {
         }
     }
 }
+
+/// Records of hostile lengths are received in random pieces, opened, and read or sealed for another
+/// connection, which sends random pieces.
+#[test]
+#[cfg_attr(miri, ignore = "many megabytes")]
+fn sealed_records_of_any_length_keep_their_order() {
+    const LENS: [usize; 9] = [18, 30, 239, 1017, 4074, 8300, 8400, 16_401, 17];
+    let mut seed = 1_u64;
+    let mut up_to = |most: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        1 + (seed >> 33) as usize % most
+    };
+    let mut taken = 0;
+    for round in 0..300 {
+        let (mut stream, mut expected) = (VecDeque::new(), Vec::new());
+        let (first, second) = (LENS[up_to(9) - 1], LENS[up_to(9) - 1]);
+        for number in 0..40_usize {
+            let len = match round % 3 {
+                0 => LENS[up_to(9) - 1],
+                _ if number % 2 == 0 => first,
+                _ => second,
+            };
+            let mut bytes = record(len, 0);
+            for byte in &mut bytes[HEADER_LEN..HEADER_LEN + len - 17] {
+                *byte = up_to(100) as u8;
+                expected.push(*byte);
+            }
+            stream.extend(bytes);
+        }
+        let mut buffer = ReceiveBuffer::new(Owner::new());
+        let mut outgoing = OutgoingBuffer::new(Owner::new());
+        let (mut passed, mut wire) = (Vec::new(), Vec::new());
+        while !stream.is_empty() || buffer.unread() != 0 {
+            buffer.read_for([0, 1000, 70_000][up_to(3) - 1]);
+            if buffer.unread() < 16_385 && !buffer.is_full() {
+                let given = [stream.len(), up_to(20_000), 0][up_to(3) - 1].min(stream.len());
+                let mut offered = 0;
+                let read = buffer.receive(|room| {
+                    offered = room.len();
+                    let len = given.min(room.len());
+                    for (place, byte) in room.iter_mut().zip(stream.drain(..len)) {
+                        *place = byte;
+                    }
+                    Ok::<_, ()>(len)
+                });
+                read.unwrap();
+                assert!((1..=MAX_POOLED_LEN).contains(&offered), "{offered}");
+            }
+            while let Some(&[.., high, low]) = buffer.unopened().first_chunk::<HEADER_LEN>() {
+                let len = usize::from(u16::from_be_bytes([high, low]));
+                if buffer.unopened().len() < HEADER_LEN + len {
+                    break;
+                }
+                buffer.keep(HEADER_LEN + len, HEADER_LEN..HEADER_LEN + len - 17);
+            }
+            buffer.park();
+            assert!(buffer.memory.len() <= 2 * MAX_POOLED_LEN);
+            let unread = buffer.unread();
+            match up_to(4) {
+                1 => {
+                    let mut out = vec![0; up_to(5000)];
+                    let len = buffer.read(&mut out);
+                    while !outgoing.is_empty() {
+                        let len = outgoing.pending().len();
+                        wire.extend_from_slice(&outgoing.pending()[..len]);
+                        outgoing.consume(len);
+                    }
+                    passed.append(&mut wire);
+                    passed.extend_from_slice(&out[..len]);
+                }
+                2 => {}
+                _ => {
+                    let Some(count) = buffer.sealable(ROOM).filter(|_| outgoing.is_empty()) else {
+                        continue;
+                    };
+                    let (mut seen, mut sum) = (0, 0);
+                    let sealed = buffer.take_sealed(|record, payload| {
+                        assert_eq!(record.len(), payload.len() + HEADER_LEN + 17);
+                        (seen, sum) = (seen + 1, sum + payload.len());
+                        wire.extend_from_slice(&record[payload]);
+                        Ok::<_, ()>(())
+                    });
+                    passed.append(&mut wire);
+                    let sealed = sealed.unwrap();
+                    let all = sealed.memory[sealed.range.clone()].to_vec();
+                    outgoing.adopt(sealed);
+                    assert_eq!((seen, sum, buffer.unread()), (count, unread, 0));
+                    taken += count;
+                    let mut sent = Vec::new();
+                    let mut more = Vec::new();
+                    while !outgoing.is_empty() {
+                        if up_to(4) == 1 && more.len() < 100 {
+                            let extra = record(up_to(20), 250);
+                            outgoing.append(&extra);
+                            more.extend(extra);
+                        }
+                        let len = up_to(outgoing.pending().len());
+                        sent.extend_from_slice(&outgoing.pending()[..len]);
+                        outgoing.consume(len);
+                    }
+                    assert!(sent == [all, more].concat());
+                }
+            }
+        }
+        assert!(passed == expected, "{round}");
+        assert!(buffer.memory.is_empty() && outgoing.is_empty());
+    }
+    assert!(taken > 1000, "{taken}");
+}
