@@ -520,7 +520,7 @@ fn data_and_an_end_wait_for_the_handshake() {
     }
 }
 
-/// As before, with data that comes from a plain socket.
+/// Data comes from a plain socket.
 #[test]
 fn plain_data_and_an_end_wait_for_the_handshake() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
