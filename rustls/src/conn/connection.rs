@@ -13,7 +13,7 @@ use super::reader::Reader;
 use super::records::Receiving;
 use super::sending::invalid_data;
 use super::unwinding::fail_on_panic;
-use super::write_outgoing::{write_or_queue, write_outgoing};
+use super::write_outgoing::{write_all, write_or_queue, write_outgoing};
 use super::writer::Writer;
 use crate::conn::in_place_error::InPlaceError;
 use crate::error::Error;
@@ -522,11 +522,7 @@ impl<Data> ConnectionCommon<Data> {
         wr: &mut dyn io::Write,
     ) -> io::Result<()> {
         loop {
-            while self.wants_write() {
-                if self.write_tls(wr)? == 0 {
-                    return Err(io::ErrorKind::WriteZero.into());
-                }
-            }
+            write_all(self, |conn| conn.wants_write(), |conn| conn.write_tls(wr))?;
             match self.encrypt_in_place(buf, payload.clone()) {
                 Err(InPlaceError::OutputPending) => {}
                 record => {

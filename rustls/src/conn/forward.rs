@@ -8,6 +8,7 @@ use super::reader::Reader;
 use super::sending::invalid_data;
 use super::split::{Receiver, Sender};
 use super::stream::{Stream, StreamOwned};
+use super::write_outgoing::write_all;
 use crate::error::Error;
 use crate::handshake::side_data::SideData;
 
@@ -211,11 +212,9 @@ impl<Side, T: Read> sealed::Source for (Receiver<Side>, T) {
 impl<T: Write> sealed::Sink for (Sender, T) {
     fn send(&mut self) -> io::Result<()> {
         let (sender, socket) = self;
-        while sender.wants_write() {
-            if retried(|| sender.write_tls(socket))? == 0 && sender.wants_write() {
-                return Err(ErrorKind::WriteZero.into());
-            }
-        }
+        write_all(sender, Sender::wants_write, |sender| {
+            retried(|| sender.write_tls(socket))
+        })?;
         retried(|| socket.flush())
     }
 
@@ -339,11 +338,11 @@ fn process<S: SideData + 'static>(
 
 /// Writes and flushes all queued output of `conn`.
 fn send<S>(conn: &mut ConnectionCommon<S>, socket: &mut impl Write) -> io::Result<()> {
-    while conn.wants_write() {
-        if retried(|| conn.write_tls(socket))? == 0 {
-            return Err(ErrorKind::WriteZero.into());
-        }
-    }
+    write_all(
+        conn,
+        |conn| conn.wants_write(),
+        |conn| retried(|| conn.write_tls(socket)),
+    )?;
     retried(|| socket.flush())
 }
 

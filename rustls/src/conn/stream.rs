@@ -5,6 +5,7 @@ use std::io::{self, BufRead, IoSlice, Read, Write};
 
 use super::connection::ConnectionCommon;
 use super::sending::invalid_data;
+use super::write_outgoing::write_all;
 use crate::handshake::side_data::SideData;
 
 /// A borrowed connection and its socket, as one stream of plaintext.
@@ -158,11 +159,11 @@ where
     fn flush(&mut self) -> io::Result<()> {
         self.complete_prior_io()?;
         // `complete_io` may have read instead of writing everything
-        while self.conn.wants_write() {
-            if self.conn.write_tls(self.sock)? == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-        }
+        write_all(
+            &mut **self.conn,
+            |conn| conn.wants_write(),
+            |conn| conn.write_tls(self.sock),
+        )?;
         self.sock.flush()?;
         self.conn.check_failed().map_err(invalid_data)
     }

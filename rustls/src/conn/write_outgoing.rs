@@ -36,6 +36,25 @@ pub(crate) fn write_outgoing(
     }
 }
 
+/// Calls `write_tls` until nothing is queued.
+///
+/// # Errors
+///
+/// Returns the errors of `write_tls`, and [`io::ErrorKind::WriteZero`] if it writes nothing.
+pub(super) fn write_all<C>(
+    conn: &mut C,
+    wants_write: impl Fn(&C) -> bool,
+    mut write_tls: impl FnMut(&mut C) -> io::Result<usize>,
+) -> io::Result<()> {
+    while wants_write(conn) {
+        // the other half of a split connection may have ended the output
+        if write_tls(conn)? == 0 && wants_write(conn) {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+    }
+    Ok(())
+}
+
 /// Returns the number of bytes passed to `wr`, and the number that it wrote.
 fn write_records<'a>(
     outgoing: &'a OutgoingBuffer,

@@ -23,7 +23,7 @@ use crate::conn::write_access::EndHandshake;
 #[cfg(feature = "std")]
 use crate::conn::write_access::WriteAccess;
 #[cfg(feature = "std")]
-use crate::conn::write_outgoing::{write_or_queue, write_outgoing};
+use crate::conn::write_outgoing::{write_all, write_or_queue, write_outgoing};
 #[cfg(feature = "tls12")]
 use crate::enums::AlertDescription;
 use crate::error::Error;
@@ -322,12 +322,7 @@ impl Sender {
         wr: &mut dyn io::Write,
     ) -> io::Result<()> {
         loop {
-            while self.wants_write() {
-                // the receiving half may have ended the output
-                if self.write_tls(wr)? == 0 && self.wants_write() {
-                    return Err(io::ErrorKind::WriteZero.into());
-                }
-            }
+            write_all(self, Self::wants_write, |sender| sender.write_tls(wr))?;
             match self.encrypt_in_place(buf, payload.clone()) {
                 Err(InPlaceError::OutputPending) => {}
                 record => {
