@@ -395,6 +395,9 @@ impl RecordSender {
     /// and fills it, as after the header of an HTTP/2 frame, need not be copied.
     fn fragment_len(&self, payload: &OutboundChunks<'_>) -> usize {
         let max = self.max_fragment_len;
+        if payload.len() <= max {
+            return max;
+        }
         let len = payload.whole_pieces_len(max);
         let records = |len| self.records(len);
         if len != 0 && records(payload.len() - len) < records(payload.len()) {
