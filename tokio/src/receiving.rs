@@ -17,7 +17,8 @@ const PIECE: usize = 1024;
 /// The most plaintext in a record.
 const RECORD_LEN: usize = 16384;
 
-/// A read that has this much returns it, rather than fill the buffer with part of a record.
+/// A read with at least this many bytes returns them, instead of filling its buffer with part of a
+/// record.
 const ENOUGH: usize = 4096;
 
 pub(crate) trait Receives {
@@ -95,7 +96,8 @@ pub(crate) trait Receives {
 
 /// Lets `process` decrypt into the unfilled part of `buf`, in which it fills at most `most` bytes.
 ///
-/// A connection needs initialized memory, so the other memory that may be filled is set to zero.
+/// A connection needs initialized memory, so uninitialized bytes that may be filled are set to zero
+/// before.
 pub(crate) fn open_into<E>(
     buf: &mut ReadBuf<'_>,
     most: usize,

@@ -112,14 +112,14 @@ pub(crate) fn halves<R, W, Data>(
 /// The connection's data is never pinned.
 impl<R: Unpin, Data> Unpin for ReadHalf<R, Data> {}
 
-/// The other half, which may live for long, keeps no task of this one.
+/// Takes back the waker of this half, which the other half would keep as long as it lives.
 impl<R, Data> Drop for ReadHalf<R, Data> {
     fn drop(&mut self) {
         leave(&self.tasks.reader);
     }
 }
 
-/// The other half, which may live for long, keeps no task of this one.
+/// Takes back the waker of this half, which the other half would keep as long as it lives.
 impl<W> Drop for WriteHalf<W> {
     fn drop(&mut self) {
         leave(&self.tasks.writer);

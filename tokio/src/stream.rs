@@ -257,7 +257,7 @@ where
         Receives::poll_fill_buf(self, task)
     }
 
-    /// Completes the handshake on a stream that can send early data, instead of waiting for it.
+    /// Completes the handshake of a stream that could still send early data.
     pub(crate) fn poll_established(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.poll_early(task, Role::Writer)
     }

@@ -1,5 +1,5 @@
-//! What only this library supports: sending in place, with the record built around the plaintext in
-//! the application's buffer, and opening records into the application's buffer.
+//! Bulk data through the APIs that only this library has: records that are built around the
+//! plaintext in the application's buffer, and records that are opened into it.
 
 use core::hint::black_box;
 use core::ops::Range;

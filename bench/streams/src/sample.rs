@@ -11,7 +11,7 @@ use rustix::thread::sched_getaffinity;
 use crate::contenders::{Contender, versions};
 use crate::scenarios::{Place, Scenario};
 
-/// What all measurements of a run have in common.
+/// The settings that all measurements of a run share.
 pub(crate) struct Setting {
     /// Processors that this process may use.
     processors: Vec<usize>,
@@ -67,9 +67,9 @@ impl Setting {
 /// The results of one measurement, for each unit of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sample {
-    /// Of all processes.
+    /// The resources of all processes.
     pub(crate) total: Usage,
-    /// Of the proxy alone, if there is one.
+    /// The resources of the proxy alone, if there is one.
     pub(crate) proxy: Option<Usage>,
     /// Seconds until the work was done.
     pub(crate) elapsed: f64,

@@ -23,7 +23,7 @@ pub(crate) enum Unit {
 /// The processors of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Place {
-    /// Those that the user chose.
+    /// The processors that the user chose.
     Chosen,
     One,
     /// Two, and a thread on each in every process.

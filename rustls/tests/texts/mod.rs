@@ -5,7 +5,7 @@
 //! - Errors without a more specific variant, from calls that fail in both crates. This crate's text
 //!   may have an addition in parentheses.
 //!
-//! Labels of errors, which 0.23 lacks, are those of a list.
+//! The labels of errors, which 0.23 lacks, are compared with a committed list.
 
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
 

@@ -20,7 +20,7 @@ pub(crate) fn pattern(at: usize) -> u8 {
     (at ^ (at >> 8) ^ (at >> 16)) as u8
 }
 
-/// What TLS streams can do beyond `AsyncWrite`.
+/// The operations of TLS streams that `AsyncWrite` lacks.
 pub(crate) trait Refresh {
     /// Replaces the keys, if the version allows it.
     fn refresh(&mut self);

@@ -305,7 +305,7 @@ fn an_unauthenticated_end_is_not_passed_on() {
     }
 }
 
-/// As before, with the first stream as the one that gets the data.
+/// The same in the other direction: the first stream gets the data.
 #[test]
 fn an_unauthenticated_end_of_the_second_stream_is_not_passed_on() {
     for (versions, of_back) in product(Versions::EACH, Versions::EACH) {

@@ -27,7 +27,7 @@ struct Plan {
     early_data: Option<bool>,
     /// True if the server reads the ClientHello first.
     is_lazy: bool,
-    /// True if the streams are split, and otherwise behind a lock.
+    /// True to split the streams. Otherwise, their two tasks share a lock.
     is_split: bool,
     weather: Weather,
     /// The numbers of bytes that the client and the server send.

@@ -10,7 +10,7 @@ use rcgen::{
 };
 
 /// Writes root, chain and key of each kind to the folder `name` beside this program. Returns its
-/// path. Another root of the same name is for the check that clients reject what they do not trust.
+/// path. A second root with the same name serves to check that clients reject untrusted roots.
 pub fn create(name: &str) -> Result<PathBuf> {
     let folder = std::env::current_exe()?.with_file_name(name);
     fs::create_dir_all(&folder)?;

@@ -16,7 +16,7 @@ const AT_A_TIME: usize = 32 << 20;
 /// The bytes that go around in one request.
 const ECHOED: usize = 1 << 20;
 
-/// What the client asks for: the kind, the bytes of a read or write, and all bytes.
+/// A client's request: the kind of transfer, the bytes per read or write, and the total.
 #[derive(Clone, Copy)]
 pub(crate) struct Request {
     kind: u8,

@@ -73,14 +73,15 @@ pub struct ReceiveBuffer {
     partly: u16,
     /// The target length of the previous read of several small records.
     ahead: u16,
-    /// The number of long records that the next read may have room for, as far as the peer goes: it
-    /// doubles while the peer streams.
+    /// The number of long records that the next read may have room for because the peer streams. It
+    /// doubles from read to read.
     long_ahead: u8,
     /// The number of long records that the reader has room for; see [`Self::read_for`].
     most_ahead: u8,
     /// The expected length of the next long record, plus the header after it.
     expected: u16,
-    /// The number of bytes behind the first of the small records that the last read was for.
+    /// The number of bytes after the first record for which the last read of small records had
+    /// room.
     behind_first: u16,
     /// True if short and long records alternate, as when the header of an HTTP/2 frame has a record
     /// of its own. A read then has room for one of each.
