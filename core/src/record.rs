@@ -30,6 +30,8 @@ pub mod receiver;
 pub mod sender;
 #[cfg(test)]
 mod toy;
+#[doc(hidden)]
+pub mod traffic;
 
 /// The length in bytes of a record header: type, legacy version, length (RFC 9846 §5.1).
 pub const HEADER_LEN: usize = 5;

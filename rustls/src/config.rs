@@ -3,8 +3,8 @@
 //! [`builder`] leads to a configuration; [`client`] and [`server`] have the two kinds. A handshake
 //! reads its configuration through [`settings`]. The other modules are the parts of a
 //! configuration: versions, verifiers ([`verify`], [`webpki`]), keys ([`sign`]; `offload` signs on
-//! other threads) and their choice ([`resolver`]), certificate compression, key logs, and sessions
-//! with their stores.
+//! other threads) and their choice ([`resolver`]), certificate compression, key logs, observers,
+//! and sessions with their stores.
 //!
 //! Nothing here imports a handshake or a connection.
 
@@ -13,9 +13,11 @@ pub(crate) mod carrier;
 pub(crate) mod client;
 pub mod compress;
 pub(crate) mod ech;
+pub(crate) mod handshake_kind;
 pub(crate) mod key_log;
 #[cfg(feature = "std")]
 pub(crate) mod key_log_file;
+pub(crate) mod observer;
 #[cfg(feature = "std")]
 pub(crate) mod offload;
 pub(crate) mod resolver;

@@ -37,6 +37,7 @@ mod failure_line;
 pub(crate) mod forward;
 pub(crate) mod in_place_error;
 pub(crate) mod kernel;
+mod observing;
 #[cfg(feature = "std")]
 mod parking;
 pub(crate) mod quic;

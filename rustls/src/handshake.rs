@@ -30,6 +30,7 @@ pub(crate) mod flight;
 pub(crate) mod link;
 pub(crate) mod machine;
 pub(crate) mod negotiated;
+pub(crate) mod observation;
 pub(crate) mod operation;
 pub(crate) mod peer_auth;
 pub(crate) mod random;

@@ -125,6 +125,7 @@ pub use rustls_core::ticketer::TicketSwitcher;
 pub use crate::client::ClientConnection;
 pub use crate::config::builder::{ConfigBuilder, ConfigSide, WantsVerifier, WantsVersions};
 pub use crate::config::client::ClientConfig;
+pub use crate::config::handshake_kind::HandshakeKind;
 pub use crate::config::key_log::{KeyLog, NoKeyLog};
 #[cfg(feature = "std")]
 pub use crate::config::key_log_file::KeyLogFile;
@@ -138,7 +139,6 @@ pub use crate::conn::in_place_error::InPlaceError;
 pub use crate::conn::{ConnectionCommon, IoState, Reader, Stream, StreamOwned, Writer};
 #[cfg(feature = "std")]
 pub use crate::either::Connection;
-pub use crate::handshake::negotiated::HandshakeKind;
 pub use crate::handshake::side_data::SideData;
 pub use crate::msgs::certificate_request::DistinguishedName;
 pub use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -237,6 +237,24 @@ pub mod unbuffered {
 #[cfg(feature = "std")]
 pub mod relay {
     pub use crate::conn::forward::{Forwarded, Plain, Sink, Source, forward};
+}
+
+/// Observers: metrics and traces of connections, below any framework.
+///
+/// Set one as [`ClientConfig::observer`](crate::ClientConfig::observer) or
+/// [`ServerConfig::observer`](crate::ServerConfig::observer).
+pub mod observer {
+    pub use rustls_core::record::traffic::Traffic;
+
+    pub use crate::config::observer::events::{
+        Alert, ConnectionClosed, ConnectionFailed, Direction, End, Fault, KeysUpdated,
+        SessionEvent, TicketAction, TicketEvent,
+    };
+    pub use crate::config::observer::handshake::{
+        ClientCertificate, Durations, EarlyData, EarlyDataRejected, HandshakeFacts, NotResumed,
+        PeerChainCheck, SessionSource,
+    };
+    pub use crate::config::observer::{Carrier, Observed, Observer};
 }
 
 /// The two halves of an established connection, for use on two threads without a lock.

@@ -4,6 +4,7 @@ mod behaviour;
 mod bulk_data;
 mod cases;
 mod extraction;
+mod observer;
 mod protected_records;
 mod receive_limits;
 mod short_buffers;

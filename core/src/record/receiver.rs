@@ -11,6 +11,7 @@ use core::fmt;
 use core::ops::Range;
 
 use super::framing::TLS13_OVERHEAD;
+use super::traffic::Traffic;
 use super::{ALERT_LEN, HEADER_LEN, MAX_FRAGMENT_LEN, MAX_TLS13_PAYLOAD_LEN, MAX_WIRE_PAYLOAD_LEN};
 use crate::crypto::cipher::{FromThisCrate, InboundOpaqueMessage, MessageDecrypter};
 use crate::enums::{ContentType, ProtocolVersion};
@@ -53,6 +54,23 @@ enum Protection {
     Sealed(Opener),
     /// Every record is an error, and no key can be installed.
     Closed,
+    /// Records are opened with the value's [`Counted::protection`], and counted.
+    Counted(Box<Counted>),
+}
+
+/// A counter of records, and the protection of the records that are counted.
+pub struct Counted {
+    protection: Protection,
+    traffic: Traffic,
+}
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self {
+            protection: Protection::Closed,
+            traffic: Traffic::default(),
+        }
+    }
 }
 
 /// A decrypter, and the version of the records that it opens.
@@ -160,6 +178,69 @@ impl RecordReceiver {
         }
     }
 
+    /// Counts all further records with `counted`, from zero.
+    pub fn count(&mut self, mut counted: Box<Counted>) {
+        counted.traffic = Traffic::default();
+        counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
+        self.protection = Protection::Counted(counted);
+    }
+
+    /// Stops counting. Returns the counter, unless no records are counted.
+    pub fn stop_counting(&mut self) -> Option<Box<Counted>> {
+        match core::mem::replace(&mut self.protection, Protection::Closed) {
+            Protection::Counted(mut counted) => {
+                let protection = &mut counted.protection;
+                self.protection = core::mem::replace(protection, Protection::Closed);
+                Some(counted)
+            }
+            other => {
+                self.protection = other;
+                None
+            }
+        }
+    }
+
+    /// Returns the records that have been received, if they are counted.
+    pub fn traffic(&self) -> Option<Traffic> {
+        match &self.protection {
+            Protection::Counted(counted) => Some(counted.traffic),
+            _ => None,
+        }
+    }
+
+    /// Calls `open`, and counts the record that it opened.
+    #[cold]
+    fn open_counted<T>(
+        &mut self,
+        open: impl FnOnce(&mut Self) -> T,
+        record_len: impl FnOnce(&T) -> Option<usize>,
+    ) -> T {
+        let counted = self.stop_counting();
+        let opened = open(self);
+        if let Some(mut counted) = counted {
+            if let Some(record_len) = record_len(&opened) {
+                counted.traffic.add(1, record_len);
+            }
+            counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
+            self.protection = Protection::Counted(counted);
+        }
+        opened
+    }
+
+    fn protection(&self) -> &Protection {
+        match &self.protection {
+            Protection::Counted(counted) => &counted.protection,
+            protection => protection,
+        }
+    }
+
+    fn protection_mut(&mut self) -> &mut Protection {
+        match &mut self.protection {
+            Protection::Counted(counted) => &mut counted.protection,
+            protection => protection,
+        }
+    }
+
     /// Opens all later records with `decrypter`, starting with sequence number 0. Has no effect
     /// after [`Self::close`].
     pub fn set_decrypter(
@@ -167,10 +248,10 @@ impl RecordReceiver {
         decrypter: Box<dyn MessageDecrypter>,
         version: ProtocolVersion,
     ) {
-        if matches!(self.protection, Protection::Closed) {
+        if matches!(self.protection(), Protection::Closed) {
             return;
         }
-        self.protection = Protection::Sealed(Opener { decrypter, version });
+        *self.protection_mut() = Protection::Sealed(Opener { decrypter, version });
         self.max_sealed_len = match version {
             // RFC 9846 §5.2
             ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN as u16,
@@ -182,7 +263,7 @@ impl RecordReceiver {
 
     /// Drops the decrypter and its key. Every later record is an error, even an unprotected one.
     pub fn close(&mut self) {
-        self.protection = Protection::Closed;
+        *self.protection_mut() = Protection::Closed;
         self.max_sealed_len = 0;
     }
 
@@ -203,7 +284,7 @@ impl RecordReceiver {
 
     /// True if received records are protected.
     pub fn is_decrypting(&self) -> bool {
-        matches!(self.protection, Protection::Sealed(_))
+        matches!(self.protection(), Protection::Sealed(_))
     }
 
     /// Returns the sequence number of the next record.
@@ -306,6 +387,12 @@ impl RecordReceiver {
             && self.seq != u64::MAX;
         let body = rest.get(..payload_len.into()).filter(|_| is_usual)?;
         let Protection::Sealed(opener) = &mut self.protection else {
+            if let Protection::Counted(_) = self.protection {
+                let len = |opened: &Option<Result<RecordOpenedInto, Error>>| {
+                    Some(opened.as_ref()?.as_ref().ok()?.record_len)
+                };
+                return self.open_counted(|receiver| receiver.open_into(buf, out), len);
+            }
             return None;
         };
         let key = FromThisCrate::new();
@@ -334,13 +421,13 @@ impl RecordReceiver {
     pub fn peek(&self, buf: &[u8]) -> Option<WaitingRecord> {
         let header = RecordHeader::read(buf).ok().flatten()?;
         let record_len = header.record_len();
-        if matches!(self.protection, Protection::Closed)
+        if matches!(self.protection(), Protection::Closed)
             || record_len > buf.len()
             || header.payload_len > self.max_payload_len(&header)
         {
             return None;
         }
-        let max_payload = match &self.protection {
+        let max_payload = match self.protection() {
             Protection::Sealed(opener) if header.typ == ContentType::ApplicationData => Ord::min(
                 opener.decrypter.max_content_len(header.payload_len),
                 MAX_FRAGMENT_LEN,
@@ -353,12 +440,26 @@ impl RecordReceiver {
         })
     }
 
+    /// Like [`Self::open`], but never inlined.
+    #[cold]
+    #[inline(never)]
+    fn open_cold(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
+        self.open(buf)
+    }
+
     /// Implements the slow path of [`Self::open`], for unprotected records, other TLS 1.2 types,
     /// errors and incomplete headers.
     #[inline(never)]
     fn open_unusual(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
-        if matches!(self.protection, Protection::Closed) {
-            return Err(Error::DecryptError);
+        match self.protection {
+            Protection::Closed => return Err(Error::DecryptError),
+            Protection::Counted(_) => {
+                let len = |opened: &Result<Option<OpenedRecord>, Error>| {
+                    Some(opened.as_ref().ok()?.as_ref()?.record_len)
+                };
+                return self.open_counted(|receiver| receiver.open_cold(buf), len);
+            }
+            _ => {}
         }
         let Some(header) = RecordHeader::read(buf)? else {
             return Ok(None);
@@ -453,7 +554,7 @@ impl RecordReceiver {
     /// Returns the maximum number of bytes after `header`. It is checked as soon as the header
     /// arrives, so the receiver neither waits for a longer record nor decrypts it.
     fn max_payload_len(&self, header: &RecordHeader) -> usize {
-        match &self.protection {
+        match self.protection() {
             Protection::Sealed(_) if !self.passes_in_the_clear(header) => {
                 self.max_sealed_len.into()
             }
@@ -485,9 +586,9 @@ impl RecordReceiver {
 
     /// True if received records are protected as in TLS 1.3.
     fn is_tls13(&self) -> bool {
-        match &self.protection {
+        match self.protection() {
             Protection::Sealed(opener) => opener.version == ProtocolVersion::TLSv1_3,
-            Protection::Plain | Protection::Closed => false,
+            Protection::Plain | Protection::Closed | Protection::Counted(_) => false,
         }
     }
 

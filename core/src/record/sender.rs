@@ -7,6 +7,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::ops::Range;
 
+use super::traffic::Traffic;
 use super::{HEADER_LEN, MAX_FRAGMENT_LEN};
 use crate::crypto::cipher::{
     EncryptError, FromThisCrate, InsufficientSizeError, MessageEncrypter, OutboundChunks,
@@ -73,6 +74,24 @@ enum Protection {
     Refused,
     /// Nothing can be sealed, not even unprotected, and no key can be installed.
     Closed,
+    /// Records are protected by the value's [`Counted::protection`], and counted. Only this state
+    /// costs something for each record.
+    Counted(Box<Counted>),
+}
+
+/// A counter of records, and the protection of the records that are counted.
+pub struct Counted {
+    protection: Protection,
+    traffic: Traffic,
+}
+
+impl Default for Counted {
+    fn default() -> Self {
+        Self {
+            protection: Protection::Closed,
+            traffic: Traffic::default(),
+        }
+    }
 }
 
 /// An encrypter, and the properties that sealing needs.
@@ -114,11 +133,82 @@ impl RecordSender {
         Ok(())
     }
 
+    /// Counts all further records with `counted`, from zero.
+    pub fn count(&mut self, mut counted: Box<Counted>) {
+        counted.traffic = Traffic::default();
+        counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
+        self.protection = Protection::Counted(counted);
+    }
+
+    /// Stops counting. Returns the counter, unless no records are counted.
+    pub fn stop_counting(&mut self) -> Option<Box<Counted>> {
+        match core::mem::replace(&mut self.protection, Protection::Closed) {
+            Protection::Counted(mut counted) => {
+                let protection = &mut counted.protection;
+                self.protection = core::mem::replace(protection, Protection::Closed);
+                Some(counted)
+            }
+            other => {
+                self.protection = other;
+                None
+            }
+        }
+    }
+
+    /// Returns the records that have been sealed, if they are counted.
+    pub fn traffic(&self) -> Option<Traffic> {
+        match &self.protection {
+            Protection::Counted(counted) => Some(counted.traffic),
+            _ => None,
+        }
+    }
+
+    /// Adds `len` bytes that were sent as one record, but not sealed here.
+    pub fn count_unsealed(&mut self, len: usize) {
+        if let Protection::Counted(counted) = &mut self.protection {
+            counted.traffic.add(1, len);
+        }
+    }
+
+    /// Calls `seal`, and counts the records and the bytes that it sealed.
+    #[cold]
+    fn seal_counted<T, E>(
+        &mut self,
+        seal: impl FnOnce(&mut Self) -> Result<T, E>,
+        len: impl FnOnce(&T) -> usize,
+    ) -> Result<T, E> {
+        let counted = self.stop_counting();
+        let before = self.seq;
+        let sealed = seal(self);
+        if let Some(mut counted) = counted {
+            if let Ok(sealed) = &sealed {
+                counted.traffic.add(self.seq - before, len(sealed));
+            }
+            counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
+            self.protection = Protection::Counted(counted);
+        }
+        sealed
+    }
+
+    fn protection(&self) -> &Protection {
+        match &self.protection {
+            Protection::Counted(counted) => &counted.protection,
+            protection => protection,
+        }
+    }
+
+    fn protection_mut(&mut self) -> &mut Protection {
+        match &mut self.protection {
+            Protection::Counted(counted) => &mut counted.protection,
+            protection => protection,
+        }
+    }
+
     /// Sets the version in the headers of unprotected records. The default is 0x0303. Has no effect
     /// if records are protected.
     #[inline]
     pub fn set_plaintext_version(&mut self, version: ProtocolVersion) {
-        if let Protection::Plain(current) = &mut self.protection {
+        if let Protection::Plain(current) = self.protection_mut() {
             *current = version;
         }
     }
@@ -137,7 +227,7 @@ impl RecordSender {
         version: ProtocolVersion,
         confidentiality_limit: u64,
     ) -> bool {
-        if matches!(self.protection, Protection::Closed) {
+        if matches!(self.protection(), Protection::Closed) {
             return true;
         }
         let offset = encrypter.payload_offset();
@@ -152,12 +242,12 @@ impl RecordSender {
         if expansion > most || offset > expansion {
             self.head_len = HEADER_LEN;
             self.tail_len = 0;
-            self.protection = Protection::Refused;
+            *self.protection_mut() = Protection::Refused;
             return false;
         }
         self.head_len = HEADER_LEN + offset;
         self.tail_len = expansion - offset;
-        self.protection = Protection::Sealed(Sealer {
+        *self.protection_mut() = Protection::Sealed(Sealer {
             clears_output: !encrypter.overwrites_output(FromThisCrate::new()),
             encrypter,
             // RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always
@@ -173,19 +263,24 @@ impl RecordSender {
     /// Drops the encrypter and its key. Later records, such as a second ClientHello after early
     /// data, are unprotected again. Has no effect after [`Self::close`].
     pub fn clear_encrypter(&mut self) {
-        if matches!(self.protection, Protection::Closed) {
+        if matches!(self.protection(), Protection::Closed) {
             return;
         }
+        let counted = self.stop_counting();
         *self = Self {
             max_fragment_len: self.max_fragment_len,
             ..Self::new()
         };
+        if let Some(mut counted) = counted {
+            counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
+            self.protection = Protection::Counted(counted);
+        }
     }
 
     /// Drops the encrypter and its key. Nothing can be sealed after this, not even unprotected:
     /// every later call returns [`SealError::Exhausted`] or [`SealInPlaceError::Exhausted`].
     pub fn close(&mut self) {
-        self.protection = Protection::Closed;
+        *self.protection_mut() = Protection::Closed;
         self.record_limit = 0;
     }
 
@@ -197,7 +292,10 @@ impl RecordSender {
 
     /// True if sent records are protected.
     pub fn is_encrypting(&self) -> bool {
-        matches!(self.protection, Protection::Sealed(_) | Protection::Refused)
+        matches!(
+            self.protection(),
+            Protection::Sealed(_) | Protection::Refused
+        )
     }
 
     /// Returns the sequence number of the next record.
@@ -326,6 +424,9 @@ impl RecordSender {
         };
         let (header, body) = record.split_at_mut(HEADER_LEN);
         let Protection::Sealed(sealer) = &mut self.protection else {
+            if let Protection::Counted(_) = self.protection {
+                return self.seal_counted(|sender| sender.seal_cold(typ, payload, out), |len| *len);
+            }
             self.write_plain_header(header, typ, body.len())?;
             payload.copy_to_slice(body);
             return Ok(required_size);
@@ -426,6 +527,12 @@ impl RecordSender {
         };
         let (header, body) = buf[record.clone()].split_at_mut(HEADER_LEN);
         let Protection::Sealed(sealer) = &mut self.protection else {
+            if let Protection::Counted(_) = self.protection {
+                return self.seal_counted(
+                    |sender| sender.seal_in_place(typ, buf, payload),
+                    |record| record.len(),
+                );
+            }
             self.write_plain_header(header, typ, body.len())?;
             return Ok(record);
         };
@@ -461,7 +568,7 @@ impl RecordSender {
         payload: Range<usize>,
         buf_len: usize,
     ) -> Result<Range<usize>, SealInPlaceError> {
-        if matches!(self.protection, Protection::Closed) {
+        if matches!(self.protection(), Protection::Closed) {
             return Err(SealInPlaceError::Exhausted);
         }
         if payload.start > payload.end || payload.end > buf_len {
@@ -487,7 +594,7 @@ impl RecordSender {
 
     /// Checks that `records` sequence numbers are left: they must not wrap (RFC 9846 §5.3).
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
-        let is_closed = matches!(self.protection, Protection::Closed);
+        let is_closed = matches!(self.protection(), Protection::Closed);
         if is_closed || self.seq.checked_add(records).is_none() {
             return Err(SealError::Exhausted);
         }
@@ -502,10 +609,12 @@ impl RecordSender {
         typ: ContentType,
         payload_len: usize,
     ) -> Result<(), Unsealed> {
-        let version = match self.protection {
+        let version = match *self.protection() {
             Protection::Plain(version) => version,
             Protection::Closed => return Err(Unsealed::Exhausted),
-            Protection::Sealed(_) | Protection::Refused => return Err(Unsealed::Failed),
+            Protection::Sealed(_) | Protection::Refused | Protection::Counted(_) => {
+                return Err(Unsealed::Failed);
+            }
         };
         take_sequence(&mut self.seq)?;
         write_header(header, typ.into(), version, payload_len);

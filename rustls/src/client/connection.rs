@@ -43,11 +43,13 @@ pub(crate) fn start(
         config.max_fragment_size,
         config.enable_secret_extraction,
         config.fips(),
+        config.observer.as_ref(),
     )?;
+    common.observe_client(&name);
     let mut data = ClientConnectionData::default();
     #[cfg(feature = "tls12")]
     let mut session = None;
-    let (transport, negotiated, established) = common.parts();
+    let (transport, negotiated, established, recorder) = common.parts();
     let mut cx = Context {
         transport,
         negotiated,
@@ -57,8 +59,10 @@ pub(crate) fn start(
         session: &mut session,
         data: &mut data,
         callbacks: Callbacks::Sync,
+        recorder,
     };
-    let handshake = ClientHandshake::start(config, name, alpn_protocols, &mut cx)?;
+    let started = ClientHandshake::start(config, name, alpn_protocols, &mut cx);
+    let handshake = common.report_start(started)?;
     let driver = Driver::new(Box::new(handshake), data, common);
     #[cfg(feature = "tls12")]
     let driver = driver.with_session(session);

@@ -15,6 +15,7 @@ use crate::config::compress::{
 };
 use crate::config::ech::EchMode;
 use crate::config::key_log::{KeyLog, NoKeyLog};
+use crate::config::observer::Observer;
 use crate::config::resolver::client::{NoClientCert, ResolvesClientCert};
 use crate::config::session::client::Resumption;
 use crate::config::sign::{CertifiedKey, SingleCertAndKey};
@@ -115,6 +116,10 @@ pub struct ClientConfig {
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
+
+    /// Is told of handshakes, failures and closed connections, for metrics and traces. `None` by
+    /// default, which costs nothing.
+    pub observer: Option<Arc<dyn Observer>>,
 
     /// Requires TLS 1.2 servers to support the extended master secret (RFC 7627). Servers without
     /// it are then rejected, and sessions without it are not resumed.
@@ -353,6 +358,7 @@ impl ConfigBuilder<ClientConfig, WantsClientCert> {
             client_auth_cert_resolver,
             enable_sni: true,
             key_log: Arc::new(NoKeyLog),
+            observer: None,
             #[cfg(feature = "tls12")]
             require_ems: cfg!(feature = "fips"),
             enable_secret_extraction: false,

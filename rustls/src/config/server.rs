@@ -15,6 +15,7 @@ use crate::config::compress::{
     default_cert_decompressors,
 };
 use crate::config::key_log::{KeyLog, NoKeyLog};
+use crate::config::observer::Observer;
 use crate::config::resolver::server::ResolvesServerCert;
 use crate::config::session::digests::SessionDigests;
 use crate::config::session::server::{NoTickets, StoresServerSessions, default_session_storage};
@@ -140,6 +141,10 @@ pub struct ServerConfig {
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
+
+    /// Is told of handshakes, failures and closed connections, for metrics and traces. `None` by
+    /// default, which costs nothing.
+    pub observer: Option<Arc<dyn Observer>>,
 
     /// Lets `dangerous_extract_secrets` and `dangerous_into_kernel_connection` return a
     /// connection's keys. False by default.
@@ -357,6 +362,7 @@ impl ConfigBuilder<ServerConfig, WantsServerCert> {
             verified_chains: Arc::default(),
             cert_decompressors: default_cert_decompressors().to_vec(),
             key_log: Arc::new(NoKeyLog),
+            observer: None,
             enable_secret_extraction: false,
             #[cfg(feature = "tls12")]
             require_ems: cfg!(feature = "fips"),

@@ -6,6 +6,7 @@
 //! [`super::sending`] encrypts application data.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -16,11 +17,14 @@ use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::unwinding::{Abandon, fail_on_panic};
 use crate::callbacks::Callbacks;
+use crate::config::observer::Observer;
+use crate::config::observer::events::Direction;
 use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::established::Established;
 use crate::handshake::negotiated::{Negotiated, negotiated_accessors};
+use crate::handshake::observation::{Observation, Recorder};
 use crate::handshake::operation::Wait;
 use crate::handshake::transport::Transport;
 use crate::record::joiner::HandshakeJoiner;
@@ -52,6 +56,8 @@ pub struct CommonState {
     pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
+    /// What the observer is told, if there is one.
+    pub(super) observation: Option<Box<Observation>>,
 }
 
 negotiated_accessors!(CommonState);
@@ -72,15 +78,15 @@ impl CommonState {
             callbacks: Callbacks::Sync,
             wait: None,
             failed: None,
+            observation: None,
         }
     }
 
     /// Creates the state for a QUIC connection.
     pub(crate) fn over_quic(side: Side, quic: Quic) -> Self {
-        Self {
-            quic: Some(Box::new(quic)),
-            ..Self::new(side)
-        }
+        let mut common = Self::new(side);
+        common.quic = Some(Box::new(quic));
+        common
     }
 
     /// Applies the settings of a configuration that the handshake does not change.
@@ -93,6 +99,7 @@ impl CommonState {
         max_fragment_size: Option<usize>,
         is_extractable: bool,
         is_fips: bool,
+        observer: Option<&Arc<dyn Observer>>,
     ) -> Result<(), Error> {
         self.records
             .sender
@@ -103,6 +110,7 @@ impl CommonState {
             self.is_fips = is_fips;
         }
         let _ = is_fips;
+        self.observe(observer);
         Ok(())
     }
 
@@ -114,12 +122,19 @@ impl CommonState {
         &mut dyn Transport,
         &mut Negotiated,
         &mut Option<Established>,
+        Recorder<'_>,
     ) {
         let transport: &mut dyn Transport = match &mut self.quic {
             Some(quic) => &mut **quic,
             None => &mut self.records,
         };
-        (transport, &mut self.negotiated, &mut self.established)
+        let recorder = Recorder(self.observation.as_deref_mut());
+        (
+            transport,
+            &mut self.negotiated,
+            &mut self.established,
+            recorder,
+        )
     }
 
     /// Returns the number of received bytes that have not been processed.
@@ -230,7 +245,9 @@ impl CommonState {
 
     fn close(&mut self) -> Result<(), Error> {
         if let Some(established) = &mut self.established {
-            established.send_owed_update(&mut self.records)?;
+            if established.send_owed_update(&mut self.records)? {
+                self.report_keys(Direction::Sending);
+            }
         }
         Ok(self.records.close()?)
     }
@@ -258,6 +275,11 @@ impl CommonState {
     }
 
     /// Returns the error that ended the connection, if it has failed.
+    pub(super) fn failed(&self) -> Option<&Error> {
+        self.failed.as_deref()
+    }
+
+    /// Returns the error that ended the connection as a result, if it has failed.
     #[inline]
     pub(crate) fn check_failed(&self) -> Result<(), Error> {
         match &self.failed {
@@ -276,12 +298,17 @@ impl CommonState {
     /// Like [`Self::fail`], for a client that requested `server_name`.
     #[cold]
     pub(super) fn fail_at(&mut self, failure: Failure, server_name: Option<&str>) -> Error {
-        // logging comes last, because the logger may panic
+        // logging and the observer come last, because they may panic
         let first = self.failed.is_none();
         let alert = failure.alert;
+        let can_send = self.quic.is_some() || !self.records.is_closed();
+        if first && self.observation.is_some() {
+            self.prepare_failure(server_name);
+        }
         let error = self.end(failure);
         if first {
             log_failure(&error, alert, server_name);
+            self.report_failure(&error, alert.filter(|_| can_send));
         }
         error
     }
@@ -314,6 +341,9 @@ impl CommonState {
             "the connection is over: a call of the application's code has panicked".into(),
         ));
         let failed_before = self.failed.is_some();
+        if let (Some(observation), false) = (&mut self.observation, failed_before) {
+            observation.has_panicked = true;
+        }
         match &mut self.quic {
             Some(quic) if failed_before => quic.fail(quic.alert),
             Some(quic) => quic.fail(panicked.alert),
@@ -338,9 +368,15 @@ impl CommonState {
         let is_handshaking = self.records.is_handshaking();
         let established = self.established.as_mut().filter(|_| !is_handshaking);
         match established.and_then(Established::refreshable) {
-            Some(secrets) => secrets
-                .refresh(&mut self.records)
-                .map_err(|error| self.fail(error.into())),
+            Some(secrets) => match secrets.refresh(&mut self.records) {
+                Ok(is_updated) => {
+                    if is_updated {
+                        self.report_keys(Direction::Sending);
+                    }
+                    Ok(())
+                }
+                Err(error) => Err(self.fail(error.into())),
+            },
             // TLS 1.2 cannot replace keys; callers of rustls 0.23 expect this error
             None => Err(Error::HandshakeNotComplete),
         }

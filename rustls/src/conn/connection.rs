@@ -413,8 +413,10 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and the error that
     /// ended the connection if it has failed.
-    pub fn dangerous_extract_secrets(self) -> Result<ExtractedSecrets, Error> {
-        self.driver.common.extract_secrets()
+    pub fn dangerous_extract_secrets(mut self) -> Result<ExtractedSecrets, Error> {
+        let secrets = self.driver.common.extract_secrets()?;
+        self.driver.common.report_extraction();
+        Ok(secrets)
     }
 
     /// Returns the number of bytes that [`Self::read_tls`] has read and

@@ -463,6 +463,9 @@ impl<Data> Driver<Data> {
         if is_waiting {
             self.common.records.unpolled.called();
         }
+        if let Some(quic) = &mut self.common.quic {
+            quic.received.add(0, bytes.len());
+        }
         let joiner = self.common.joiner();
         if is_waiting && joiner.len() + bytes.len() > MAX_WAITING_CRYPTO {
             return Err(self.fail(InvalidMessage::HandshakePayloadTooLarge.into()));
@@ -474,6 +477,9 @@ impl<Data> Driver<Data> {
     }
 
     fn handle_messages(&mut self) -> Result<(), Failure> {
+        if let Some(observation) = &mut self.common.observation {
+            observation.times.start_work();
+        }
         while self.handshake.machine.is_ready() {
             let Some(message) = self.common.joiner().next_message()? else {
                 break;
@@ -486,9 +492,17 @@ impl<Data> Driver<Data> {
             if let Some(wait) = self.common.wait {
                 debug!("waiting for a {}", wait.call);
                 self.common.records.unpolled.begin(wait.call);
+                if let Some(observation) = &mut self.common.observation {
+                    observation.times.end_work();
+                    observation.times.set_wait(Some(wait.call));
+                }
             }
             self.common.joiner().give_back(message);
             self.common.send_buffered()?;
+            self.report();
+        }
+        if let Some(observation) = &mut self.common.observation {
+            observation.times.end_work();
         }
         Ok(())
     }
@@ -510,17 +524,40 @@ impl<Data> Driver<Data> {
             let (machine, mut context) = self.machine_and_context();
             let polled = machine.poll_operation(cx, &mut context);
             self.common.wait = machine.wait();
+            if let Some(observation) = &mut self.common.observation {
+                observation
+                    .times
+                    .set_wait(self.common.wait.map(|wait| wait.call));
+            }
             ready!(polled)
                 .and_then(|()| Ok(self.common.send_buffered()?))
-                .and_then(|()| self.handle_messages())
+                .and_then(|()| {
+                    self.report();
+                    self.handle_messages()
+                })
                 .map_err(|failure| self.fail(failure))?;
         }
         Poll::Ready(Ok(()))
     }
 
+    /// Tells the observer what has happened, if there is one.
+    fn report(&mut self) {
+        if let Some(observation) = &mut self.common.observation {
+            // a server may still be waiting before it has read the name
+            let name = self.handshake.machine.server_name(&self.data);
+            if name.is_none() && self.common.wait.is_some() {
+                return;
+            }
+            if let Some(name) = name {
+                observation.set_server_name(name);
+            }
+            self.common.report();
+        }
+    }
+
     fn machine_and_context(&mut self) -> (&mut dyn Machine<Data>, Context<'_, Data>) {
         let callbacks = self.common.callbacks;
-        let (transport, negotiated, established) = self.common.parts();
+        let (transport, negotiated, established, recorder) = self.common.parts();
         let cx = Context {
             transport,
             negotiated,
@@ -530,6 +567,7 @@ impl<Data> Driver<Data> {
             session: &mut self.handshake.session,
             data: &mut self.data,
             callbacks,
+            recorder,
         };
         (&mut *self.handshake.machine, cx)
     }
@@ -546,7 +584,9 @@ impl<Data> Driver<Data> {
     ) -> Result<(), Error> {
         let (machine, mut cx) = self.machine_and_context();
         let handled = machine.handle(message, &mut cx);
-        handled.map_err(|failure| self.fail(failure))
+        handled.map_err(|failure| self.fail(failure))?;
+        self.report();
+        Ok(())
     }
 
     /// Returns the error that ended the connection, if it has failed. Ends the handshake if the

@@ -6,6 +6,7 @@ use rustls_core::codec::{Codec, LengthSize, encode_bytes};
 
 use super::driver::Driver;
 use super::unwinding::fail_on_panic;
+use crate::config::observer::events::Direction;
 use crate::enums::{HandshakeType, ProtocolVersion};
 use crate::error::{Error, InvalidMessage};
 use crate::handshake::client::connection_data::ClientConnectionData;
@@ -42,6 +43,11 @@ impl<Data> KernelConnection<Data> {
         Ok((secrets, Self { driver, suite }))
     }
 
+    /// Notes for the observer that the application has the keys.
+    pub(super) fn report_extraction(&mut self) {
+        self.driver.common.report_extraction();
+    }
+
     /// Returns the negotiated cipher suite.
     pub fn negotiated_cipher_suite(&self) -> SupportedCipherSuite {
         self.suite
@@ -65,7 +71,7 @@ impl<Data> KernelConnection<Data> {
     /// and if the crypto provider does not export the key. The key is then not replaced. Returns
     /// the error that ended the connection if it has failed.
     pub fn update_tx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
-        self.update(Established::update_extracted_sending)
+        self.update(Direction::Sending, Established::update_extracted_sending)
     }
 
     /// Replaces the receiving key. Returns the new key and its first sequence number.
@@ -79,17 +85,23 @@ impl<Data> KernelConnection<Data> {
     /// does not export the key. The key is then not replaced. Returns the error that ended the
     /// connection if it has failed.
     pub fn update_rx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
-        self.update(Established::update_extracted_receiving)
+        self.update(
+            Direction::Receiving,
+            Established::update_extracted_receiving,
+        )
     }
 
     fn update(
         &mut self,
+        direction: Direction,
         next: impl FnOnce(&mut Established) -> Result<ConnectionTrafficSecrets, Error>,
     ) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         fail_on_panic(&mut self.driver, |driver| {
             driver.check_failed()?;
             let established = driver.common.established.as_mut();
-            Ok((0, next(established.ok_or(Error::HandshakeNotComplete)?)?))
+            let secrets = next(established.ok_or(Error::HandshakeNotComplete)?)?;
+            driver.common.report_keys(direction);
+            Ok((0, secrets))
         })
     }
 }

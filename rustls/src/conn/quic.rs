@@ -28,6 +28,7 @@ use crate::keys::tls12::KeyBlock;
 use crate::keys::tls13::TrafficSecret;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::record::joiner::HandshakeJoiner;
+use crate::record::traffic::Traffic;
 use crate::suites::Tls13CipherSuite;
 
 /// The handshake bytes and keys of one QUIC connection.
@@ -49,6 +50,9 @@ pub(crate) struct Quic {
     writing: Space,
     is_handshaking: bool,
     pub(crate) alert: Option<AlertDescription>,
+    /// The bytes of the messages sent and received.
+    pub(crate) sent: Traffic,
+    pub(crate) received: Traffic,
 }
 
 /// The kinds of packets that carry handshake messages, in their order (RFC 9001 §4.1.4).
@@ -101,6 +105,8 @@ impl Quic {
             writing: Space::Initial,
             is_handshaking: true,
             alert: None,
+            sent: Traffic::default(),
+            received: Traffic::default(),
         }
     }
 
@@ -236,6 +242,7 @@ impl Transport for Quic {
 
     fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error> {
         let space = self.sending;
+        self.sent.add(0, messages.len());
         copy::append(self.waiting(space), messages);
         Ok(())
     }

@@ -373,6 +373,7 @@ impl Transport for Records {
     fn send_change_cipher_spec(&mut self) {
         const RECORD: [u8; 6] = [0x14, 0x03, 0x03, 0x00, 0x01, 0x01];
         self.outgoing.append(&RECORD);
+        self.sender.count_unsealed(RECORD.len());
     }
 
     fn set_sending_secret(&mut self, _: Level, secret: &TrafficSecret<'_>) {

@@ -15,6 +15,7 @@ use super::common_state::CommonState;
 use super::in_place_error::InPlaceError;
 use super::records::Sending;
 use super::to_vec::TooShort;
+use crate::config::observer::events::Direction;
 use crate::enums::ContentType;
 use crate::error::Error;
 use crate::handshake::established::{Established, KEY_UPDATE_LEN};
@@ -155,9 +156,12 @@ impl CommonState {
     fn replace_worn_key(&mut self) -> Result<(), Error> {
         let established = self.established.as_mut();
         match established.and_then(Established::refreshable) {
-            Some(secrets) => secrets
-                .refresh(&mut self.records)
-                .map_err(|error| self.fail(error.into()))?,
+            Some(secrets) => {
+                let refreshed = secrets.refresh(&mut self.records);
+                if refreshed.map_err(|error| self.fail(error.into()))? {
+                    self.report_keys(Direction::Sending);
+                }
+            }
             None => self.close_worn_out(),
         }
         match self.records.sender.payload_left() {

@@ -72,6 +72,10 @@ pub(crate) fn split<Data>(mut driver: Driver<Data>) -> (Sender, Receiver<Data>) 
     {
         sending.buffer_limit = connection.buffer_limit;
     }
+    if let Some(observation) = &mut connection.observation {
+        sending.observation = Some(observation.split());
+        sending.negotiated = connection.negotiated.clone();
+    }
     let (from, to) = (&mut connection.records, &mut sending.records);
     to.sender = core::mem::take(&mut from.sender);
     to.outgoing = core::mem::take(&mut from.outgoing);

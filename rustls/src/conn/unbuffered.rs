@@ -387,11 +387,12 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     pub(crate) fn into_kernel_connection(
         self,
     ) -> Result<(ExtractedSecrets, KernelConnection<Data>), Error> {
-        let kernel = KernelConnection::new(self.driver)?;
+        let (secrets, mut kernel) = KernelConnection::new(self.driver)?;
         if self.pending.is_pending() {
             return Err(received_would_be_lost());
         }
-        Ok(kernel)
+        kernel.report_extraction();
+        Ok((secrets, kernel))
     }
 }
 

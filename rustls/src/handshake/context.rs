@@ -8,6 +8,7 @@ use crate::callbacks::Callbacks;
 use crate::failure::Failure;
 use crate::handshake::established::Established;
 use crate::handshake::negotiated::Negotiated;
+use crate::handshake::observation::Recorder;
 use crate::handshake::operation::Wait;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::transport::Transport;
@@ -71,6 +72,8 @@ pub(crate) struct Context<'a, Data> {
     pub(crate) data: &'a mut Data,
     /// The application callbacks that the handshake may call.
     pub(crate) callbacks: Callbacks,
+    /// Records facts for the observer.
+    pub(crate) recorder: Recorder<'a>,
 }
 
 /// A TLS 1.2 session that a connection offers, resumes or created.

@@ -137,10 +137,13 @@ impl Established {
     /// # Errors
     ///
     /// Returns the errors of [`Transport::send_handshake`].
-    pub(crate) fn send_owed_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+    pub(crate) fn send_owed_update(
+        &mut self,
+        transport: &mut dyn Transport,
+    ) -> Result<bool, Error> {
         match self.refreshable() {
             Some(secrets) => secrets.send_owed_update(transport),
-            None => Ok(()),
+            None => Ok(false),
         }
     }
 
@@ -377,13 +380,13 @@ impl SendingSecrets {
     /// # Errors
     ///
     /// Returns the errors of [`Transport::send_handshake`].
-    pub(crate) fn refresh(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+    pub(crate) fn refresh(&mut self, transport: &mut dyn Transport) -> Result<bool, Error> {
         if self.owes_update {
             return self.send_owed_update(transport);
         }
         // an updated key that has protected nothing need not be replaced
         if self.updates != 0 && !transport.has_used_sending_key() {
-            return Ok(());
+            return Ok(false);
         }
         // RFC 9846 §4.7.3: no second request until a KeyUpdate has arrived
         let is_awaited = match &self.link {
@@ -404,15 +407,15 @@ impl SendingSecrets {
                 None => self.awaits_update = true,
             }
         }
-        Ok(())
+        Ok(is_sent)
     }
 
-    fn send_owed_update(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+    fn send_owed_update(&mut self, transport: &mut dyn Transport) -> Result<bool, Error> {
         // RFC 9846 §4.7.3: a reply requests no KeyUpdate, and satisfies all earlier requests
         if core::mem::take(&mut self.owes_update) {
-            self.send_key_update(KeyUpdateRequest::UpdateNotRequested, transport)?;
+            return self.send_key_update(KeyUpdateRequest::UpdateNotRequested, transport);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Sends a KeyUpdate, if that is allowed. Returns true if it was sent.

@@ -6,7 +6,12 @@ use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 
 use crate::certificates::{PeerChain, PeerChains, PeerIdentity};
-use crate::enums::ProtocolVersion;
+use crate::config::ech::EchStatus;
+use crate::config::handshake_kind::HandshakeKind;
+use crate::config::observer::handshake::{
+    ClientCertificate, EarlyData, NotResumed, PeerChainCheck, SessionSource,
+};
+use crate::enums::{ProtocolVersion, SignatureScheme};
 use crate::suites::SupportedCipherSuite;
 
 /// The properties negotiated so far.
@@ -21,6 +26,25 @@ pub(crate) struct Negotiated {
     peer: Option<PeerIdentity>,
     /// True once the peer has proven its identity, `peer`, in this handshake.
     is_peer_proven: bool,
+    /// What only an observer is told.
+    pub(crate) facts: Facts,
+}
+
+/// The facts of a handshake that no accessor reports. Handlers note them even if there is no
+/// observer, because that costs no more than a check.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Facts {
+    pub(crate) server_signature: Option<SignatureScheme>,
+    pub(crate) client_signature: Option<SignatureScheme>,
+    pub(crate) resumed_from: Option<SessionSource>,
+    pub(crate) not_resumed: Option<NotResumed>,
+    /// On a server, the same as `not_resumed` if the client offered a ticket.
+    pub(crate) refused_ticket: Option<NotResumed>,
+    pub(crate) early_data: EarlyData,
+    /// `None` if ECH was not offered.
+    pub(crate) ech: Option<EchStatus>,
+    pub(crate) client_certificate: ClientCertificate,
+    pub(crate) peer_chain: PeerChainCheck,
 }
 
 impl Negotiated {
@@ -110,7 +134,7 @@ macro_rules! negotiated_accessors {
 
             /// Returns the kind of handshake. The kind is known once the ServerHello has been
             /// exchanged, or on a TLS 1.3 client, once EncryptedExtensions has arrived.
-            pub fn handshake_kind(&self) -> Option<$crate::handshake::negotiated::HandshakeKind> {
+            pub fn handshake_kind(&self) -> Option<$crate::config::handshake_kind::HandshakeKind> {
                 self.negotiated.handshake_kind
             }
         }
@@ -118,17 +142,3 @@ macro_rules! negotiated_accessors {
 }
 
 pub(crate) use negotiated_accessors;
-
-/// The kind of handshake that a connection performed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum HandshakeKind {
-    /// A full handshake.
-    Full,
-
-    /// A full handshake in which the server requested a second ClientHello (RFC 9846 §4.2.4), at
-    /// the cost of an extra round trip.
-    FullWithHelloRetryRequest,
-
-    /// A handshake that resumed a session.
-    Resumed,
-}

@@ -51,6 +51,7 @@ use crate::certificates::{
     Acceptance, Basis, ChainKind, PeerChain, PeerChains, ValidityPeriod, VerifiedChains,
     WaitingChain,
 };
+use crate::config::observer::handshake::{ClientCertificate, PeerChainCheck};
 use crate::config::session::client::Verification;
 use crate::config::settings::{ClientSettings, ServerSettings};
 use crate::config::verify::Proof;
@@ -139,6 +140,7 @@ where
     S: From<Operation<S, Data>> + 'static,
     Data: 'static,
 {
+    cx.negotiated.facts.server_signature = Some(server.signature.signed.scheme);
     authenticate(server, cx, |server, authenticated, cx| {
         let AuthenticatedChain { chain, verdict } = authenticated;
         let verifier = server.config().verifier();
@@ -175,6 +177,7 @@ where
     S: From<Operation<S, Data>> + 'static,
     Data: 'static,
 {
+    cx.negotiated.facts.client_certificate = ClientCertificate::Sent;
     let config = (*handshake).as_ref();
     let may_be_known = config.verified_chains.may_know(chain.chain.der());
     if may_be_known && config.verifier().rules().is_some() {
@@ -212,6 +215,7 @@ where
     S: From<Operation<S, Data>> + 'static,
     Data: 'static,
 {
+    cx.negotiated.facts.client_signature = Some(client.signature.signed.scheme);
     authenticate(client, cx, |client, authenticated, cx| {
         next(client.handshake, authenticated, cx)
     })
@@ -358,7 +362,13 @@ where
             let step = then.step(valid, &peer, callbacks)?;
             proceed(peer, step, callbacks, cx, next)
         }),
-        Step::Authenticated(chain) => next(peer, chain, cx),
+        Step::Authenticated(chain) => {
+            cx.negotiated.facts.peer_chain = match chain.verdict.is_known {
+                true => PeerChainCheck::Known,
+                false => PeerChainCheck::Verified,
+            };
+            next(peer, chain, cx)
+        }
     }
 }
 

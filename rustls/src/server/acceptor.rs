@@ -13,6 +13,7 @@ use pki_types::DnsName;
 
 use super::connection::configure;
 use super::{ServerConfig, ServerConnection, ServerConnectionData};
+use crate::config::observer::Observer;
 use crate::config::resolver::client_hello::on_demand::{KeptLists, OnDemand};
 use crate::config::resolver::client_hello::{ClientHello, Lists};
 use crate::conn::ConnectionCommon;
@@ -91,6 +92,25 @@ impl Acceptor {
         }
     }
 
+    /// Tells `observer` about the connection until it gets a configuration with an observer.
+    ///
+    /// So the observer sees peers that send no ClientHello, and connections that
+    /// [`Accepted::into_connection`] never continues. An observer of the configuration takes over
+    /// before either has been told anything. Call it before [`Self::read_tls`].
+    pub fn set_observer(&mut self, observer: Arc<dyn Observer>) {
+        if let Some(connection) = &mut self.connection {
+            connection.driver.common.observe(Some(&observer));
+        }
+    }
+
+    /// Sets the application's number for the connection, for its observer. See
+    /// [`CommonState::set_observer_context`].
+    pub fn set_observer_context(&mut self, context: u64) {
+        if let Some(connection) = &mut self.connection {
+            connection.driver.common.keep_observer_context(context);
+        }
+    }
+
     /// Reads TLS bytes with one call to `rd.read`. Returns the number of bytes read, which is 0 at
     /// the end of the stream. Call [`Self::accept`] next.
     ///
@@ -126,11 +146,15 @@ impl Acceptor {
         };
         let read = |message: HandshakeMessage<'_>| Ok(read_client_hello(&message)?.1);
         match connection.driver.first_message(read) {
-            Ok(Some(server_name)) => Ok(Some(Accepted {
-                connection,
-                server_name,
-                lists: KeptLists::default(),
-            })),
+            Ok(Some(server_name)) => {
+                let name = server_name.as_ref().map(AsRef::as_ref);
+                connection.driver.common.observe_client_hello(name);
+                Ok(Some(Accepted {
+                    connection,
+                    server_name,
+                    lists: KeptLists::default(),
+                }))
+            }
             Ok(None) => {
                 self.connection = Some(connection);
                 Ok(None)
@@ -172,6 +196,12 @@ impl Accepted {
         self.connection.set_async(is_async);
     }
 
+    /// Sets the application's number for the connection, for the observer of its configuration. See
+    /// [`CommonState::set_observer_context`].
+    pub fn set_observer_context(&mut self, context: u64) {
+        self.connection.driver.common.keep_observer_context(context);
+    }
+
     /// Continues the handshake with `config`.
     ///
     /// Call [`ConnectionCommon::write_tls`] next to send the server's messages. With
@@ -188,7 +218,8 @@ impl Accepted {
         config: Arc<ServerConfig>,
     ) -> Result<ServerConnection, (Error, AcceptedAlert)> {
         let driver = &mut self.connection.driver;
-        let handshake = match configure(config, &mut driver.common) {
+        let configured = configure(config, &mut driver.common);
+        let handshake = match driver.common.report_configured(configured) {
             Ok(handshake) => handshake,
             Err(error) => return Err((error, AcceptedAlert::none())),
         };

@@ -51,6 +51,7 @@ pub(super) fn configure(
         config.max_fragment_size,
         config.enable_secret_extraction,
         config.fips(),
+        config.observer.as_ref(),
     )?;
     Ok(Box::new(ServerHandshake::start(config)))
 }

@@ -103,13 +103,13 @@ mod keys {
     use crate::certificates::reads;
     use crate::client::ClientConnection;
     use crate::config::client::ClientConfig;
+    use crate::config::handshake_kind::HandshakeKind;
     use crate::config::resolver::server::ResolvesServerCert;
     use crate::config::server::ServerConfig;
     use crate::config::sign::{CertifiedKey, SingleCertAndKey};
     use crate::config::webpki::RootCertStore;
     use crate::conn::CommonState;
     use crate::error::Error;
-    use crate::handshake::negotiated::HandshakeKind;
     use crate::providers::any_provider;
     use crate::server::{ResolvesServerCertUsingSni, ServerConnection};
 

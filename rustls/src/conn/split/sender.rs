@@ -11,6 +11,7 @@ use std::io;
 use rustls_core::crypto::cipher::InsufficientSizeError;
 
 use super::{Facts, wants_sender};
+use crate::config::observer::events::Direction;
 use crate::conn::common_state::CommonState;
 use crate::conn::in_place_error::InPlaceError;
 #[cfg(feature = "std")]
@@ -283,8 +284,12 @@ impl CommonState {
         let Some(established) = &mut self.established else {
             return;
         };
-        if let Err(error) = established.send_owed_update(&mut self.records) {
-            self.fail(error.into());
+        match established.send_owed_update(&mut self.records) {
+            Ok(true) => self.report_keys(Direction::Sending),
+            Ok(false) => {}
+            Err(error) => {
+                self.fail(error.into());
+            }
         }
     }
 }

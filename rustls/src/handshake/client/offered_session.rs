@@ -8,6 +8,7 @@ use pki_types::UnixTime;
 use rustls_core::crypto::hash;
 use rustls_core::crypto::tls13::OkmBlock;
 
+use crate::config::observer::handshake::NotResumed;
 use crate::config::session::client::Tls13ClientSessionValue;
 use crate::enums::ProtocolVersion;
 use crate::handshake::client::offer::Offer;
@@ -41,34 +42,45 @@ impl OfferedSession {
         store.take_tls13_ticket(&offer.server_name)
     }
 
-    /// Offers `value`. Drops it if the configuration of `offer` does not allow its resumption.
-    pub(crate) fn new(value: Tls13ClientSessionValue, offer: &Offer) -> Option<Box<Self>> {
+    /// Offers `value`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason if the configuration of `offer` does not allow its resumption.
+    pub(crate) fn new(
+        value: Tls13ClientSessionValue,
+        offer: &Offer,
+    ) -> Result<Box<Self>, NotResumed> {
         let config = &offer.config;
         if !config.versions.contains(ProtocolVersion::TLSv1_3) {
-            return None;
+            return Err(NotResumed::VersionDisabled);
         }
-        let now = config.current_time().ok()?;
+        let now = config.current_time().map_err(|_| NotResumed::NoSessions)?;
         let session = &value.common;
         // RFC 9846 §4.7.1: a ticket must not be used after its lifetime
-        if session.has_expired(now) || !session.belongs_to(config.verifier(), config.client_auth())
-        {
-            return None;
+        if session.has_expired(now) {
+            return Err(NotResumed::Expired);
+        }
+        if !session.belongs_to(config.verifier(), config.client_auth()) {
+            return Err(NotResumed::OtherPolicy);
         }
         if !config.carrier.accepts_session_over(value.carrier) {
-            return None;
+            return Err(NotResumed::OtherCarrier);
         }
         // RFC 9846 §4.7.1: the suite must have the session's hash
         let mut suites = offer.tls13_suites();
         let of_session = suites.find(|suite| *suite == value.suite());
         let mut suites = offer.tls13_suites();
-        let suite = of_session.or_else(|| suites.find(|suite| value.has_hash_of(suite)))?;
+        let suite = of_session
+            .or_else(|| suites.find(|suite| value.has_hash_of(suite)))
+            .ok_or(NotResumed::OtherCipherSuite)?;
         // RFC 9846 §4.3.10: early data uses the session's suite, so it must be offered. A server
         // that cannot select the session's protocol rejects the early data
         let with_early_data = config.enable_early_data
             && value.max_early_data_size() != 0
             && config.carrier.allows_early_data_of(value.carrier)
             && of_session.is_some();
-        Some(Box::new(Self {
+        Ok(Box::new(Self {
             suite,
             early_secret: EarlySecret::new(suite, Some(value.psk())),
             obfuscated_ticket_age: value.obfuscated_ticket_age(now),

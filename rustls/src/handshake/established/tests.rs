@@ -19,6 +19,7 @@ use crate::enums::{AlertDescription, ContentType, ProtocolVersion};
 use crate::error::InvalidMessage;
 use crate::failure::Failure;
 use crate::handshake::Context;
+use crate::handshake::observation::Recorder;
 use crate::handshake::tls13::key_update::read_key_update;
 use crate::handshake::tolerance::Tolerance;
 use crate::msgs::HandshakeMessage;
@@ -90,6 +91,7 @@ impl End {
             session: &mut None,
             data: &mut (),
             callbacks: Callbacks::Sync,
+            recorder: Recorder(None),
         };
         read_key_update(request, &mut cx)
     }

@@ -23,6 +23,7 @@ use pki_types::ServerName;
 use self::version::select_version;
 use super::Version;
 use crate::config::client::ClientConfig;
+use crate::config::observer::handshake::EarlyData;
 use crate::config::settings::ClientSettings;
 #[cfg(feature = "tls12")]
 use crate::enums::ContentType;
@@ -85,9 +86,20 @@ impl ClientHandshake {
         #[cfg(feature = "tls12")]
         let tls12_session = match ticket {
             Some(_) => None,
-            None => stored_session(&offer.config, &offer.server_name),
+            None => stored_session(&offer.config, &offer.server_name, &mut cx.negotiated.facts),
         };
-        let session = ticket.and_then(|value| OfferedSession::new(value, &offer));
+        let facts = &mut cx.negotiated.facts;
+        let session = ticket.and_then(|value| {
+            OfferedSession::new(value, &offer)
+                .inspect_err(|reason| facts.not_resumed = Some(*reason))
+                .ok()
+        });
+        if session
+            .as_ref()
+            .is_some_and(|session| session.with_early_data)
+        {
+            facts.early_data = EarlyData::Offered;
+        }
         // the session's suite is reported until the server chooses one
         let suite = session.as_ref().map(|session| session.suite());
         cx.negotiated.suite = suite.map(SupportedCipherSuite::Tls13);
@@ -103,7 +115,9 @@ impl ClientHandshake {
             offer.add_tls12_session(session, shares.as_ref())?;
         }
         let outer = client::ech::prepare(&mut offer, shares.as_ref(), session.as_deref())?;
-        cx.data.ech_status = offer.ech.status();
+        let ech = offer.ech.status();
+        cx.data.ech_status = ech;
+        cx.negotiated.facts.ech = Some(ech);
         let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
         Ok(Self::Hello(Box::new(sent)))
     }

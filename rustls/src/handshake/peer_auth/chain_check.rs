@@ -28,6 +28,8 @@ pub(super) struct Verdict {
     pub(super) acceptance: Option<Acceptance>,
     /// The first time when the verdict may change, if the verifier knows it.
     pub(super) until: Option<UnixTime>,
+    /// True if an earlier handshake has verified the chain.
+    pub(super) is_known: bool,
 }
 
 impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
@@ -89,6 +91,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
             verified_at: now,
             acceptance: self.acceptance(&proof, now),
             until: self.until(&proof, now),
+            is_known: false,
         })
     }
 
@@ -146,6 +149,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
             verified_at: now,
             acceptance: Some(acceptance),
             until: Some(acceptance.until()),
+            is_known: true,
         })
     }
 

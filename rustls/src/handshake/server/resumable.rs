@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use crate::callbacks::Callbacks;
 use crate::certificates::EncodedChain;
+use crate::config::observer::handshake::NotResumed;
 use crate::config::session::client_auth::AcceptedClient;
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::value::{ClientChain, SessionFacts};
@@ -25,7 +26,7 @@ impl SessionFacts<'_> {
     ///
     /// # Errors
     ///
-    /// If not, returns the reason, for the log.
+    /// If not, returns the reason.
     pub(crate) fn check_fit(
         &self,
         config: &ServerSettings,
@@ -33,7 +34,7 @@ impl SessionFacts<'_> {
         server_name: Option<&DnsName<'_>>,
         lifetime: Lifetime,
         now: UnixTime,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), NotResumed> {
         let age = now.as_secs().abs_diff(self.issued_at);
         let total_age = now.as_secs().abs_diff(self.authenticated_at);
         // RFC 9846 §4.3.11: a ticket must not be older than its lifetime. A clock that was set back
@@ -43,21 +44,21 @@ impl SessionFacts<'_> {
             ..lifetime
         };
         if !at_most(lifetime.promised).allows(age) {
-            return Err("it has expired");
+            return Err(NotResumed::Expired);
         }
         // RFC 9846 §4.7.1: renewed tickets should not prolong a session forever
         if !at_most(MAX_TICKET_LIFETIME).allows(total_age) {
-            return Err("its last full handshake is too long ago");
+            return Err(NotResumed::TooLongAgo);
         }
         // RFC 6066 §3: a session belongs to its server name
         if self.server_name != server_name.map(AsRef::as_ref) {
-            return Err("it belongs to another server name");
+            return Err(NotResumed::OtherServerName);
         }
         if self.client_auth != config.client_auth() {
-            return Err("the policy for client certificates has changed");
+            return Err(NotResumed::OtherPolicy);
         }
         if !server.allows_resumption(self.server_auth, server_name) {
-            return Err("the server's certificate differs, and is not valid for the name");
+            return Err(NotResumed::OtherCertificate);
         }
         Ok(())
     }

@@ -34,6 +34,7 @@ pub(crate) fn read_key_update<Data>(
     }
     // RFC 9846 §4.7.3: a receiver must update its receiving keys
     secrets.update(cx.transport)?;
+    cx.recorder.events(|events| events.receiving_keys += 1);
     // RFC 9846 §4.7.3: a request must be answered before the next application data
     if responds {
         answered_by.answer_update(cx.transport);

@@ -159,7 +159,11 @@ impl WaitFinished {
             finishing.handshake.transcript.add(encoded);
             send_finished(&mut finishing, cx.transport)?;
         }
-        if store_session(&finishing, cx.negotiated.peer_chain()) {
+        if finishing.ticket.is_some() {
+            cx.recorder.events(|events| events.tickets_received += 1);
+        }
+        let server_chain = cx.negotiated.peer_chain();
+        if store_session(&finishing, server_chain, &mut cx.recorder) {
             *cx.session = Some(StoreEntry::of(&finishing.handshake.offer));
         }
         *cx.established = Some(Established::Tls12(Box::new(finishing.master_secret)));

@@ -9,6 +9,7 @@ use pki_types::{ServerName, UnixTime};
 use super::finished::Finishing;
 use crate::certificates::PeerChain;
 use crate::config::client::ClientConfig;
+use crate::config::observer::handshake::NotResumed;
 use crate::config::session::client::{
     ClientSessionCommon, Tls12ClientSessionValue, Tls12Resumption,
 };
@@ -17,6 +18,8 @@ use crate::enums::ProtocolVersion;
 use crate::error::PeerMisbehaved;
 use crate::handshake::SessionInUse;
 use crate::handshake::client::offer::Offer;
+use crate::handshake::negotiated::Facts;
+use crate::handshake::observation::Recorder;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::server_hello::ServerHello;
 use crate::suites::Tls12CipherSuite;
@@ -30,26 +33,51 @@ const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 pub(crate) fn stored_session(
     config: &ClientSettings,
     server_name: &ServerName<'_>,
+    facts: &mut Facts,
 ) -> Option<(Tls12ClientSessionValue, UnixTime)> {
     let resumption = &config.resumption;
     if resumption.tls12_resumption == Tls12Resumption::Disabled {
         return None;
     }
     let mut session = resumption.store.as_ref()?.tls12_session(server_name)?;
-    if !config.versions.contains(ProtocolVersion::TLSv1_2) {
-        return None;
+    let usable = check_usable(&mut session, config);
+    match usable {
+        Ok(now) => Some((session, now)),
+        Err(reason) => {
+            facts.not_resumed = Some(reason);
+            None
+        }
     }
-    if resumption.tls12_resumption == Tls12Resumption::SessionIdOnly {
+}
+
+/// Checks that the configuration allows offering `session`. Returns the time.
+///
+/// # Errors
+///
+/// If not, returns the reason.
+fn check_usable(
+    session: &mut Tls12ClientSessionValue,
+    config: &ClientSettings,
+) -> Result<UnixTime, NotResumed> {
+    if !config.versions.contains(ProtocolVersion::TLSv1_2) {
+        return Err(NotResumed::VersionDisabled);
+    }
+    if config.resumption.tls12_resumption == Tls12Resumption::SessionIdOnly {
         session.drop_ticket();
     }
-    let now = config.current_time().ok()?;
-    let is_usable = session.is_resumable()
-        && !session.common().has_expired(now)
-        && session
-            .common()
-            .belongs_to(config.verifier(), config.client_auth())
-        && (session.uses_extended_master_secret() || !config.require_ems);
-    is_usable.then_some((session, now))
+    let now = config.current_time().map_err(|_| NotResumed::NoSessions)?;
+    let common = session.common();
+    if !session.is_resumable() {
+        Err(NotResumed::OtherFormat)
+    } else if common.has_expired(now) {
+        Err(NotResumed::Expired)
+    } else if !common.belongs_to(config.verifier(), config.client_auth()) {
+        Err(NotResumed::OtherPolicy)
+    } else if !session.uses_extended_master_secret() && config.require_ems {
+        Err(NotResumed::NoExtendedMasterSecret)
+    } else {
+        Ok(now)
+    }
 }
 
 /// Returns the session that the ServerHello resumes, and the time when it was offered. Returns
@@ -125,7 +153,11 @@ impl SessionInUse for StoreEntry {
 
 /// Stores the session of a complete handshake if the server sent an ID or a ticket. Returns true if
 /// this stored a new session.
-pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerChain>) -> bool {
+pub(super) fn store_session(
+    finishing: &Finishing,
+    server_chain: Option<&PeerChain>,
+    recorder: &mut Recorder<'_>,
+) -> bool {
     let handshake = &finishing.handshake;
     let config = &handshake.offer.config;
     let (ticket, lifetime) = match &finishing.ticket {
@@ -135,17 +167,21 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
     let is_resumed = finishing.resumed_at.is_some();
     // a resumed session is already stored, and only a new ticket changes it
     let is_new = ticket.is_some() || !(is_resumed || handshake.session_id.is_empty());
-    let Some(store) = &config.resumption.store else {
-        return false;
-    };
-    if !is_new || config.resumption.tls12_resumption == Tls12Resumption::Disabled {
+    if !is_new {
         return false;
     }
+    let store = config.resumption.store.as_ref();
+    let is_enabled = config.resumption.tls12_resumption != Tls12Resumption::Disabled;
+    let Some(store) = store.filter(|_| is_enabled) else {
+        recorder.session(false);
+        return false;
+    };
     // read the clock once: a new ticket may count as slightly older than it is
     let now = finishing.resumed_at.or_else(|| config.current_time().ok());
     let (Some(server_chain), Some(verification), Some(now)) =
         (server_chain, handshake.offer.verification, now)
     else {
+        recorder.session(false);
         return false;
     };
     // RFC 5077 §3.3: a hint of zero means that the lifetime is unspecified
@@ -176,5 +212,6 @@ pub(super) fn store_session(finishing: &Finishing, server_chain: Option<&PeerCha
         finishing.master_secret.is_extended(),
     );
     store.set_tls12_session(handshake.offer.server_name.clone(), value);
+    recorder.session(true);
     !is_resumed
 }

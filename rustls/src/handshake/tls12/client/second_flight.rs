@@ -10,6 +10,7 @@ use super::State;
 use super::finished::{Finishing, send_finished};
 use super::in_progress::Handshake;
 use crate::certificates::PeerChain;
+use crate::config::observer::handshake::ClientCertificate;
 use crate::config::sign::Signer;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::SignatureScheme;
@@ -63,6 +64,7 @@ impl WaitServerHelloDone {
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
     ) -> Result<State, Failure> {
+        cx.negotiated.facts.client_certificate = ClientCertificate::Missing;
         self.handshake.transcript.add(encoded);
         let resolver = &**self.handshake.offer.config.client_auth();
         let schemes = usable_schemes(&request);
@@ -91,6 +93,9 @@ impl WaitServerHelloDone {
         let Some(Unsigned { signer, messages }) = unsigned else {
             return end_flight(flight, finishing, cx);
         };
+        let facts = &mut cx.negotiated.facts;
+        facts.client_certificate = ClientCertificate::Sent;
+        facts.client_signature = Some(signer.scheme());
         let called = cx.callbacks.sign(&*signer, &messages);
         let wait = Wait::before_finished(Call::Signature);
         operation::after(called, wait, cx, move |signature, cx| {

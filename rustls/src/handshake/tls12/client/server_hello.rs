@@ -7,12 +7,13 @@ use super::finished::resume;
 use super::in_progress::Handshake;
 use super::resumption::resumed_session;
 use super::server_auth::WaitCertificate;
+use crate::config::handshake_kind::HandshakeKind;
+use crate::config::observer::handshake::{NotResumed, SessionSource};
 use crate::enums::{AlertDescription, Compression, ECPointFormat, ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls12::Randoms;
 use crate::logging::debug;
@@ -39,7 +40,19 @@ pub(super) fn read_server_hello(
 
     cx.negotiated.version = version;
     let mut offer = sent.offer;
+    let is_offered = offer.tls12_session.is_some();
     let session = resumed_session(&mut offer, hello, suite)?;
+    let facts = &mut cx.negotiated.facts;
+    match &session {
+        Some((session, _)) => {
+            facts.resumed_from = Some(match session.ticket() {
+                Some(_) => SessionSource::Ticket,
+                None => SessionSource::Storage,
+            });
+        }
+        None if is_offered => facts.not_resumed = Some(NotResumed::RefusedByServer),
+        None => {}
+    }
     if let Some(selected) = hello.extensions.selected_protocol {
         offer.check_protocol(Some(selected))?;
         debug!("application protocol {}", selected.0.escape_ascii());

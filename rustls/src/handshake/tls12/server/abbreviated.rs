@@ -6,10 +6,10 @@ use super::State;
 use super::finished::WaitChangeCipherSpec;
 use super::hello::{HelloFacts, Kind, server_hello};
 use super::parameters::Parameters;
+use crate::config::handshake_kind::HandshakeKind;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
-use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::operation::Opens;
 use crate::logging::debug;
 

@@ -10,6 +10,8 @@ use super::handshake::Handshake;
 use super::hello::{HelloFacts, Kind, ocsp_response, server_hello};
 use super::key_exchange::WaitClientKeyExchange;
 use super::parameters::Parameters;
+use crate::config::handshake_kind::HandshakeKind;
+use crate::config::observer::handshake::ClientCertificate;
 use crate::config::settings::ServerSettings;
 use crate::config::webpki::is_supported_in_tls12;
 use crate::enums::{ClientCertificateType, SignatureScheme};
@@ -17,7 +19,6 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::calls::signed;
 use crate::handshake::flight::Flight;
-use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::operation::{self, Call, Wait};
 use crate::logging::debug;
 use crate::msgs::certificate::CertificateStatus;
@@ -70,6 +71,7 @@ pub(super) fn send_flight(
     let flight = flight.pause();
     let randoms = &next.handshake.randoms;
     let content = key_exchange_params(&*next.kx).signed_content(&randoms.client, &randoms.server);
+    cx.negotiated.facts.server_signature = Some(signer.scheme());
     let called = cx.callbacks.sign(&*signer, &content);
     let wait = Wait::before_finished(Call::Signature);
     operation::after(called, wait, cx, move |signature, cx| {
@@ -83,6 +85,7 @@ pub(super) fn send_flight(
         flight.add(&ServerHelloDone);
         flight.send(cx.transport)?;
         Ok(if requests_certificate {
+            cx.negotiated.facts.client_certificate = ClientCertificate::Missing;
             State::WaitCertificate(Box::new(WaitCertificate { next }))
         } else {
             State::WaitClientKeyExchange(next)

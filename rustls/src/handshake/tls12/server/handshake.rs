@@ -128,6 +128,9 @@ impl WaitChangeCipherSpec {
                     handshake, keys, ..
                 } = &mut *finished;
                 handshake.send_finished(ticket, keys, cx)?;
+                if !ticket.is_empty() {
+                    cx.recorder.events(|events| events.tickets_made += 1);
+                }
                 next(finished, cx)
             };
         let seal = move |finished: Box<Self>, cx: &mut ServerContext<'_>| {
@@ -147,7 +150,8 @@ impl WaitChangeCipherSpec {
         let called = self.handshake.store(session, callbacks);
         let call = Call::Session;
         // a session that could not be stored is not found later
-        operation::after(called, Wait { call, opens }, cx, move |_, cx| {
+        operation::after(called, Wait { call, opens }, cx, move |is_stored, cx| {
+            cx.recorder.session(is_stored);
             seal(self, cx)
         })
     }

@@ -17,6 +17,8 @@ use super::hello_checks::{check_hello, check_point_formats};
 use super::parameters::{Parameters, Selection, usable_schemes};
 use super::resumption::{OfferedSession, ResumedSession, find_session};
 use crate::callbacks::{CallMode, Callbacks, Called};
+use crate::config::handshake_kind::HandshakeKind;
+use crate::config::observer::handshake::SessionSource;
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::{ServerAuth, ServerAuthId};
 use crate::config::settings::ServerSettings;
@@ -25,7 +27,7 @@ use crate::enums::{ProtocolVersion, SignatureScheme};
 use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
-use crate::handshake::negotiated::{HandshakeKind, Negotiated};
+use crate::handshake::negotiated::Negotiated;
 use crate::handshake::server::certificate::{require_certificate, resolve_certificate};
 use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::transcript::Transcript;
@@ -105,7 +107,19 @@ pub(crate) async fn negotiate<M: CallMode>(
     let server_auth = server.id;
     let found = match offered {
         OfferedSession::None => None,
-        _ => find_session(received, offered, &facts, parameters.suite, &server, now).await?,
+        _ => {
+            let is_ticket = matches!(offered, OfferedSession::Ticket(_));
+            let suite = parameters.suite;
+            match find_session(received, offered, &facts, suite, &server, now).await? {
+                Ok(session) => Some(session),
+                Err(reason) => {
+                    debug!("a session is not resumed: {reason}");
+                    negotiated.facts.not_resumed = Some(reason);
+                    negotiated.facts.refused_ticket = is_ticket.then_some(reason);
+                    None
+                }
+            }
+        }
     };
     let hash = parameters.suite.common.hash_provider;
     let encoded = received.hello.encoded();
@@ -171,6 +185,10 @@ impl Decision {
                 return send_flight(handshake, &parameters, &schemes, &facts, cx);
             }
         };
+        cx.negotiated.facts.resumed_from = Some(match session.is_stored {
+            true => SessionSource::Storage,
+            false => SessionSource::Ticket,
+        });
         cx.data
             .set_received_resumption_data(session.application_data);
         if let Some(chain) = session.client_chain {

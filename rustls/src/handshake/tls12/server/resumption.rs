@@ -13,6 +13,7 @@ use super::handshake::Handshake;
 use super::hello::HelloFacts;
 use crate::callbacks::{CallMode, Callbacks, Called};
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
+use crate::config::observer::handshake::NotResumed;
 use crate::config::server::ServerConfig;
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::stored::ServerSessionValue;
@@ -24,7 +25,6 @@ use crate::handshake::operation::Call;
 use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::{ServerContext, SessionInUse};
 use crate::keys::tls12::{MasterSecret, SessionSecret};
-use crate::logging::debug;
 use crate::msgs::EncodeMessage;
 use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
@@ -82,17 +82,17 @@ pub(super) async fn find_session<M: CallMode>(
     suite: &'static Tls12CipherSuite,
     server: &ServerAuth<'_>,
     now: Option<UnixTime>,
-) -> Result<Option<ResumedSession>, Failure> {
+) -> Result<Result<ResumedSession, NotResumed>, Failure> {
     let Some(now) = now else {
-        return Ok(None);
+        return Ok(Err(NotResumed::NoSessions));
     };
-    let Some(candidate) = find_candidate(offered, received).await else {
-        return Ok(None);
+    let candidate = match find_candidate(offered, received).await {
+        Ok(candidate) => candidate,
+        Err(reason) => return Ok(Err(reason)),
     };
     let config = received.config;
     let Ok(session) = Tls12Session::read(&candidate.value) else {
-        debug!("a session is not resumed: it is not a TLS 1.2 session in the current format");
-        return Ok(None);
+        return Ok(Err(NotResumed::OtherFormat));
     };
     let kept = &session.facts;
     let fits = match session.suite == suite.common.suite {
@@ -103,11 +103,10 @@ pub(super) async fn find_session<M: CallMode>(
             candidate.lifetime,
             now,
         ),
-        false => Err("it has another cipher suite"),
+        false => Err(NotResumed::OtherCipherSuite),
     };
     if let Err(reason) = fits {
-        debug!("a session is not resumed: {reason}");
-        return Ok(None);
+        return Ok(Err(reason));
     }
     match (session.extended_master_secret, facts.extended_master_secret) {
         // RFC 7627 §5.3: the handshake must be aborted
@@ -116,18 +115,16 @@ pub(super) async fn find_session<M: CallMode>(
         }
         // RFC 7627 §5.3: the handshake must be a full one
         (false, true) => {
-            debug!("a session is not resumed: it has no extended master secret");
-            return Ok(None);
+            return Ok(Err(NotResumed::NoExtendedMasterSecret));
         }
         (true, true) | (false, false) => {}
     }
     let accepting = pin!(kept.accept_client(config, now, M::CALLBACKS));
     let accepted = received.hello.wait(Call::Verification, accepting).await;
     let Some(client) = accepted else {
-        debug!("the client's certificate is no longer accepted");
-        return Ok(None);
+        return Ok(Err(NotResumed::ClientNotAccepted));
     };
-    Ok(Some(ResumedSession {
+    Ok(Ok(ResumedSession {
         master_secret: SessionSecret::copy(session.master_secret),
         authenticated_at: kept.authenticated_at,
         client_chain: kept.client_chain.to_chain(ChainKind::X509),
@@ -145,19 +142,21 @@ struct Candidate {
 }
 
 /// Looks up the session that the client offers.
+///
+/// # Errors
+///
+/// Returns the reason if it is not found.
 async fn find_candidate<M: CallMode>(
     offered: OfferedSession<'_>,
     received: &mut ReceivedHello<'_, '_, M>,
-) -> Option<Candidate> {
+) -> Result<Candidate, NotResumed> {
     let ReceivedHello { hello, config, .. } = received;
     match offered {
         OfferedSession::Ticket(ticket) if config.ticketer.enabled() => {
             let ticketer = &config.ticketer;
             let decrypting = M::CALLBACKS.decrypt_ticket(&**ticketer, ticket);
             let found = hello.wait(Call::Ticket, pin!(decrypting.result())).await;
-            if found.is_none() {
-                debug!("a ticket cannot be opened");
-            }
+            let found = found.ok_or(NotResumed::UnreadableTicket);
             found.map(|value| Candidate {
                 value: value.into(),
                 lifetime: Lifetime {
@@ -171,24 +170,19 @@ async fn find_candidate<M: CallMode>(
                 is_stored: false,
             })
         }
-        OfferedSession::Ticket(_) => {
-            debug!("no session is resumed: there is no ticketer");
-            None
-        }
+        OfferedSession::Ticket(_) => Err(NotResumed::NoSessions),
         OfferedSession::Id(id) => {
             let key = storage_key(&id);
             let getting = M::CALLBACKS.get_session(&*config.session_storage, &key);
             let found = hello.wait(Call::Session, pin!(getting.result())).await;
-            if found.is_none() {
-                debug!("the session ID is not in the storage");
-            }
+            let found = found.ok_or(NotResumed::NotStored);
             found.map(|value| Candidate {
                 value,
                 lifetime: Lifetime::exactly(STORED_LIFETIME),
                 is_stored: true,
             })
         }
-        OfferedSession::None => None,
+        OfferedSession::None => Err(NotResumed::NoSessions),
     }
 }
 
@@ -404,7 +398,7 @@ mod tests {
             let mut received = ReceivedHello::new(held, None, &settings, SyncCalls);
             let found = find_candidate(OfferedSession::of(&hello), &mut received);
             let found = run_sync(pin!(found)).unwrap();
-            let is_stored = found.map(|candidate| candidate.is_stored);
+            let is_stored = found.ok().map(|candidate| candidate.is_stored);
             assert_eq!(is_stored, expected, "{session_ticket:?}, {is_enabled}");
         }
     }

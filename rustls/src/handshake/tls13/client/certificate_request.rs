@@ -9,6 +9,7 @@ use super::extension_checks::check_extensions;
 use super::in_progress::Handshake;
 use super::server_auth::WaitCertificate;
 use crate::config::compress::CertCompressor;
+use crate::config::observer::handshake::ClientCertificate;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{InvalidMessage, PeerIncompatible};
 use crate::failure::Failure;
@@ -60,6 +61,7 @@ impl WaitCertificateOrRequest {
             &offer.config.cert_compressors,
         );
 
+        cx.negotiated.facts.client_certificate = ClientCertificate::Missing;
         self.handshake.transcript.add(encoded);
         if !may_authenticate {
             return Ok(self.reply(CertificateChoice::Empty, compressor));

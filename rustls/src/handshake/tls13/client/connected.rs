@@ -65,34 +65,36 @@ impl Connected {
             cx.transport.carrier().check_early_data_size(size)?;
         }
         cx.data.tickets_received = cx.data.tickets_received.saturating_add(1);
-        self.store(ticket, cx.transport, cx.negotiated);
+        let is_stored = self.store(ticket, cx.transport, cx.negotiated);
+        cx.recorder.events(|events| events.tickets_received += 1);
+        cx.recorder.session(is_stored);
         Ok(())
     }
 
-    /// Stores the ticket for a later connection to this server. Drops the ticket if the clock
-    /// fails.
+    /// Stores the ticket for a later connection to this server. Returns false if there is no store,
+    /// or if the ticket cannot be used, for example because the clock fails.
     fn store(
         &self,
         ticket: &NewSessionTicket<'_>,
         transport: &dyn Transport,
         negotiated: &Negotiated,
-    ) {
+    ) -> bool {
         // RFC 9846 §4.7.1: a ticket with a lifetime of zero is discarded immediately
         if ticket.lifetime == 0 {
-            return;
+            return false;
         }
         let config = &self.config;
         let (Some(store), Some(resumption_secret)) =
             (&config.resumption.store, &self.resumption_secret)
         else {
-            return;
+            return false;
         };
         let (Ok(now), Some(verification), Some(server_chain)) = (
             config.current_time(),
             self.verification,
             negotiated.peer_chain(),
         ) else {
-            return;
+            return false;
         };
         let Some(common) = config.make_session(|verifier, client_auth| {
             ClientSessionCommon::new(
@@ -104,7 +106,7 @@ impl Connected {
                 ticket.lifetime,
             )
         }) else {
-            return;
+            return false;
         };
         let suite = self.suite;
         let mut psk = OkmBlock::new(&[]);
@@ -123,5 +125,6 @@ impl Connected {
             value.set_quic_params(parameters);
         }
         store.insert_tls13_ticket(self.server_name.clone(), value);
+        true
     }
 }

@@ -5,11 +5,12 @@ use alloc::boxed::Box;
 use super::certificate_request::WaitCertificateOrRequest;
 use super::finished::WaitFinished;
 use super::in_progress::{EarlyData, Handshake};
+use crate::config::handshake_kind::HandshakeKind;
+use crate::config::observer::handshake::{self as observer, EarlyDataRejected};
 use crate::enums::{AlertDescription, ExtensionType};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
-use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::raw_public_key::CertificateTypes;
 use crate::logging::debug;
 use crate::msgs::encrypted_extensions::EncryptedExtensions;
@@ -61,9 +62,12 @@ impl WaitEncryptedExtensions {
         if extensions.early_data_ack {
             self.accept_early_data(extensions.selected_protocol)?;
             cx.data.early_data_accepted = true;
+            cx.negotiated.facts.early_data = observer::EarlyData::Accepted;
         } else if self.0.early_data == EarlyData::Offered {
             // the server skips the early data, and the application may send it again
             debug!("the server rejects early data");
+            cx.negotiated.facts.early_data =
+                observer::EarlyData::Rejected(EarlyDataRejected::ByServer);
             self.0.early_data = EarlyData::No;
             self.0.end_early_data(cx.transport);
         }

@@ -8,6 +8,7 @@ use super::State;
 use super::client_auth::ClientAuth;
 use super::connected::Connected;
 use super::in_progress::{EarlyData, Handshake};
+use crate::config::observer::handshake::ClientCertificate;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::failure::Failure;
@@ -70,6 +71,9 @@ impl WaitFinished {
             if let CertificateChoice::Certificate(_, signer) = client_auth.choice {
                 let content = signed_content(Side::Client, flight.transcript_hash());
                 let flight = flight.pause();
+                let facts = &mut cx.negotiated.facts;
+                facts.client_certificate = ClientCertificate::Sent;
+                facts.client_signature = Some(signer.scheme());
                 let called = cx.callbacks.sign(&*signer, content.as_ref());
                 let wait = Wait::after_finished(Call::Signature);
                 return operation::after(called, wait, cx, move |signature, cx| {

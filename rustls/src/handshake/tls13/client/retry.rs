@@ -3,13 +3,14 @@
 use alloc::boxed::Box;
 
 use super::server_hello::check_legacy_version;
+use crate::config::handshake_kind::HandshakeKind;
+use crate::config::observer::handshake::{EarlyData, EarlyDataRejected, NotResumed};
 use crate::enums::{ExtensionType, NamedGroup, ProtocolVersion};
 use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::sent_hello::{Retry, SentHello};
-use crate::handshake::negotiated::HandshakeKind;
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
@@ -34,6 +35,7 @@ pub(crate) fn read_hello_retry_request(
     let confirmation = request.extensions.encrypted_client_hello;
     if let Some(status) = first.check_ech_acceptance_in_retry(suite, encoded, confirmation)? {
         cx.data.ech_status = status;
+        cx.negotiated.facts.ech = Some(status);
     }
 
     let mut transcript = first.take_transcript(suite.common.hash_provider);
@@ -59,9 +61,17 @@ pub(crate) fn read_hello_retry_request(
     };
     // RFC 9846 §4.3.10: early data has ended, and the second ClientHello is sent in the clear
     cx.transport.drop_sending_secret();
+    let facts = &mut cx.negotiated.facts;
+    if facts.early_data == EarlyData::Offered {
+        facts.early_data = EarlyData::Rejected(EarlyDataRejected::HelloRetryRequest);
+    }
+    let had_session = first.session.is_some();
     let session = first
         .session
         .and_then(|session| session.retried(suite, first.offer.config.current_time().ok()));
+    if had_session && session.is_none() {
+        facts.not_resumed = Some(NotResumed::OtherCipherSuite);
+    }
     SentHello::send_second(
         first.offer,
         shares,

@@ -6,6 +6,9 @@ use rustls_core::crypto::tls13::OkmBlock;
 
 use super::encrypted_extensions::WaitEncryptedExtensions;
 use super::in_progress::{EarlyData, FinishedKeys, Handshake};
+use crate::config::observer::handshake::{
+    self as observer, EarlyDataRejected, NotResumed, SessionSource,
+};
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::failure::Failure;
@@ -13,6 +16,7 @@ use crate::handshake::ClientContext;
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::handshake::client::sent_hello::SentHello;
+use crate::handshake::negotiated::Facts;
 use crate::keys::tls13::EarlySecret;
 use crate::logging::debug;
 use crate::msgs::extensions::{ExtensionContext, allowed_in};
@@ -33,6 +37,7 @@ pub(super) fn read_server_hello(
     }
     if let Some(status) = sent.check_ech_acceptance(suite, encoded)? {
         cx.data.ech_status = status;
+        cx.negotiated.facts.ech = Some(status);
     }
     check_extensions_offered(&sent.offered, &hello.extensions.received)?;
     cx.negotiated.version = version;
@@ -47,10 +52,12 @@ pub(super) fn read_server_hello(
         "cipher suite {:?}, group {:?}",
         suite.common.suite, server_share.group
     );
+    let offered = sent.session.is_some();
     let resumed = resumed_session(sent.session.take(), hello.extensions.pre_shared_key, suite)?;
     if resumed.is_some() {
         debug!("resuming a session");
     }
+    note_session(offered, resumed.is_some(), &mut cx.negotiated.facts);
 
     let mut transcript = sent.take_transcript(suite.common.hash_provider);
     transcript.add(encoded);
@@ -88,6 +95,20 @@ pub(super) fn read_server_hello(
     sent.ccs.send_once(cx.transport);
     handshake.install_keys(&server_secret, cx.transport)?;
     Ok(WaitEncryptedExtensions::new(handshake))
+}
+
+/// Notes the server's decision about the session that was offered, and about early data.
+fn note_session(is_offered: bool, is_resumed: bool, facts: &mut Facts) {
+    if is_resumed {
+        facts.resumed_from = Some(SessionSource::Ticket);
+        return;
+    }
+    if is_offered {
+        facts.not_resumed = Some(NotResumed::RefusedByServer);
+    }
+    if facts.early_data == observer::EarlyData::Offered {
+        facts.early_data = observer::EarlyData::Rejected(EarlyDataRejected::NotResumed);
+    }
 }
 
 fn check_suite(

@@ -8,6 +8,7 @@ use rustls_core::crypto::tls13::OkmBlock;
 use super::finished::WaitFinished;
 use super::parameters::Parameters;
 use super::ticket_kind::TicketKind;
+use crate::config::observer::handshake::EarlyDataRejected;
 use crate::config::server::ServerConfig;
 use crate::config::session::value::Tls13Session;
 use crate::config::settings::ServerSettings;
@@ -51,42 +52,42 @@ impl Offer<'_> {
     ///
     /// # Errors
     ///
-    /// Returns the reason for rejecting early data, for the log.
+    /// Returns the reason for rejecting early data. Without an offer of early data, any reason.
     pub(super) fn accepted_limit(
         &self,
         parameters: &Parameters<'_>,
         config: &ServerSettings,
         now: UnixTime,
-    ) -> Result<u32, &'static str> {
+    ) -> Result<u32, EarlyDataRejected> {
         let session = self.session;
         let limit = session.max_early_data_size;
         if !self.offers_early_data {
-            return Err("the client offers none");
+            return Err(EarlyDataRejected::NotAllowed);
         }
         // the ticket allows early data, and the configuration still does
         if !(1..=config.max_early_data_size).contains(&limit) {
-            return Err("the ticket or the configuration does not allow it");
+            return Err(EarlyDataRejected::NotAllowed);
         }
         // RFC 9846 §4.3.10: only for the first session, with the same cipher suite and protocol
         if !self.is_first {
-            return Err("it belongs to another session");
+            return Err(EarlyDataRejected::OtherSession);
         }
         if session.suite != parameters.suite.common.suite {
-            return Err("the cipher suite differs from the session's");
+            return Err(EarlyDataRejected::OtherCipherSuite);
         }
         if session.facts.alpn_protocol != parameters.alpn_protocol.as_deref() {
-            return Err("the application protocol differs from the session's");
+            return Err(EarlyDataRejected::OtherProtocol);
         }
         if !config.carrier.allows_early_data_of(session.carrier) {
-            return Err("the session was not created over the same carrier");
+            return Err(EarlyDataRejected::OtherCarrier);
         }
         // RFC 9846 §8: early data may be accepted only once; a stored session has been removed from
         // the storage
         if self.kind != TicketKind::Stored {
-            return Err("the session is in a ticket, so it may be used twice");
+            return Err(EarlyDataRejected::Replayable);
         }
         if !self.is_fresh(now) {
-            return Err("the age of the ticket does not match the clock");
+            return Err(EarlyDataRejected::TicketAge);
         }
         Ok(limit)
     }

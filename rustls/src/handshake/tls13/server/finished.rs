@@ -91,7 +91,7 @@ fn connect(tickets: MadeTickets, cx: &mut ServerContext<'_>) -> Result<State, Fa
         return Err(Error::HandshakeNotComplete.into());
     };
     secrets.install_receiving(cx.transport)?;
-    tickets.send(cx.transport)?;
+    tickets.send(cx.transport, &mut cx.recorder)?;
     cx.transport.start_sending();
     Ok(State::Connected)
 }

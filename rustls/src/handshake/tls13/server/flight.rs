@@ -15,7 +15,9 @@ use super::parameters::{HelloFacts, Parameters};
 use super::resumption::Resumed;
 use super::tickets::TicketCount;
 use crate::config::compress::{CertCompressor, offered_algorithms};
+use crate::config::handshake_kind::HandshakeKind;
 use crate::config::key_log::KeyLog;
+use crate::config::observer::handshake::{self as observer, ClientCertificate, EarlyDataRejected};
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::{CertifiedKey, Signer};
@@ -27,7 +29,6 @@ use crate::handshake::calls::signed;
 use crate::handshake::established::{Established, Tls13Secrets};
 use crate::handshake::ffdhe::check_share;
 use crate::handshake::flight::{Flight, PausedFlight};
-use crate::handshake::negotiated::HandshakeKind;
 use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::server::connection_data::EarlyData;
@@ -192,11 +193,15 @@ impl Agreed<'_> {
             return;
         }
         if cx.data.early_data == EarlyData::Rejected {
-            resumed.early_data_limit = Err("the application rejects it");
+            resumed.early_data_limit = Err(EarlyDataRejected::ByApplication);
         }
-        if let Err(reason) = resumed.early_data_limit {
-            debug!("the client's early data is not accepted: {reason}");
-        }
+        cx.negotiated.facts.early_data = match resumed.early_data_limit {
+            Ok(_) => observer::EarlyData::Accepted,
+            Err(reason) => {
+                debug!("the client's early data is not accepted: {reason}");
+                observer::EarlyData::Rejected(reason)
+            }
+        };
     }
 }
 
@@ -222,6 +227,7 @@ impl WaitFinished {
         let mut flight = flight.resume(&mut self.transcript);
         let content = signed_content(Side::Server, flight.transcript_hash());
         let flight = flight.pause();
+        cx.negotiated.facts.server_signature = Some(signer.scheme());
         let called = cx.callbacks.sign(&*signer, content.as_ref());
         let wait = Wait::before_finished(Call::Signature);
         operation::after(called, wait, cx, move |signature, cx| {
@@ -230,6 +236,7 @@ impl WaitFinished {
             let flight = flight.pause();
             self.end_flight(flight, &client_random, cx)?;
             if requests_certificate {
+                cx.negotiated.facts.client_certificate = ClientCertificate::Missing;
                 let finished = self;
                 return Ok(State::WaitCertificate(Box::new(WaitCertificate {
                     finished,

@@ -15,12 +15,14 @@ use super::resumption::{FoundSession, OfferedSessions, find_session};
 use super::retry::{Retry, RetryNeeded, check_second_hello};
 use super::ticket_kind::TicketKind;
 use crate::callbacks::{CallMode, Callbacks, Called};
+use crate::config::handshake_kind::HandshakeKind;
+use crate::config::observer::handshake::{EarlyData, EarlyDataRejected};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::CertifiedKey;
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::handshake::negotiated::{HandshakeKind, Negotiated};
+use crate::handshake::negotiated::Negotiated;
 use crate::handshake::server::certificate::{require_certificate, resolve_certificate};
 use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::tls13::certificate_compression::choose_compressor;
@@ -116,11 +118,15 @@ pub(crate) async fn negotiate<'a, M: CallMode>(
             find_session(received, offered, &mut transcript, &parameters, &server).await?
         }
     };
+    let observed = &mut negotiated.facts;
+    observed.resumed_from = found.source;
+    observed.not_resumed = found.not_resumed;
+    observed.refused_ticket = found.not_resumed;
     let skipped_early_data = facts
         .offers_early_data
         .then(|| early_data::skipped_limit(config, found.first_early_data_size));
     if facts.offers_early_data && found.session.is_none() {
-        debug!("the client's early data is not accepted: no session is resumed");
+        reject_early_data(EarlyDataRejected::NotResumed, negotiated);
     }
     let (authentication, early_secret) = match found.session {
         Some((resumed, early_secret)) => (Authentication::Session(resumed), early_secret),
@@ -176,7 +182,7 @@ async fn require_retry<M: CallMode>(
             (Some(first), Some(kind)) => kind.early_data_size(first.identity, received).await,
             _ => 0,
         };
-        debug!("the client's early data is not accepted: a HelloRetryRequest is needed");
+        reject_early_data(EarlyDataRejected::HelloRetryRequest, negotiated);
         Some(early_data::skipped_limit(config, of_ticket))
     } else {
         None
@@ -187,6 +193,12 @@ async fn require_retry<M: CallMode>(
         legacy_session_id,
         skipped_early_data,
     })
+}
+
+/// Notes and logs the reason for rejecting early data.
+fn reject_early_data(reason: EarlyDataRejected, negotiated: &mut Negotiated) {
+    debug!("the client's early data is not accepted: {reason}");
+    negotiated.facts.early_data = EarlyData::Rejected(reason);
 }
 
 fn log_parameters(parameters: &Parameters<'_>) {

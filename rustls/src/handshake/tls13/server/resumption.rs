@@ -16,6 +16,7 @@ use super::parameters::Parameters;
 use super::ticket_kind::TicketKind;
 use crate::callbacks::CallMode;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
+use crate::config::observer::handshake::{EarlyDataRejected, NotResumed, SessionSource};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::value::{SessionValue, Tls13Session};
 use crate::enums::PskKeyExchangeMode;
@@ -45,7 +46,7 @@ pub(super) struct Resumed {
     pub(super) client_acceptance: Option<Acceptance>,
     pub(super) application_data: Vec<u8>,
     /// The number of bytes of early data to accept, or the reason for rejecting it, for the log.
-    pub(super) early_data_limit: Result<u32, &'static str>,
+    pub(super) early_data_limit: Result<u32, EarlyDataRejected>,
 }
 
 impl Resumed {
@@ -100,6 +101,18 @@ pub(super) struct FoundSession {
     /// The early data limit in the first session that the client offers, or 0 if the session is
     /// unknown.
     pub(super) first_early_data_size: u32,
+    /// The reason why the last session that the client offers is not resumed.
+    pub(super) not_resumed: Option<NotResumed>,
+    /// The source of the session.
+    pub(super) source: Option<SessionSource>,
+}
+
+impl FoundSession {
+    /// Notes and logs the reason why a session is not resumed.
+    fn refuse(&mut self, reason: NotResumed) {
+        debug!("a session is not resumed: {reason}");
+        self.not_resumed = Some(reason);
+    }
 }
 
 /// Finds the session that the client resumes. `server` is the server's certificate. `transcript`
@@ -117,33 +130,33 @@ pub(super) async fn find_session<M: CallMode>(
 ) -> Result<FoundSession, Failure> {
     let mut found = FoundSession::default();
     if !offered.are_usable {
-        debug!("no session is resumed: the client does not offer psk_dhe_ke");
+        found.refuse(NotResumed::NoKeyExchangeMode);
         return Ok(found);
     }
     let config = received.config;
     let now = config.current_time();
     let (Some(kind), Ok(now)) = (TicketKind::of(config), now) else {
-        debug!("no session is resumed: there is no ticketer or storage, or the time is unknown");
+        found.refuse(NotResumed::NoSessions);
         return Ok(found);
     };
     let suite = parameters.suite;
     for (index, (identity, binder)) in offered.offered.iter().enumerate() {
         let Some(value) = kind.find(identity.identity, received).await else {
-            match kind {
-                TicketKind::Sealed => debug!("a ticket cannot be opened"),
-                TicketKind::Stored => debug!("the session of a ticket is not in the storage"),
-            }
+            found.refuse(match kind {
+                TicketKind::Sealed => NotResumed::UnreadableTicket,
+                TicketKind::Stored => NotResumed::NotStored,
+            });
             continue;
         };
         let Ok(session) = Tls13Session::read(&value) else {
-            debug!("a session is not resumed: it is not a TLS 1.3 session in the current format");
+            found.refuse(NotResumed::OtherFormat);
             continue;
         };
         if index == 0 {
             found.first_early_data_size = session.max_early_data_size;
         }
         if let Err(reason) = check_suitable(&session, kind, suite, server, received, now) {
-            debug!("a session is not resumed: {reason}");
+            found.refuse(reason);
             continue;
         }
         // RFC 9846 §4.3.11: the binder of the chosen session, and of no other, is validated before
@@ -155,7 +168,7 @@ pub(super) async fn find_session<M: CallMode>(
         let accepting = pin!(session.facts.accept_client(config, now, M::CALLBACKS));
         let accepted = received.hello.wait(Call::Verification, accepting).await;
         let Some(client) = accepted else {
-            debug!("the client's certificate is no longer accepted");
+            found.refuse(NotResumed::ClientNotAccepted);
             return Ok(found);
         };
         // the verifier supports only one kind, and has just accepted this chain
@@ -178,6 +191,11 @@ pub(super) async fn find_session<M: CallMode>(
             application_data: session.facts.application_data.to_vec(),
         };
         found.session = Some((resumed, early_secret));
+        found.not_resumed = None;
+        found.source = Some(match kind {
+            TicketKind::Sealed => SessionSource::Ticket,
+            TicketKind::Stored => SessionSource::Storage,
+        });
         return Ok(found);
     }
     Ok(found)
@@ -194,7 +212,7 @@ pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
 ///
 /// # Errors
 ///
-/// If not, returns the reason, for the log.
+/// If not, returns the reason.
 fn check_suitable<M>(
     session: &Tls13Session<'_>,
     kind: TicketKind,
@@ -202,7 +220,7 @@ fn check_suitable<M>(
     server: &ServerAuth<'_>,
     received: &ReceivedHello<'_, '_, M>,
     now: UnixTime,
-) -> Result<(), &'static str> {
+) -> Result<(), NotResumed> {
     let config = received.config;
     let mut suites = config.provider.cipher_suites.iter();
     let before = suites.find(|suite| suite.suite() == session.suite);
@@ -212,10 +230,10 @@ fn check_suitable<M>(
         .is_some_and(|before| suite.can_resume_from(before).is_some());
     let has_psk_of_hash = session.psk.len() == suite.common.hash_provider.output_len();
     if !has_hash || !has_psk_of_hash {
-        return Err("the cipher suite has another hash");
+        return Err(NotResumed::OtherCipherSuite);
     }
     if !config.carrier.accepts_session_over(session.carrier) {
-        return Err("it was created over another version of QUIC");
+        return Err(NotResumed::OtherCarrier);
     }
     let server_name = received.server_name;
     let lifetime = kind.lifetime(config);

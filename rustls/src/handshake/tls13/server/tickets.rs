@@ -31,6 +31,7 @@ use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::negotiated::Negotiated;
+use crate::handshake::observation::Recorder;
 use crate::handshake::operation::{self, Wait};
 use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::transport::Transport;
@@ -327,6 +328,12 @@ struct MakingTickets {
 }
 
 impl MakingTickets {
+    /// Notes that a ticket cannot be made.
+    fn fail(&mut self, tickets: &UnmadeTickets) {
+        self.has_failed = true;
+        self.made.is_refused = tickets.terms.kind == TicketKind::Stored;
+    }
+
     /// Makes tickets until all are made, one cannot be made, or several are pending. A session,
     /// which may be long, is only encoded when its ticket is made.
     ///
@@ -355,7 +362,7 @@ impl MakingTickets {
                     .make(session, &mut plain, config, callbacks)
             })?;
             match ticket? {
-                Making::Made(None) => self.has_failed = true,
+                Making::Made(None) => self.fail(tickets),
                 Making::Made(Some(ticket)) if self.pending.is_empty() => {
                     self.made.add(number, age_add, &ticket, tickets)?;
                     self.count += 1;
@@ -371,7 +378,7 @@ impl MakingTickets {
     fn finish(&mut self, tickets: &UnmadeTickets) -> Result<(), Error> {
         for (age_add, ticket) in mem::take(&mut self.pending) {
             let Making::Made(Some(ticket)) = ticket else {
-                self.has_failed = true;
+                self.fail(tickets);
                 break;
             };
             self.made.add(self.count, age_add, &ticket, tickets)?;
@@ -398,6 +405,11 @@ fn poll_all(batch: &mut [(u32, Making)], task: &mut task::Context<'_>) -> Poll<(
 pub(super) struct MadeTickets {
     /// The messages, in parts that are sent in separate records.
     parts: SmallVec<[Vec<u8>; 1]>,
+    /// The number of tickets, and of those whose sessions are in the storage.
+    count: u32,
+    stored: u32,
+    /// True if the storage has not accepted a session.
+    is_refused: bool,
 }
 
 impl MadeTickets {
@@ -409,6 +421,10 @@ impl MadeTickets {
         ticket: &Ticket,
         tickets: &UnmadeTickets,
     ) -> Result<(), Error> {
+        self.count += 1;
+        if let Ticket::Stored(_) = ticket {
+            self.stored += 1;
+        }
         let ticket = ticket.as_ref();
         let len = TICKET_OVERHEAD + ticket.len();
         // a long ticket is sent in records of its own, because rustls 0.23 stops reading if a
@@ -441,7 +457,16 @@ impl MadeTickets {
     /// # Errors
     ///
     /// Returns [`Error::EncryptError`].
-    pub(super) fn send(self, transport: &mut dyn Transport) -> Result<(), Error> {
+    pub(super) fn send(
+        self,
+        transport: &mut dyn Transport,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<(), Error> {
+        recorder.events(|events| {
+            events.tickets_made += self.count;
+            events.sessions_stored += self.stored;
+            events.sessions_not_stored += u32::from(self.is_refused);
+        });
         for part in self.parts {
             // RFC 9846 §6.1: close_notify may already have been sent. §5.5: half-RTT data may have
             // worn out the key, and tickets are optional

@@ -1,0 +1,15 @@
+//! The kind of a handshake.
+
+/// The kind of handshake that a connection performed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HandshakeKind {
+    /// A full handshake.
+    Full,
+
+    /// A full handshake in which the server requested a second ClientHello (RFC 9846 §4.2.4), at
+    /// the cost of an extra round trip.
+    FullWithHelloRetryRequest,
+
+    /// A handshake that resumed a session.
+    Resumed,
+}

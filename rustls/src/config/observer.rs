@@ -1,0 +1,157 @@
+//! Observers of connections, for metrics and traces.
+//!
+//! [`handshake`] describes a handshake, and [`events`] what happens besides.
+//! `handshake::observation` collects the facts.
+
+pub(crate) mod events;
+pub(crate) mod handshake;
+
+use core::fmt::Debug;
+
+use self::events::{ConnectionClosed, ConnectionFailed, KeysUpdated, SessionEvent, TicketEvent};
+use self::handshake::HandshakeFacts;
+use crate::config::carrier;
+use crate::enums::Side;
+
+/// Is told what happens to connections: handshakes, failures, tickets, sessions, key updates and
+/// closures.
+///
+/// [`ClientConfig::observer`](crate::ClientConfig::observer) and
+/// [`ServerConfig::observer`](crate::ServerConfig::observer) set it, so it sees connections of any
+/// framework, through any API. Implement the methods you need; the others do nothing.
+///
+/// # Order
+///
+/// A connection calls, in this order:
+///
+/// 1. [`handshake_begun`](Self::handshake_begun), once;
+/// 2. either [`handshake_finished`](Self::handshake_finished) or [`failed`](Self::failed), once, so
+///    handshakes that are given up fail as well;
+/// 3. after a finished handshake, at most once, [`failed`](Self::failed);
+/// 4. [`closed`](Self::closed), once, when the connection is dropped.
+///
+/// Calls of the other methods come between the first and the last.
+///
+/// # Calls
+///
+/// A connection calls its observer on the thread that drives it, without holding a lock, and after
+/// its own state is complete. A slow observer slows the connection down. A panic is handled like
+/// one in a verifier: the connection fails. While a connection is dropped, a panic is caught
+/// instead (without `std` it is not).
+///
+/// # Example
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// use rustls::observer::{ConnectionFailed, HandshakeFacts, Observed, Observer};
+///
+/// #[derive(Debug, Default)]
+/// struct Handshakes {
+///     finished: AtomicU64,
+///     failed: AtomicU64,
+/// }
+///
+/// impl Observer for Handshakes {
+///     fn handshake_finished(&self, _: &Observed<'_>, _: &HandshakeFacts<'_>) {
+///         self.finished.fetch_add(1, Ordering::Relaxed);
+///     }
+///
+///     fn failed(&self, _: &Observed<'_>, failure: &ConnectionFailed<'_>) {
+///         if failure.during_handshake {
+///             self.failed.fetch_add(1, Ordering::Relaxed);
+///         }
+///     }
+/// }
+///
+/// # fn configure(mut config: rustls::ServerConfig) {
+/// config.observer = Some(std::sync::Arc::new(Handshakes::default()));
+/// # }
+/// ```
+pub trait Observer: Debug + Send + Sync {
+    /// A handshake begins: a client is created, or a server has processed the ClientHello.
+    ///
+    /// A server that never gets a ClientHello calls this before it calls [`failed`](Self::failed).
+    fn handshake_begun(&self, connection: &Observed<'_>) {
+        let _ = connection;
+    }
+
+    /// The handshake is complete on this side.
+    fn handshake_finished(&self, connection: &Observed<'_>, handshake: &HandshakeFacts<'_>) {
+        let _ = (connection, handshake);
+    }
+
+    /// The connection has failed, or was dropped before its handshake was complete.
+    ///
+    /// After a panic, this is called when the connection is dropped.
+    fn failed(&self, connection: &Observed<'_>, failure: &ConnectionFailed<'_>) {
+        let _ = (connection, failure);
+    }
+
+    /// The keys of one direction were replaced (TLS 1.3, RFC 9846 §4.7.3).
+    fn keys_updated(&self, connection: &Observed<'_>, update: &KeysUpdated) {
+        let _ = (connection, update);
+    }
+
+    /// A session ticket was made, received or refused.
+    fn ticket(&self, connection: &Observed<'_>, event: &TicketEvent) {
+        let _ = (connection, event);
+    }
+
+    /// A session was given to its store.
+    fn session(&self, connection: &Observed<'_>, event: &SessionEvent) {
+        let _ = (connection, event);
+    }
+
+    /// The connection was dropped. This is its last event.
+    fn closed(&self, connection: &Observed<'_>, closed: &ConnectionClosed) {
+        let _ = (connection, closed);
+    }
+}
+
+/// The connection of an event.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Observed<'a> {
+    /// A number that no other connection of the process has, to bring events together.
+    pub id: u64,
+    /// The application's number for the connection, 0 unless
+    /// [`set_observer_context`](crate::CommonState::set_observer_context) set one.
+    pub context: u64,
+    /// This side of the connection.
+    pub side: Side,
+    /// The carrier of the TLS messages.
+    pub carrier: Carrier,
+    /// The server's name: on a client, the name or the address that it was created with; on a
+    /// server, the name that the client requested.
+    pub server_name: Option<&'a str>,
+}
+
+/// The carrier of the messages of a TLS connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Carrier {
+    /// Records over a stream (RFC 9846 §5).
+    Records,
+    /// QUIC (RFC 9001).
+    Quic,
+}
+
+impl Carrier {
+    /// Returns `records` or `quic`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Records => "records",
+            Self::Quic => "quic",
+        }
+    }
+}
+
+impl From<carrier::Carrier> for Carrier {
+    fn from(carrier: carrier::Carrier) -> Self {
+        match carrier {
+            carrier::Carrier::Records => Self::Records,
+            carrier::Carrier::Quic(_) => Self::Quic,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Events besides handshakes.
+
+use core::time::Duration;
+
+use rustls_core::record::traffic::Traffic;
+
+use super::handshake::{HandshakeFacts, NotResumed};
+use crate::enums::AlertDescription;
+use crate::error::Error;
+
+/// The failure of a connection.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ConnectionFailed<'a> {
+    /// The facts of the handshake, as far as known.
+    pub handshake: HandshakeFacts<'a>,
+    /// True if the handshake was not complete.
+    pub during_handshake: bool,
+    /// The error; `None` if the connection was dropped before its handshake was complete.
+    pub error: Option<&'a Error>,
+    /// The [label](Error::label) of the error. Without an error, `end_of_stream` if the peer closed
+    /// the stream, and `dropped` otherwise.
+    pub label: &'static str,
+    /// The party that caused the failure.
+    pub fault: Fault,
+    /// The alert, sent or received.
+    pub alert: Option<Alert>,
+}
+
+/// The party that caused a failure, as far as an error shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The peer: it broke the protocol, has nothing in common with this side, is not trusted, or
+    /// sent an alert.
+    Peer,
+    /// This library, its configuration, its crypto provider or its clock.
+    Local,
+    /// The network or the peer's machine: the stream ended during the handshake.
+    Network,
+    /// The application: its code panicked or returned an error of its own, or it dropped the
+    /// connection during the handshake.
+    Application,
+}
+
+impl Fault {
+    /// Returns `peer`, `local`, `network` or `application`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Peer => "peer",
+            Self::Local => "local",
+            Self::Network => "network",
+            Self::Application => "application",
+        }
+    }
+
+    /// Returns the party that caused `error`.
+    pub(crate) fn of(error: &Error) -> Self {
+        match error {
+            Error::InappropriateMessage { .. }
+            | Error::InappropriateHandshakeMessage { .. }
+            | Error::InvalidEncryptedClientHello(_)
+            | Error::InvalidMessage(_)
+            | Error::NoCertificatesPresented
+            | Error::UnsupportedNameType
+            | Error::DecryptError
+            | Error::PeerIncompatible(_)
+            | Error::PeerMisbehaved(_)
+            | Error::AlertReceived(_)
+            | Error::InvalidCertificate(_)
+            | Error::PeerSentOversizedRecord
+            | Error::NoApplicationProtocol => Self::Peer,
+            Error::Other(_) => Self::Application,
+            _ => Self::Local,
+        }
+    }
+}
+
+/// An alert that ended a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Alert {
+    /// This side has queued the alert, or passed it to QUIC.
+    Sent(AlertDescription),
+    /// The peer has sent the alert.
+    Received(AlertDescription),
+}
+
+/// An update of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeysUpdated {
+    /// The direction whose keys were replaced.
+    pub direction: Direction,
+}
+
+/// A direction of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Direction {
+    /// From this side to the peer.
+    Sending,
+    /// From the peer to this side.
+    Receiving,
+}
+
+impl Direction {
+    /// Returns `sending` or `receiving`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Sending => "sending",
+            Self::Receiving => "receiving",
+        }
+    }
+}
+
+/// An event of a session ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TicketEvent {
+    /// What has happened to the ticket.
+    pub action: TicketAction,
+    /// For a refused ticket, the reason.
+    pub reason: Option<NotResumed>,
+}
+
+/// What happens to a session ticket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TicketAction {
+    /// A server has made it.
+    Made,
+    /// A client has received it.
+    Received,
+    /// A server does not resume its session, which the client offered.
+    Refused,
+}
+
+impl TicketAction {
+    /// Returns `made`, `received` or `refused`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Made => "made",
+            Self::Received => "received",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// An event of a session and its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionEvent {
+    /// True if the session was given to the store; on a server, also that the storage has accepted
+    /// it.
+    pub is_stored: bool,
+}
+
+/// The end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConnectionClosed {
+    /// The way in which the connection ended.
+    pub end: End,
+    /// True if this side has queued a close_notify.
+    pub close_notify_sent: bool,
+    /// True if the peer has sent a close_notify.
+    pub close_notify_received: bool,
+    /// The data sent. Records after [an extraction](End::Extracted) are not counted.
+    pub sent: Traffic,
+    /// The data received.
+    pub received: Traffic,
+    /// The time since the connection was created; `None` without `std`.
+    pub age: Option<Duration>,
+}
+
+/// The way in which a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum End {
+    /// A close_notify ended it, from either side (RFC 9846 §6.1).
+    Clean,
+    /// The stream ended without a close_notify, so data may be missing. Only buffered connections
+    /// see the end of the stream.
+    Truncated,
+    /// An error ended it.
+    Failed,
+    /// The application has taken the keys, and continues elsewhere.
+    Extracted,
+    /// The application dropped the connection without any of these. Usual over QUIC, which closes
+    /// connections itself.
+    Dropped,
+}
+
+impl End {
+    /// Returns `clean`, `truncated`, `failed`, `extracted` or `dropped`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Truncated => "truncated",
+            Self::Failed => "failed",
+            Self::Extracted => "extracted",
+            Self::Dropped => "dropped",
+        }
+    }
+}

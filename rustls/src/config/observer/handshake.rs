@@ -1,0 +1,270 @@
+//! The facts of a handshake, as its observer gets them.
+
+use core::fmt;
+use core::time::Duration;
+
+use rustls_core::record::traffic::Traffic;
+
+use crate::config::ech::EchStatus;
+use crate::config::handshake_kind::HandshakeKind;
+use crate::enums::{CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
+
+/// The facts of a handshake: all of a finished one, and of a failed one those known so far.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HandshakeFacts<'a> {
+    /// The protocol version.
+    pub version: Option<ProtocolVersion>,
+    /// The cipher suite.
+    pub cipher_suite: Option<CipherSuite>,
+    /// The key exchange group; `None` if a TLS 1.2 session is resumed.
+    pub group: Option<NamedGroup>,
+    /// The signature scheme with which the server proved its identity; `None` if a session is
+    /// resumed.
+    pub server_signature: Option<SignatureScheme>,
+    /// The signature scheme with which the client proved its identity; `None` without a client
+    /// certificate, and if a session is resumed.
+    pub client_signature: Option<SignatureScheme>,
+    /// The kind of handshake.
+    pub kind: Option<HandshakeKind>,
+    /// The source of the resumed session; `None` in a full handshake.
+    pub resumed_from: Option<SessionSource>,
+    /// The reason why a session was not resumed; `None` if it was, and if there was none.
+    ///
+    /// On a server, this is the reason against the last session that the client offered.
+    pub not_resumed: Option<NotResumed>,
+    /// The outcome of early data.
+    pub early_data: EarlyData,
+    /// The outcome of Encrypted ClientHello. Always `NotOffered` on servers, which do not support
+    /// it.
+    pub ech: EchStatus,
+    /// The application protocol.
+    pub alpn_protocol: Option<&'a [u8]>,
+    /// The client's certificate in this handshake; `NotRequested` if a session is resumed.
+    pub client_certificate: ClientCertificate,
+    /// The check of the peer's certificates.
+    pub peer_chain: PeerChainCheck,
+    /// The time that the handshake took; `None` without `std`.
+    pub durations: Option<Durations>,
+    /// The data sent so far.
+    pub sent: Traffic,
+    /// The data received so far.
+    pub received: Traffic,
+}
+
+/// The source of a resumed session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SessionSource {
+    /// The ticket: the server keeps nothing. On a client, also a ticket that refers to the server's
+    /// storage, which looks the same.
+    Ticket,
+    /// The server's storage, by a ticket or a session ID that refers to it.
+    Storage,
+}
+
+impl SessionSource {
+    /// Returns `ticket` or `storage`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Ticket => "ticket",
+            Self::Storage => "storage",
+        }
+    }
+}
+
+/// The check of the peer's certificate chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PeerChainCheck {
+    /// There was none: the peer has sent no certificates, or a session was resumed without a new
+    /// check.
+    #[default]
+    None,
+    /// The verifier has verified the chain.
+    Verified,
+    /// The chain was known, because an earlier handshake has verified it
+    /// ([`VerifiedChains`](crate::certificates::VerifiedChains)).
+    Known,
+}
+
+impl PeerChainCheck {
+    /// Returns `none`, `verified` or `known`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Verified => "verified",
+            Self::Known => "known",
+        }
+    }
+}
+
+/// The client's certificate in a handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClientCertificate {
+    /// The server has not requested one.
+    #[default]
+    NotRequested,
+    /// The server has requested one, and the client has not sent one.
+    Missing,
+    /// The client has sent one.
+    Sent,
+}
+
+impl ClientCertificate {
+    /// Returns `not_requested`, `missing` or `sent`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::NotRequested => "not_requested",
+            Self::Missing => "missing",
+            Self::Sent => "sent",
+        }
+    }
+}
+
+/// The outcome of early data (0-RTT, RFC 9846 §4.3.10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EarlyData {
+    /// The client has not offered it.
+    #[default]
+    NotOffered,
+    /// The client has offered it, and it is neither accepted nor rejected yet.
+    Offered,
+    /// The server has accepted it.
+    Accepted,
+    /// The server has rejected it.
+    Rejected(EarlyDataRejected),
+}
+
+impl EarlyData {
+    /// Returns `not_offered`, `offered`, `accepted` or `rejected`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::NotOffered => "not_offered",
+            Self::Offered => "offered",
+            Self::Accepted => "accepted",
+            Self::Rejected(_) => "rejected",
+        }
+    }
+}
+
+/// The times of a handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Durations {
+    /// From the client's creation, or from the ClientHello on a server, to the event.
+    pub whole: Duration,
+    /// The work of this side on handshake messages, including synchronous callbacks.
+    pub own_work: Duration,
+    /// Waiting for an asynchronous choice of this side's certificate.
+    pub certificate: Duration,
+    /// Waiting for an asynchronous session storage.
+    pub session: Duration,
+    /// Waiting for an asynchronous verification of the peer.
+    pub verification: Duration,
+    /// Waiting for an asynchronous signature.
+    pub signature: Duration,
+    /// Waiting for an asynchronous ticketer.
+    pub ticket: Duration,
+}
+
+/// Defines an enum of reasons: each has a label for metrics and a text for the log.
+macro_rules! reasons {
+    (
+        $(#[$doc:meta])* $name:ident
+        { $($(#[$variant_doc:meta])* $variant:ident = $label:literal, $text:literal;)* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl $name {
+            /// All reasons, in no particular order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Returns a short, stable name for metrics: the variant's name in snake case.
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$variant => $label,)* }
+            }
+        }
+
+        /// Prints a sentence.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $text,)* })
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The reason why a session was not resumed.
+    NotResumed {
+        /// The server uses neither tickets nor a session storage, or it knows no time.
+        NoSessions = "no_sessions", "there is no ticketer or storage, or the time is unknown";
+        /// The ticket cannot be opened: its key is too old, or another server made it.
+        UnreadableTicket = "unreadable_ticket", "the ticket cannot be opened";
+        /// The session is not in the storage.
+        NotStored = "not_stored", "the session is not in the storage";
+        /// The ticketer or the storage returned something that is not a session of this version and
+        /// format.
+        OtherFormat = "other_format", "it is not a session of this version in the current format";
+        /// The session was created with another cipher suite, or in TLS 1.3, with another hash.
+        OtherCipherSuite = "other_cipher_suite", "the cipher suite, or its hash, differs";
+        /// The session was created over another version of QUIC.
+        OtherCarrier = "other_carrier", "it was created over another version of QUIC";
+        /// The session has expired.
+        Expired = "expired", "it has expired";
+        /// The full handshake before the session is too long ago.
+        TooLongAgo = "too_long_ago", "its last full handshake is too long ago";
+        /// The session belongs to another server name.
+        OtherServerName = "other_server_name", "it belongs to another server name";
+        /// The policy for certificates has changed: on a server, that for client certificates; on a
+        /// client, its verifier or its own certificate.
+        OtherPolicy = "other_policy", "the policy for certificates has changed";
+        /// The server's certificate has changed, and is not valid for the name.
+        OtherCertificate = "other_certificate",
+            "the server's certificate differs, and is not valid for the name";
+        /// The client's certificate is no longer accepted.
+        ClientNotAccepted = "client_not_accepted", "the client's certificate is no longer accepted";
+        /// The session has no extended master secret (RFC 7627).
+        NoExtendedMasterSecret = "no_extended_master_secret", "it has no extended master secret";
+        /// The client does not offer the mode psk_dhe_ke (RFC 9846 §4.3.9).
+        NoKeyExchangeMode = "no_key_exchange_mode", "the client does not offer psk_dhe_ke";
+        /// The client's configuration does not enable the version of the session.
+        VersionDisabled = "version_disabled", "its version is not enabled";
+        /// The server has not accepted the session that the client offered.
+        RefusedByServer = "refused_by_server", "the server does not resume it";
+    }
+}
+
+reasons! {
+    /// The reason why a server rejects early data.
+    EarlyDataRejected {
+        /// The client does not know the reason.
+        ByServer = "by_server", "the server rejects it";
+        /// The application of the server rejects it.
+        ByApplication = "by_application", "the application rejects it";
+        /// No session is resumed.
+        NotResumed = "not_resumed", "no session is resumed";
+        /// The server sends a HelloRetryRequest.
+        HelloRetryRequest = "hello_retry_request", "a HelloRetryRequest is needed";
+        /// The ticket or the configuration does not allow early data.
+        NotAllowed = "not_allowed", "the ticket or the configuration does not allow it";
+        /// Another session than the first one is resumed.
+        OtherSession = "other_session", "it belongs to another session";
+        /// The cipher suite differs from the session's.
+        OtherCipherSuite = "other_cipher_suite", "the cipher suite differs from the session's";
+        /// The application protocol differs from the session's.
+        OtherProtocol = "other_protocol", "the application protocol differs from the session's";
+        /// The session was created over another carrier.
+        OtherCarrier = "other_carrier", "the session was not created over the same carrier";
+        /// The session is in a ticket, which may be used twice.
+        Replayable = "replayable", "the session is in a ticket, so it may be used twice";
+        /// The age of the ticket does not match the clock.
+        TicketAge = "ticket_age", "the age of the ticket does not match the clock";
+    }
+}

@@ -1,0 +1,253 @@
+//! The calls of the observer: after handshake messages, when the connection fails, and when it is
+//! dropped.
+
+use alloc::sync::Arc;
+
+use pki_types::ServerName;
+
+use super::common_state::CommonState;
+use super::records::{Receiving, Sending};
+use crate::config::carrier::Carrier;
+use crate::config::observer::Observer;
+use crate::config::observer::events::{Alert, Direction};
+use crate::enums::AlertDescription;
+use crate::error::Error;
+use crate::handshake::observation::{Ending, Observation, View};
+use crate::handshake::transport::Transport;
+use crate::record::traffic::Traffic;
+
+impl CommonState {
+    /// Sets the application's number for this connection, which its
+    /// [observer](crate::observer) gets with each event as
+    /// [`Observed::context`](crate::observer::Observed::context).
+    ///
+    /// Set it before the connection reads anything. The first event of a client,
+    /// [`handshake_begun`](crate::observer::Observer::handshake_begun), comes before that, so it
+    /// has the number 0. Does nothing if the configuration has no observer.
+    pub fn set_observer_context(&mut self, context: u64) {
+        if let Some(observation) = &mut self.observation {
+            observation.context = context;
+        }
+    }
+
+    /// Starts telling `observer` about this connection, instead of an earlier observer that has not
+    /// been told anything yet.
+    pub(crate) fn observe(&mut self, observer: Option<&Arc<dyn Observer>>) {
+        let Some(observer) = observer else {
+            return;
+        };
+        let carrier = match &self.quic {
+            Some(quic) => quic.carrier(),
+            None => Carrier::Records,
+        };
+        let observation = self.observation.get_or_insert_with(Observation::new);
+        if !observation.has_observer() {
+            observation.times.create();
+            if self.quic.is_none() {
+                let (sent, received) = &mut observation.counters;
+                self.records.sender.count(sent.take().unwrap_or_default());
+                self.records
+                    .receiver
+                    .count(received.take().unwrap_or_default());
+            }
+        }
+        observation.set_observer(observer.clone(), self.side, carrier);
+    }
+
+    /// Remembers the application's number for a connection whose configuration is not known yet.
+    #[cfg(feature = "std")]
+    pub(crate) fn keep_observer_context(&mut self, context: u64) {
+        self.observation
+            .get_or_insert_with(Observation::new)
+            .context = context;
+    }
+
+    /// Tells the observer what has happened, if there is one.
+    #[inline]
+    pub(crate) fn report(&mut self) {
+        if self.observation.is_some() {
+            self.report_events();
+        }
+    }
+
+    #[cold]
+    fn report_events(&mut self) {
+        let (sent, received) = self.traffic();
+        let view = View {
+            negotiated: &self.negotiated,
+            is_handshaking: self.is_handshaking(),
+            sent,
+            received,
+        };
+        if let Some(observation) = &mut self.observation {
+            observation.report(&view);
+        }
+    }
+
+    /// Notes that the application has taken the keys.
+    pub(crate) fn report_extraction(&mut self) {
+        if let Some(observation) = &mut self.observation {
+            observation.is_extracted = true;
+        }
+    }
+
+    /// Tells the observer that the keys of one direction were replaced.
+    pub(crate) fn report_keys(&mut self, direction: Direction) {
+        if let Some(observation) = &mut self.observation {
+            observation.report_keys(direction);
+        }
+    }
+
+    /// Notes what the failure, which comes next, changes.
+    #[cold]
+    pub(super) fn prepare_failure(&mut self, server_name: Option<&str>) {
+        let before = self.ending();
+        if let Some(observation) = &mut self.observation {
+            observation.before_failure = Some(before);
+            if let Some(name) = server_name {
+                observation.set_server_name(name);
+            }
+        }
+    }
+
+    /// Tells the observer about the error that ended the connection.
+    #[cold]
+    pub(super) fn report_failure(&mut self, error: &Error, alert: Option<AlertDescription>) {
+        let (sent, received) = self.traffic();
+        let view = View {
+            negotiated: &self.negotiated,
+            is_handshaking: self.is_handshaking(),
+            sent,
+            received,
+        };
+        if let Some(observation) = &mut self.observation {
+            observation.report_failure(&view, error, alert.map(Alert::Sent));
+        }
+    }
+
+    /// Starts the observation of a client for the server `name`, if there is an observer.
+    pub(crate) fn observe_client(&mut self, name: &ServerName<'_>) {
+        if let Some(observation) = &mut self.observation {
+            observation.set_client_name(name);
+            observation.times.start_work();
+        }
+    }
+
+    /// Tells the observer that a client has started, or that it could not.
+    pub(crate) fn report_start<T>(&mut self, started: Result<T, Error>) -> Result<T, Error> {
+        if let Some(observation) = &mut self.observation {
+            observation.times.end_work();
+            if started.is_ok() {
+                self.report();
+            }
+        }
+        self.report_configured(started)
+    }
+
+    /// Tells the observer if a server could not continue with its configuration.
+    pub(crate) fn report_configured<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(error) = &result {
+            self.report_failure(error, None);
+        }
+        result
+    }
+
+    /// Notes the server name in the ClientHello of a server without a configuration.
+    #[cfg(feature = "std")]
+    pub(crate) fn observe_client_hello(&mut self, server_name: Option<&str>) {
+        if let Some(observation) = &mut self.observation {
+            observation.times.start_work();
+            observation.times.end_work();
+            if let Some(name) = server_name {
+                observation.set_server_name(name);
+            }
+        }
+    }
+
+    /// Tells the observer that the connection is dropped. A panic of the observer is caught.
+    #[cold]
+    fn report_end(&mut self) {
+        let Some(mut observation) = self.observation.take() else {
+            return;
+        };
+        let ending = match observation.before_failure {
+            Some(before) => {
+                let (sent, received) = self.traffic();
+                Ending {
+                    has_failed: true,
+                    sent,
+                    received,
+                    ..before
+                }
+            }
+            None => self.ending(),
+        };
+        let view = View {
+            negotiated: &self.negotiated,
+            is_handshaking: self.is_handshaking(),
+            sent: ending.sent,
+            received: ending.received,
+        };
+        let failed = self.failed();
+        let report = || observation.report_end(&view, failed, ending);
+        #[cfg(feature = "std")]
+        let _ = std::panic::catch_unwind(core::panic::AssertUnwindSafe(report));
+        #[cfg(not(feature = "std"))]
+        {
+            let mut report = report;
+            report();
+        }
+        observation.counters = (
+            self.records.sender.stop_counting(),
+            self.records.receiver.stop_counting(),
+        );
+        observation.put_back();
+    }
+
+    /// Returns the ending of the connection if it were dropped now.
+    pub(super) fn ending(&self) -> Ending {
+        let records = &self.records;
+        // a half knows the end of its own direction
+        let (sends, receives) = match (&records.other_half, records.sending) {
+            (None, _) => (true, true),
+            (Some(_), Sending::Elsewhere) => (false, true),
+            (Some(_), _) => (true, false),
+        };
+        let (sent, received) = self.traffic();
+        let close_notify_sent = match &self.quic {
+            Some(quic) => quic.alert == Some(AlertDescription::CloseNotify),
+            None => sends && records.sending == Sending::Closed,
+        };
+        Ending {
+            has_failed: self.has_failed(),
+            close_notify_sent,
+            close_notify_received: receives && records.receiving == Receiving::Closed,
+            #[cfg(feature = "std")]
+            seen_eof: records.seen_eof,
+            #[cfg(not(feature = "std"))]
+            seen_eof: false,
+            sent,
+            received,
+        }
+    }
+
+    /// Returns the data sent and received.
+    fn traffic(&self) -> (Traffic, Traffic) {
+        match &self.quic {
+            Some(quic) => (quic.sent, quic.received),
+            None => (
+                self.records.sender.traffic().unwrap_or_default(),
+                self.records.receiver.traffic().unwrap_or_default(),
+            ),
+        }
+    }
+}
+
+impl Drop for CommonState {
+    #[inline]
+    fn drop(&mut self) {
+        if self.observation.is_some() {
+            self.report_end();
+        }
+    }
+}

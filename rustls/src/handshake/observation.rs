@@ -1,0 +1,429 @@
+//! The observation of one connection: the facts for its observer, and the calls.
+//!
+//! Handlers note [facts](super::negotiated::Facts), and [record](Recorder) events. They never call
+//! the observer: the driver does after each message, and when the connection fails or is dropped.
+//! So the observer sees a connection whose state is complete.
+//!
+//! Connections without an observer have no observation. The memory of observations is kept for
+//! later connections of the same thread.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt::Write;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
+
+use pki_types::ServerName;
+
+use self::halves::Halves;
+use self::times::Times;
+use super::negotiated::Negotiated;
+use super::operation::Call;
+use crate::config::carrier::Carrier;
+use crate::config::ech::EchStatus;
+use crate::config::observer::events::{
+    Alert, ConnectionClosed, ConnectionFailed, Direction, End, Fault, KeysUpdated, SessionEvent,
+    TicketAction, TicketEvent,
+};
+use crate::config::observer::handshake::{HandshakeFacts, NotResumed};
+use crate::config::observer::{Observed, Observer};
+use crate::enums::Side;
+use crate::error::Error;
+use crate::record::traffic::Traffic;
+use crate::record::{receiver, sender};
+
+mod halves;
+#[cfg(feature = "std")]
+mod pool;
+mod times;
+
+/// The number of observations, for their IDs.
+static OBSERVATIONS: AtomicUsize = AtomicUsize::new(0);
+
+/// Events that the observer has not been told yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pending {
+    pub(crate) tickets_made: u32,
+    pub(crate) tickets_received: u32,
+    pub(crate) sessions_stored: u32,
+    pub(crate) sessions_not_stored: u32,
+    pub(crate) receiving_keys: u32,
+}
+
+/// What the observer has been told about the handshake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Nothing,
+    Begun,
+    Finished,
+    Failed,
+}
+
+/// The parts of a connection that an event shows.
+pub(crate) struct View<'a> {
+    pub(crate) negotiated: &'a Negotiated,
+    pub(crate) is_handshaking: bool,
+    pub(crate) sent: Traffic,
+    pub(crate) received: Traffic,
+}
+
+/// The end of a connection, or of one half of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ending {
+    pub(crate) has_failed: bool,
+    pub(crate) close_notify_sent: bool,
+    pub(crate) close_notify_received: bool,
+    pub(crate) seen_eof: bool,
+    pub(crate) sent: Traffic,
+    pub(crate) received: Traffic,
+}
+
+impl Ending {
+    /// Returns the ending of a connection whose halves end like `self` and `other`.
+    fn and(self, other: Self) -> Self {
+        let sum = |a: Traffic, b: Traffic| {
+            let mut sum = a;
+            sum.records += b.records;
+            sum.bytes += b.bytes;
+            sum
+        };
+        Self {
+            has_failed: self.has_failed || other.has_failed,
+            close_notify_sent: self.close_notify_sent || other.close_notify_sent,
+            close_notify_received: self.close_notify_received || other.close_notify_received,
+            seen_eof: self.seen_eof || other.seen_eof,
+            sent: sum(self.sent, other.sent),
+            received: sum(self.received, other.received),
+        }
+    }
+}
+
+/// The observation of one connection.
+#[derive(Default)]
+pub(crate) struct Observation {
+    /// `None` if only the application's number is known, and in unused memory.
+    observer: Option<Arc<dyn Observer>>,
+    id: u64,
+    pub(crate) context: u64,
+    /// Set together with the observer.
+    of: Option<(Side, Carrier)>,
+    /// The server's name, if `has_name`.
+    name: String,
+    has_name: bool,
+    stage: Stage,
+    /// True once a refused ticket has been reported.
+    has_reported_refusal: bool,
+    pub(crate) pending: Pending,
+    pub(crate) times: Times,
+    /// The ending of a connection that has failed, as it was before the failure.
+    pub(crate) before_failure: Option<Ending>,
+    /// True if the application's code has panicked.
+    pub(crate) has_panicked: bool,
+    /// True if the application has taken the keys.
+    pub(crate) is_extracted: bool,
+    /// Shared with the other half of a split connection.
+    halves: Option<Arc<Halves>>,
+    /// Unused counters for records.
+    pub(crate) counters: (Option<Box<sender::Counted>>, Option<Box<receiver::Counted>>),
+}
+
+impl Observation {
+    /// Creates an observation without an observer. Takes its memory from the pool.
+    pub(crate) fn new() -> Box<Self> {
+        #[cfg(feature = "std")]
+        let mut observation = pool::take();
+        #[cfg(not(feature = "std"))]
+        let mut observation = Box::<Self>::default();
+        observation.id = OBSERVATIONS.fetch_add(1, Ordering::Relaxed) as u64 + 1;
+        observation
+    }
+
+    /// Returns the memory of an observation that is over to the pool.
+    pub(crate) fn put_back(mut self: Box<Self>) {
+        let mut name = core::mem::take(&mut self.name);
+        name.clear();
+        // the application's observer may be dropped here
+        *self = Self {
+            name,
+            counters: core::mem::take(&mut self.counters),
+            ..Self::default()
+        };
+        #[cfg(feature = "std")]
+        pool::put_back(self);
+    }
+
+    /// Sets the observer, unless there is one, or replaces it before anything happened.
+    pub(crate) fn set_observer(
+        &mut self,
+        observer: Arc<dyn Observer>,
+        side: Side,
+        carrier: Carrier,
+    ) {
+        self.observer = Some(observer);
+        self.of = Some((side, carrier));
+    }
+
+    pub(crate) fn has_observer(&self) -> bool {
+        self.observer.is_some()
+    }
+
+    pub(crate) fn set_server_name(&mut self, name: &str) {
+        if !self.has_name {
+            self.name.push_str(name);
+            self.has_name = true;
+        }
+    }
+
+    /// Sets the name or the address with which a client was created.
+    pub(crate) fn set_client_name(&mut self, name: &ServerName<'_>) {
+        match name {
+            ServerName::DnsName(name) => self.set_server_name(name.as_ref()),
+            ServerName::IpAddress(address) => {
+                // writing to a string cannot fail
+                let _ = write!(self.name, "{}", core::net::IpAddr::from(*address));
+                self.has_name = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// Copies the observation for the other half of a connection that is split.
+    pub(crate) fn split(&mut self) -> Box<Self> {
+        let halves = Arc::new(Halves::new());
+        let mut other = Self::new();
+        other.observer = self.observer.clone();
+        other.id = self.id;
+        other.context = self.context;
+        other.of = self.of;
+        if self.has_name {
+            other.set_server_name(&self.name);
+        }
+        other.stage = self.stage;
+        other.has_reported_refusal = self.has_reported_refusal;
+        other.times = self.times;
+        other.halves = Some(halves.clone());
+        self.halves = Some(halves);
+        other
+    }
+
+    /// Tells the observer that the handshake has begun, unless it knows.
+    fn begin(&mut self) {
+        if self.stage == Stage::Nothing {
+            self.stage = Stage::Begun;
+            self.call(|observer, observed| observer.handshake_begun(observed));
+        }
+    }
+
+    /// Tells the observer what has happened since the last call.
+    pub(crate) fn report(&mut self, view: &View<'_>) {
+        self.begin();
+        self.report_refused_ticket(view);
+        if self.stage == Stage::Begun && !view.is_handshaking {
+            self.stage = Stage::Finished;
+            self.times.finish();
+            let facts = self.handshake(view);
+            self.call(|observer, observed| observer.handshake_finished(observed, &facts));
+        }
+        self.report_pending();
+    }
+
+    fn report_refused_ticket(&mut self, view: &View<'_>) {
+        if self.has_reported_refusal {
+            return;
+        }
+        if let Some(reason) = view.negotiated.facts.refused_ticket {
+            self.has_reported_refusal = true;
+            self.report_ticket(TicketAction::Refused, Some(reason));
+        }
+    }
+
+    fn report_pending(&mut self) {
+        // taken first, so that a panic repeats no event
+        let pending = core::mem::take(&mut self.pending);
+        for _ in 0..pending.receiving_keys {
+            self.report_keys(Direction::Receiving);
+        }
+        for _ in 0..pending.tickets_made {
+            self.report_ticket(TicketAction::Made, None);
+        }
+        for _ in 0..pending.tickets_received {
+            self.report_ticket(TicketAction::Received, None);
+        }
+        for _ in 0..pending.sessions_stored {
+            self.report_session(true);
+        }
+        for _ in 0..pending.sessions_not_stored {
+            self.report_session(false);
+        }
+    }
+
+    /// Tells the observer that the keys of one direction were replaced.
+    pub(crate) fn report_keys(&self, direction: Direction) {
+        let update = KeysUpdated { direction };
+        self.call(|observer, observed| observer.keys_updated(observed, &update));
+    }
+
+    fn report_ticket(&self, action: TicketAction, reason: Option<NotResumed>) {
+        let event = TicketEvent { action, reason };
+        self.call(|observer, observed| observer.ticket(observed, &event));
+    }
+
+    fn report_session(&self, is_stored: bool) {
+        let event = SessionEvent { is_stored };
+        self.call(|observer, observed| observer.session(observed, &event));
+    }
+
+    /// Tells the observer about the failure of the connection, unless this or the other half has.
+    pub(crate) fn report_failure(&mut self, view: &View<'_>, error: &Error, alert: Option<Alert>) {
+        let fault = match self.has_panicked {
+            true => Fault::Application,
+            false => Fault::of(error),
+        };
+        let alert = match error {
+            Error::AlertReceived(alert) => Some(Alert::Received(*alert)),
+            _ => alert,
+        };
+        self.fail(view, Some(error), error.label(), fault, alert);
+    }
+
+    /// Tells the observer that the connection was dropped before its handshake was complete.
+    fn report_unfinished(&mut self, view: &View<'_>, seen_eof: bool) {
+        let (label, fault) = match seen_eof {
+            true => ("end_of_stream", Fault::Network),
+            false => ("dropped", Fault::Application),
+        };
+        self.fail(view, None, label, fault, None);
+    }
+
+    fn fail(
+        &mut self,
+        view: &View<'_>,
+        error: Option<&Error>,
+        label: &'static str,
+        fault: Fault,
+        alert: Option<Alert>,
+    ) {
+        if self.stage == Stage::Failed {
+            return;
+        }
+        self.begin();
+        self.report_refused_ticket(view);
+        let during_handshake = self.stage != Stage::Finished;
+        self.stage = Stage::Failed;
+        if let Some(halves) = &self.halves {
+            if !halves.fail() {
+                return;
+            }
+        }
+        self.times.finish();
+        let failure = ConnectionFailed {
+            handshake: self.handshake(view),
+            during_handshake,
+            error,
+            label,
+            fault,
+            alert,
+        };
+        self.call(|observer, observed| observer.failed(observed, &failure));
+    }
+
+    /// Tells the observer that the connection was dropped. Of two halves, only the last one does.
+    pub(crate) fn report_end(&mut self, view: &View<'_>, failed: Option<&Error>, ending: Ending) {
+        match failed {
+            Some(error) => self.report_failure(view, error, None),
+            None if view.is_handshaking && self.stage != Stage::Finished => {
+                self.report_unfinished(view, ending.seen_eof);
+            }
+            None => self.report(view),
+        }
+        let ending = match &self.halves {
+            Some(halves) => match halves.end(ending) {
+                Some(whole) => whole,
+                None => return,
+            },
+            None => ending,
+        };
+        let end = if ending.has_failed {
+            End::Failed
+        } else if self.is_extracted {
+            End::Extracted
+        } else if ending.close_notify_received {
+            End::Clean
+        } else if ending.seen_eof {
+            End::Truncated
+        } else if ending.close_notify_sent {
+            End::Clean
+        } else {
+            End::Dropped
+        };
+        let closed = ConnectionClosed {
+            end,
+            close_notify_sent: ending.close_notify_sent,
+            close_notify_received: ending.close_notify_received,
+            sent: ending.sent,
+            received: ending.received,
+            age: self.times.age(),
+        };
+        self.call(|observer, observed| observer.closed(observed, &closed));
+    }
+
+    fn handshake<'a>(&self, view: &View<'a>) -> HandshakeFacts<'a> {
+        let negotiated = view.negotiated;
+        let facts = &negotiated.facts;
+        HandshakeFacts {
+            version: negotiated.version,
+            cipher_suite: negotiated.suite.map(|suite| suite.suite()),
+            group: negotiated.kx_group.map(|group| group.name()),
+            server_signature: facts.server_signature,
+            client_signature: facts.client_signature,
+            kind: negotiated.handshake_kind,
+            resumed_from: facts.resumed_from,
+            not_resumed: facts.not_resumed,
+            early_data: facts.early_data,
+            ech: facts.ech.unwrap_or(EchStatus::NotOffered),
+            alpn_protocol: negotiated.alpn_protocol.as_deref(),
+            client_certificate: facts.client_certificate,
+            peer_chain: facts.peer_chain,
+            durations: self.times.durations(),
+            sent: view.sent,
+            received: view.received,
+        }
+    }
+
+    fn call(&self, call: impl FnOnce(&dyn Observer, &Observed<'_>)) {
+        let (Some(observer), Some((side, carrier))) = (&self.observer, self.of) else {
+            return;
+        };
+        let observed = Observed {
+            id: self.id,
+            context: self.context,
+            side,
+            carrier: carrier.into(),
+            server_name: self.has_name.then_some(&*self.name),
+        };
+        call(&**observer, &observed);
+    }
+}
+
+/// The observation as handlers see it: they record events, if there is an observer.
+pub(crate) struct Recorder<'a>(pub(crate) Option<&'a mut Observation>);
+
+impl Recorder<'_> {
+    /// Records events, which the driver reports after the message.
+    #[inline]
+    pub(crate) fn events(&mut self, record: impl FnOnce(&mut Pending)) {
+        if let Some(observation) = &mut self.0 {
+            record(&mut observation.pending);
+        }
+    }
+
+    /// Records that a session was stored, or was not although there was one.
+    pub(crate) fn session(&mut self, is_stored: bool) {
+        self.events(|events| match is_stored {
+            true => events.sessions_stored += 1,
+            false => events.sessions_not_stored += 1,
+        });
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of observers: which events each connection reports, in which order, and what they say.
+
+mod kit;
+mod lifecycle;
