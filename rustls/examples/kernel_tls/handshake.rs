@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io::{Cursor, Read, Write};
 
 use rustls::client::UnbufferedClientConnection;
-use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
+use rustls::unbuffered::{ConnectionState as State, UnbufferedStatus};
 
 use crate::unbuffered::Outgoing;
 
@@ -24,18 +24,14 @@ pub(crate) fn handshake(
         let mut receive = false;
         match outgoing.handle(state, socket)? {
             None => {}
-            Some(ConnectionState::ReadTraffic(mut traffic)) => {
+            Some(State::ReadTraffic(mut traffic)) => {
                 if let Some(record) = traffic.next_record() {
                     early.extend_from_slice(record?.payload);
                 }
             }
             // The remaining bytes are the beginning of a message in several records.
-            Some(ConnectionState::WriteTraffic(_)) if discard == received => {
-                return Ok(Cursor::new(early));
-            }
-            Some(ConnectionState::WriteTraffic(_) | ConnectionState::BlockedHandshake) => {
-                receive = true;
-            }
+            Some(State::WriteTraffic(_)) if discard == received => return Ok(Cursor::new(early)),
+            Some(State::WriteTraffic(_) | State::BlockedHandshake) => receive = true,
             Some(state) => return Err(format!("unexpected state {state:?}").into()),
         }
         incoming.drain(..discard);
@@ -43,12 +39,10 @@ pub(crate) fn handshake(
             let mut header = [0; 5];
             socket.read_exact(&mut header)?;
             incoming.extend_from_slice(&header);
-            let start = incoming.len();
-            incoming.resize(
-                start + usize::from(u16::from_be_bytes([header[3], header[4]])),
-                0,
-            );
-            socket.read_exact(&mut incoming[start..])?;
+            let len = u16::from_be_bytes([header[3], header[4]]);
+            // the end of the stream is an error where the next header is missing
+            let mut rest = Read::by_ref(socket).take(len.into());
+            rest.read_to_end(&mut incoming)?;
         }
     }
 }

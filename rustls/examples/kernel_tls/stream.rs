@@ -10,6 +10,7 @@ use nix::sys::socket::sockopt::{TcpTlsRx, TcpTlsTx, TcpUlp, TlsCryptoInfo};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SetSockOpt, TlsGetRecordType as RecordType, recvmsg, setsockopt,
 };
+use rustls::HandshakeType::{KeyUpdate, NewSessionTicket};
 use rustls::client::ClientConnectionData;
 use rustls::kernel::KernelConnection;
 use rustls::{
@@ -118,11 +119,9 @@ impl KernelStream {
                 break;
             };
             match (HandshakeType::from(typ), body) {
-                (HandshakeType::NewSessionTicket, _) => {
-                    self.conn.handle_new_session_ticket(body)?
-                }
+                (NewSessionTicket, _) => self.conn.handle_new_session_ticket(body)?,
                 // RFC 9846 §5.1: nothing else may follow in its record
-                (HandshakeType::KeyUpdate, &[requested @ 0..=1]) if rest.is_empty() => {
+                (KeyUpdate, &[requested @ 0..=1]) if rest.is_empty() => {
                     self.updates += 1;
                     if self.updates > UPDATE_LIMIT {
                         return Err(unexpected("KeyUpdate: there are too many without data"));
@@ -146,7 +145,7 @@ impl KernelStream {
     /// replace keys: `/proc/net/tls_stat` then has a line `TlsTxRekeyOk`.
     pub(crate) fn replace_sending_key(&mut self, request: bool) -> io::Result<()> {
         let key = self.conn.update_tx_secret().map_err(io::Error::other)?;
-        let message = [HandshakeType::KeyUpdate.into(), 0, 0, 1, request.into()];
+        let message = [KeyUpdate.into(), 0, 0, 1, request.into()];
         self.send_record(ContentType::Handshake, &message)?;
         self.set_key(TcpTlsTx, key)
     }
@@ -190,19 +189,16 @@ impl Read for KernelStream {
             let mut control = nix::cmsg_space!(u8);
             let mut parts = [IoSliceMut::new(buffer)];
             let (fd, flags) = (self.socket.as_raw_fd(), MsgFlags::empty());
-            let received = match recvmsg::<()>(fd, &mut parts, Some(&mut control), flags) {
-                Err(Errno::EBADMSG) => return Err(self.fail(Error::DecryptError.into())),
-                Err(Errno::EMSGSIZE) => {
-                    return Err(self.fail(Error::PeerSentOversizedRecord.into()));
-                }
-                received => received?,
+            let received = recvmsg::<()>(fd, &mut parts, Some(&mut control), flags);
+            let received = received.map_err(|error| match error {
+                Errno::EBADMSG => self.fail(Error::DecryptError.into()),
+                Errno::EMSGSIZE => self.fail(Error::PeerSentOversizedRecord.into()),
+                error => error.into(),
+            })?;
+            let Some(ControlMessageOwned::TlsGetRecordType(typ)) = received.cmsgs()?.next() else {
+                // The stream ended without a close_notify, so an attacker may have cut it off.
+                return Err(ErrorKind::UnexpectedEof.into());
             };
-            let typ = received.cmsgs()?.find_map(|message| match message {
-                ControlMessageOwned::TlsGetRecordType(typ) => Some(typ),
-                _ => None,
-            });
-            // The stream ended without a close_notify, so an attacker may have cut it off.
-            let typ = typ.ok_or(ErrorKind::UnexpectedEof)?;
             let len = received.bytes;
             let handled = self.handle(typ, &buffer[..len]);
             if let Some(len) = handled.map_err(|error| self.fail(error))? {
@@ -214,31 +210,24 @@ impl Read for KernelStream {
 
 /// Converts a key. The kernel takes the first four bytes of an AES-GCM nonce separately.
 fn crypto_info(version: ProtocolVersion, seq: u64, secrets: &Secrets) -> Option<TlsCryptoInfo> {
-    macro_rules! info {
-        ($suite:ident, $info:ident, $cipher_type:ident, $key:ident, $iv:ident) => {
-            TlsCryptoInfo::$suite(libc::$info {
-                info: libc::tls_crypto_info {
-                    version: version.into(),
-                    cipher_type: libc::$cipher_type,
-                },
-                iv: *$iv.as_ref().last_chunk()?,
-                key: *$key.as_ref().first_chunk()?,
-                salt: *$iv.as_ref().first_chunk()?,
-                rec_seq: seq.to_be_bytes(),
-            })
+    macro_rules! convert {
+        ($cipher:ident, $info:ident, $cipher_type:ident) => {
+            if let Secrets::$cipher { key, iv } = secrets {
+                return Some(TlsCryptoInfo::$cipher(libc::$info {
+                    info: libc::tls_crypto_info {
+                        version: version.into(),
+                        cipher_type: libc::$cipher_type,
+                    },
+                    iv: *iv.as_ref().last_chunk()?,
+                    key: *key.as_ref().first_chunk()?,
+                    salt: *iv.as_ref().first_chunk()?,
+                    rec_seq: seq.to_be_bytes(),
+                }));
+            }
         };
     }
-    Some(match secrets {
-        Secrets::Aes128Gcm { key, iv } => {
-            info! { Aes128Gcm, tls12_crypto_info_aes_gcm_128, TLS_CIPHER_AES_GCM_128, key, iv }
-        }
-        Secrets::Aes256Gcm { key, iv } => {
-            info! { Aes256Gcm, tls12_crypto_info_aes_gcm_256, TLS_CIPHER_AES_GCM_256, key, iv }
-        }
-        Secrets::Chacha20Poly1305 { key, iv } => info! {
-            Chacha20Poly1305,
-            tls12_crypto_info_chacha20_poly1305, TLS_CIPHER_CHACHA20_POLY1305, key, iv
-        },
-        _ => return None,
-    })
+    convert! { Aes128Gcm, tls12_crypto_info_aes_gcm_128, TLS_CIPHER_AES_GCM_128 }
+    convert! { Aes256Gcm, tls12_crypto_info_aes_gcm_256, TLS_CIPHER_AES_GCM_256 }
+    convert! { Chacha20Poly1305, tls12_crypto_info_chacha20_poly1305, TLS_CIPHER_CHACHA20_POLY1305 }
+    None
 }
