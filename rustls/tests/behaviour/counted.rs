@@ -41,10 +41,13 @@ impl Write for Slices {
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         self.lengths
             .push(slices.iter().map(|slice| slice.len()).collect());
-        let all: Vec<u8> = slices.iter().flat_map(|slice| slice.to_vec()).collect();
-        let taken = self.most.min(all.len());
-        self.bytes.extend_from_slice(&all[..taken]);
-        Ok(taken)
+        let mut left = self.most;
+        for slice in slices {
+            let taken = left.min(slice.len());
+            self.bytes.extend_from_slice(&slice[..taken]);
+            left -= taken;
+        }
+        Ok(self.most - left)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -200,9 +200,11 @@ impl AsyncRead for End {
             return Poll::Pending;
         }
         let len = direction.most(direction.bytes.len().min(buf.remaining()));
-        for byte in direction.bytes.drain(..len) {
-            buf.put_slice(&[byte]);
-        }
+        let (first, second) = direction.bytes.as_slices();
+        let of_first = len.min(first.len());
+        buf.put_slice(&first[..of_first]);
+        buf.put_slice(&second[..len - of_first]);
+        direction.bytes.drain(..len);
         wake(&mut direction.writer);
         Poll::Ready(Ok(()))
     }
@@ -242,8 +244,8 @@ impl AsyncWrite for End {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let most = lock(&self.outgoing).weather.most;
-        let bytes = bufs.iter().flat_map(|buf| buf.iter().copied());
-        let all: Vec<u8> = bytes.take(most).collect();
+        let mut all = bufs.iter().map(|buf| &**buf).collect::<Vec<_>>().concat();
+        all.truncate(most);
         self.poll_write(task, &all)
     }
 

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 
 use harness::wire::Noise;
@@ -15,9 +15,24 @@ use tokio_rustls::{client, server};
 
 use super::pipe::{End, WriteEnd};
 
+/// The number of bytes after which those of a direction repeat, far more than a connection holds.
+const PERIOD: usize = 1 << 18;
+
+/// The most bytes that are sent or received in a call.
+const LONGEST: usize = 200_000;
+
 /// The byte at offset `at` of a direction.
 pub(crate) fn pattern(at: usize) -> u8 {
+    let at = at % PERIOD;
     (at ^ (at >> 8) ^ (at >> 16)) as u8
+}
+
+/// The bytes from this offset of a direction. Generating them for each piece would take most of the
+/// time of the tests.
+fn piece(from: usize, len: usize) -> &'static [u8] {
+    static ALL: LazyLock<Vec<u8>> = LazyLock::new(|| (0..PERIOD + LONGEST).map(pattern).collect());
+    let from = from % PERIOD;
+    &ALL[from..from + len]
 }
 
 /// The operations of TLS streams that `AsyncWrite` lacks.
@@ -184,9 +199,9 @@ where
 {
     let mut sent = 0;
     while sent < total {
-        let most = one_of(&mut noise, &[1, 100, 20_000, 200_000]);
+        let most = one_of(&mut noise, &[1, 100, 20_000, LONGEST]);
         let len = noise.up_to(most).min(total - sent);
-        let data: Vec<u8> = (sent..sent + len).map(pattern).collect();
+        let data = piece(sent, len);
         sent += match noise.up_to(6) {
             1 => {
                 let (one, other) = data.split_at(len / 3);
@@ -194,19 +209,19 @@ where
                 stream.write_vectored(&slices).await?
             }
             // a write that is dropped while it is pending has accepted nothing
-            2 => match try_once(stream.write(&data)).await {
+            2 => match try_once(stream.write(data)).await {
                 Some(written) => written?,
                 None => 0,
             },
             // the first write may be early data, which is not sent in place
-            3 if sent != 0 => poll_fn(|task| stream.poll_in_place(task, &data)).await?,
+            3 if sent != 0 => poll_fn(|task| stream.poll_in_place(task, data)).await?,
             4 if sent != 0 => {
-                match try_once(poll_fn(|task| stream.poll_in_place(task, &data))).await {
+                match try_once(poll_fn(|task| stream.poll_in_place(task, data))).await {
                     Some(sent) => sent?,
                     None => 0,
                 }
             }
-            _ => stream.write(&data).await?,
+            _ => stream.write(data).await?,
         };
         match noise.up_to(12) {
             1 => stream.flush().await?,
@@ -261,10 +276,11 @@ pub(crate) async fn receive_from<S: Lend>(
         match read {
             Ok(0) => return (received, Ok(())),
             Ok(len) => {
-                for byte in &out[..len] {
-                    assert_eq!(*byte, pattern(received), "at {received}");
-                    received += 1;
-                }
+                assert!(
+                    out[..len] == *piece(received, len),
+                    "{len} bytes at {received}"
+                );
+                received += len;
             }
             Err(error) => return (received, Err(error)),
         }

@@ -183,7 +183,7 @@ impl AsyncWrite for Transport {
             let first = bufs.iter().find(|buf| !buf.is_empty());
             return self.poll_write(task, first.map_or(&[], |buf| buf));
         }
-        let all: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+        let all = bufs.iter().map(|buf| &**buf).collect::<Vec<_>>().concat();
         self.poll_write(task, &all)
     }
 
