@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_expect_empty_names_the_structure() {
+    fn expect_empty_names_the_structure_in_its_error() {
         let mut r = Reader::new(&[1]);
         assert_eq!(
             r.expect_empty("Finished"),
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sub_reader_ends_where_its_length_says() {
+    fn a_sub_reader_ends_at_its_declared_length() {
         let mut r = Reader::new(&[1, 2, 3]);
         let mut sub = r.sub(2).unwrap();
         assert_eq!(sub.rest(), &[1, 2]);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_have_their_width() {
+    fn length_prefixes_have_the_requested_width() {
         for (size, prefix) in [
             (LengthSize::U8, &[3][..]),
             (LengthSize::U16, &[0, 3]),
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_of_a_prefix_is_used() {
+    fn every_byte_of_a_length_prefix_counts() {
         let body = vec![0x5a; 0x01_0203];
         let mut bytes = Vec::new();
         encode_bytes(&mut bytes, LengthSize::U24, &body);

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exchange_uses_the_library() {
+    fn key_exchange_calls_the_library() {
         for curve in CURVES {
             let group = EcdhGroup(ToyCurve::new(curve));
             let (share, own) = (share(curve, 1), vec![6; curve.share_len()]);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_secrets_of_a_wrong_length_by_the_library_are_errors() {
+    fn keys_and_secrets_of_the_wrong_length_from_the_library_are_errors() {
         for curve in CURVES {
             let good = ToyCurve::new(curve);
             let share = share(curve, 0);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_wrong_length_or_form_or_off_the_curve_are_rejected() {
+    fn shares_of_the_wrong_length_or_form_or_off_the_curve_are_rejected() {
         let refused = Err(PeerMisbehaved::InvalidKeyShare.into());
         for curve in CURVES {
             let good = share(curve, 1);

@@ -642,7 +642,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_secrets_of_a_wrong_length_by_the_library_are_errors() {
+    fn keys_and_secrets_of_the_wrong_length_from_the_library_are_errors() {
         /// True for each of these that fails: a sender, a receiver, the generation of keys.
         fn failures<D: HpkeDh>() -> [bool; 3] {
             let hpke = HpkeBase::<D, ToySha256, ToyAlgorithm>::NEW;

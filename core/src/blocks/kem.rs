@@ -538,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_a_wrong_length_or_that_the_library_rejects_fail() {
+    fn shares_of_the_wrong_length_or_refused_by_the_library_are_rejected() {
         let refused = Err(PeerMisbehaved::InvalidKeyShare.into());
         for group in [&KEM as &dyn SupportedKxGroup, &X25519, &P256] {
             let from_client = group.start().unwrap().pub_key().to_vec();
@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn classical_part_of_a_hybrid_works_alone() {
+    fn the_classical_part_of_a_hybrid_works_alone() {
         let client = P256.start().unwrap();
         let (name, component) = client.hybrid_component().unwrap();
         assert_eq!((name, component), (NamedGroup::secp256r1, &[4; 65][..]));
@@ -577,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_of_a_wrong_length_by_the_library_are_errors() {
+    fn outputs_of_the_wrong_length_from_the_library_are_errors() {
         let kem = KEM.0;
         let curve = ToyCurve::new(Curve::X25519);
         let with_kem = |kem| HybridGroup::x25519_mlkem768(EcdhGroup(curve), KemGroup(kem));
@@ -612,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn hybrids_of_wrong_parts_are_errors() {
+    fn hybrids_of_unsuitable_parts_are_errors() {
         let [x25519, p256] =
             [Curve::X25519, Curve::Secp256r1].map(|curve| EcdhGroup(ToyCurve::new(curve)));
         let kem_1024 = KemGroup(ToyKem::new(KemParameters::MlKem1024));

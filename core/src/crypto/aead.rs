@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn in_place_equals_the_aead_over_the_whole_plaintext() {
+    fn sealing_equals_the_aead_over_the_whole_plaintext() {
         let plain = b"plaintext in which any split is possible";
         for at in 0..=plain.len() {
             let (front, trailer) = plain.split_at(at);

@@ -68,7 +68,7 @@ fn plain_errors() -> Vec<(Error, Option<Alert>)> {
 }
 
 #[test]
-fn alerts_follow_rfc_9846_where_0_23_sends_decode_error() {
+fn some_alerts_follow_rfc_9846_although_0_23_sends_decode_error() {
     for (cause, alert) in [
         (
             InvalidMessage::UnknownCertificateExtension,

@@ -102,7 +102,7 @@ fn a_signer_uses_the_first_offered_scheme_of_the_key() {
 }
 
 #[test]
-fn a_public_key_has_the_algorithm_of_its_kind() {
+fn a_public_key_has_the_algorithm_identifier_of_its_kind() {
     for kind in ALL {
         let key = loaded(kind);
         let expected = public_key_to_spki(&kind.algorithm_id(), [0xab; 4]);

@@ -59,12 +59,12 @@ fn keys_and_ivs_keep_their_bytes() {
 
 #[test]
 #[should_panic]
-fn iv_of_wrong_length_panics() {
+fn an_iv_of_the_wrong_length_panics() {
     Iv::copy(&IV[1..]);
 }
 
 #[test]
-fn output_is_truncated_to_size_or_rejected() {
+fn output_is_truncated_to_its_size_or_rejected() {
     let mut out = [0; 10];
     assert_eq!(
         EncryptError::check_size(&mut out, 10).map(|out| out.len()),
@@ -147,7 +147,7 @@ fn chunks_equal_their_concatenation() {
 }
 
 #[test]
-fn bytes_in_one_piece_are_recognised() {
+fn contiguous_chunks_are_recognised() {
     let bytes: Vec<u8> = (0..40).collect();
     let chunks = chunked(&bytes, &[0, 10, 0, 0, 29, 1]);
     let all = OutboundChunks::new(&chunks);
@@ -240,7 +240,7 @@ fn parts_keep_only_their_own_chunks() {
 }
 
 #[test]
-fn borrowed_payload_can_only_be_shortened() {
+fn a_borrowed_payload_can_only_be_shortened() {
     let mut bytes = *b"payload";
     let mut msg =
         InboundOpaqueMessage::new(ContentType::Alert, ProtocolVersion::TLSv1_2, &mut bytes);
@@ -259,14 +259,14 @@ fn borrowed_payload_can_only_be_shortened() {
 }
 
 #[test]
-fn plain_message_may_be_a_part_of_the_payload() {
+fn a_plain_message_may_be_part_of_the_payload() {
     let mut bytes = *b"payload";
     let msg = InboundOpaqueMessage::new(ContentType::Alert, ProtocolVersion::TLSv1_2, &mut bytes);
     assert_eq!(msg.into_plain_message_range(3..6).payload, b"loa");
 }
 
 #[test]
-fn inner_plaintext_ends_with_type_and_padding() {
+fn an_inner_plaintext_ends_with_type_and_padding() {
     let unpadded = |inner: &[u8]| {
         let mut inner = inner.to_vec();
         InboundOpaqueMessage::new(
@@ -304,7 +304,7 @@ fn inner_plaintext_ends_with_type_and_padding() {
 }
 
 #[test]
-fn plain_message_is_borrowed_for_either_direction() {
+fn a_plain_message_can_be_borrowed_for_either_direction() {
     let msg = PlainMessage {
         typ: ContentType::Alert,
         version: ProtocolVersion::TLSv1_2,

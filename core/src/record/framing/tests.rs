@@ -462,7 +462,7 @@ fn a_record_is_decrypted_into_other_memory_as_in_place() {
 }
 
 #[test]
-fn memory_holds_nothing_of_a_refused_record() {
+fn nothing_of_a_rejected_record_stays_in_memory() {
     for protection in Protection::ALL {
         let sealed = encrypted(protection, ContentType::ApplicationData, b"hello".into());
         for at in 0..sealed.len() {
@@ -499,7 +499,7 @@ fn memory_holds_nothing_of_a_refused_record() {
 }
 
 #[test]
-fn a_library_may_only_open_in_place() {
+fn a_library_may_be_unable_to_open_into_other_memory() {
     let mut key = InPlace(ToyAead(KEY));
     let opened = key.open_into(Nonce(NONCE), b"", b"", &[0; TAG_LEN], &mut []);
     assert_eq!(opened, None);

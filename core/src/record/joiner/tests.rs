@@ -57,7 +57,7 @@ fn peeking_does_not_remove_the_message() {
 }
 
 #[test]
-fn bytes_after_a_lent_message_are_noticed() {
+fn bytes_after_a_lent_message_are_detected() {
     let mut joiner = HandshakeJoiner::default();
     assert!(joiner.is_empty());
     joiner.push(&[1]).unwrap();

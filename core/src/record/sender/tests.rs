@@ -440,7 +440,7 @@ fn a_key_can_protect_as_much_as_its_records_carry() {
 }
 
 #[test]
-fn a_retired_key_does_not_protect_more_payload() {
+fn a_retired_key_protects_no_more_payload() {
     for uses in [0, 2] {
         let mut sender = RecordSender::new();
         sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 10);
@@ -501,7 +501,7 @@ impl MessageEncrypter for Liar {
 }
 
 #[test]
-fn a_wrong_output_length_of_an_encrypter_uses_up_the_number() {
+fn a_wrong_output_length_from_an_encrypter_uses_up_the_sequence_number() {
     for claimed in [
         Ok(0),
         Ok(9),
@@ -699,7 +699,7 @@ fn output_is_cleared_only_for_external_encrypters() {
 }
 
 #[test]
-fn errors_and_senders_are_described() {
+fn debug_shows_the_state_of_a_sender() {
     assert_eq!(Error::from(insufficient(7)), Error::EncryptError);
     assert_eq!(
         format!("{:?}", RecordSender::new()),

@@ -68,7 +68,7 @@ fn nothing_is_added_to_adopted_memory() {
 /// Holds for any amount of unsent output, and any size of a single send.
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
-fn outgoing_bytes_are_moved_a_few_times_at_most() {
+fn outgoing_bytes_are_moved_at_most_a_few_times() {
     for waiting in [100, 5_000, 64 * 1024, (1 << 20) - 5_000, 1 << 20] {
         for piece in [100, 4096] {
             let mut buffer = OutgoingBuffer::default();

@@ -48,7 +48,7 @@ fn receive(buffer: &mut ReceiveBuffer, mut bytes: &[u8]) {
 
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
-fn received_bytes_are_moved_a_few_times_at_most() {
+fn received_bytes_are_moved_at_most_a_few_times() {
     for payload_len in [20, 100, 1000, 16401] {
         let mut buffer = ReceiveBuffer::default();
         buffer.park();
@@ -432,7 +432,7 @@ fn long_records_of_a_stream_are_read_up_to_64_kib_at_a_time() {
 
 /// A peer may send the header of each frame in a record of its own.
 #[test]
-fn a_short_record_is_read_together_with_the_long_one_behind_it() {
+fn a_short_record_is_read_together_with_the_long_one_after_it() {
     let stream = [record(26, 1), record(16401, 2)].concat().repeat(20);
     let mut stream = &stream[..];
     let mut buffer = ReceiveBuffer::default();
@@ -476,7 +476,7 @@ fn a_reader_with_little_room_does_not_end_the_long_reads_of_the_next() {
 }
 
 #[test]
-fn a_read_that_is_not_filled_ends_the_long_reads() {
+fn a_short_read_ends_the_long_reads() {
     let stream = record(16401, 1).repeat(12);
     let mut stream = &stream[..];
     let mut buffer = streaming(&mut stream);
@@ -573,7 +573,7 @@ fn seal(record: &mut [u8], payload: Range<usize>) -> Result<(), ()> {
 }
 
 #[test]
-fn records_that_are_sealed_where_they_lie_are_sent_from_there() {
+fn records_that_are_sealed_in_place_are_sent_from_there() {
     let mut buffer = opened(Owner::new(), 3, &[9; 300]);
     assert_eq!(buffer.sealable(ROOM), Some(3));
     let place = buffer.chunk().as_ptr();
@@ -623,7 +623,7 @@ fn memory_of_sealed_records_returns_to_its_owner() {
 }
 
 #[test]
-fn records_of_another_layout_are_not_sealed_where_they_lie() {
+fn records_with_another_layout_are_not_sealed_in_place() {
     assert_eq!(ReceiveBuffer::default().sealable(ROOM), None, "none");
     let mut buffer = opened(Owner::new(), 2, &[]);
     for room in [
@@ -665,7 +665,7 @@ fn unopened_bytes_stay_if_sealing_fails() {
 }
 
 #[test]
-fn chunks_are_those_of_the_unread_records() {
+fn chunks_are_the_unread_parts_of_records() {
     let mut buffer = opened(Owner::new(), 3, &[9; 300]);
     buffer.consume(400);
     let lens: Vec<usize> = buffer.chunks().map(<[u8]>::len).collect();
@@ -759,7 +759,7 @@ fn plaintext_far_inside_its_record_is_kept() {
 }
 
 #[test]
-fn unused_room_holds_no_memory() {
+fn unused_room_takes_no_memory() {
     let mut buffer = ReceiveBuffer::default();
     assert_eq!(room_len(&mut buffer), READ_LEN);
     assert!(buffer.memory.is_empty());
