@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_take_one_byte_and_numbers_do_not_collide() {
+    fn bytes_are_hashed_without_padding_and_larger_numbers_do_not_collide() {
         let map = Buffering::default();
         let hash = |numbers: &[u32]| {
             let mut hasher = map.build_hasher();

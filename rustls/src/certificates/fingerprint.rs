@@ -160,7 +160,7 @@ pub(super) mod tests {
     /// Fingerprints are shared across the process, like the certificates and lists that they belong
     /// to.
     #[test]
-    fn a_fingerprint_is_never_that_of_a_stub() {
+    fn a_rejected_hash_function_leaves_no_fingerprint() {
         let provider = any_provider();
         let fingerprint = Fingerprint::default();
         fingerprint.of(b"bytes", || Some(&Stub)).unwrap_err();

@@ -78,7 +78,7 @@ fn a_truncated_message_is_an_error() {
 }
 
 #[test]
-fn a_message_ends_where_its_header_says() {
+fn a_message_ends_at_the_length_in_its_header() {
     for (name, bytes) in samples() {
         let trailing = [&bytes[..], &[0]].concat();
         assert_eq!(

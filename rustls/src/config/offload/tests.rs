@@ -108,7 +108,7 @@ fn is_general(result: &Poll<Result<Vec<u8>, Error>>, part: &str) -> bool {
 }
 
 #[test]
-fn properties_are_those_of_the_key() {
+fn an_offloaded_key_has_the_properties_of_its_key() {
     let shared: Arc<dyn SigningKey> = Arc::new(Reversing::default());
     let key = Offload::new(shared, |job: Job| job());
     assert_eq!(key.public_key(), Some(vec![1, 2, 3].into()));

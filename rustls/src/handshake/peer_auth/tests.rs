@@ -429,7 +429,7 @@ fn a_known_chain_for_another_name_is_verified_in_full() {
 }
 
 #[test]
-fn a_rejection_is_not_kept() {
+fn a_rejection_is_not_remembered() {
     let rejected = with(|it| it.chain = 2);
     check_calls(&[(rejected, "srv"), (rejected, "srv")]);
 }

@@ -241,7 +241,7 @@ impl ActiveKeyExchange for Known {
 }
 
 #[test]
-fn a_key_exchange_gives_the_same_secret_as_its_result() {
+fn a_key_exchange_gives_the_same_secret_as_its_shared_secret() {
     let secret = EarlySecret::new(aes128(), None)
         .into_handshake_secret(Box::new(Known), b"theirs")
         .unwrap();
@@ -380,7 +380,7 @@ fn exports_depend_on_the_secret_for_every_length_that_an_expander_claims() {
 }
 
 #[test]
-fn constants_match_the_derivation() {
+fn constants_match_their_derivation() {
     for name in [
         CipherSuite::TLS13_AES_128_GCM_SHA256,
         CipherSuite::TLS13_AES_256_GCM_SHA384,

@@ -161,7 +161,7 @@ fn every_message_round_trips() {
 }
 
 #[test]
-fn a_truncated_or_stretched_message_is_an_error() {
+fn a_truncated_or_extended_message_is_an_error() {
     for (name, algorithm, bytes) in samples() {
         let body = &bytes[4..];
         for len in 0..body.len() {
@@ -284,14 +284,14 @@ fn is_comparable(name: &str) -> bool {
 }
 
 #[test]
-fn undamaged_messages_are_read_as_by_upstream() {
+fn undamaged_messages_are_read_as_upstream_reads_them() {
     for (name, _, bytes) in samples() {
         assert_eq!(upstream_verdict(&bytes), Ok(()), "{name}");
     }
 }
 
 #[test]
-fn messages_with_a_changed_byte_are_read_as_by_upstream() {
+fn messages_with_a_changed_byte_are_read_as_upstream_reads_them() {
     for (name, algorithm, bytes) in samples() {
         for at in 4..bytes.len() {
             for value in [
@@ -313,7 +313,7 @@ fn messages_with_a_changed_byte_are_read_as_by_upstream() {
 }
 
 #[test]
-fn truncated_and_stretched_messages_are_read_as_by_upstream() {
+fn truncated_and_extended_messages_are_read_as_upstream_reads_them() {
     for (name, algorithm, bytes) in samples() {
         let body = &bytes[4..];
         for at in 0..=body.len() {
@@ -330,7 +330,7 @@ fn truncated_and_stretched_messages_are_read_as_by_upstream() {
 }
 
 #[test]
-fn certificate_lists_are_read_as_by_upstream() {
+fn certificate_lists_are_read_as_upstream_reads_them() {
     let entry = |len: usize| {
         let [_, prefix @ ..] = (len as u32).to_be_bytes();
         [&prefix[..], &vec![1; len]].concat()

@@ -43,14 +43,14 @@ fn shared_samples() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn undamaged_messages_are_read_as_by_upstream() {
+fn undamaged_messages_are_read_as_upstream_reads_them() {
     for (name, bytes) in samples() {
         assert_eq!(upstream_verdict(&bytes), Ok(()), "{name}");
     }
 }
 
 #[test]
-fn messages_with_a_changed_byte_are_read_as_by_upstream() {
+fn messages_with_a_changed_byte_are_read_as_upstream_reads_them() {
     for (name, bytes) in shared_samples() {
         // the joiner handles the header
         for at in 4..bytes.len() {
@@ -72,7 +72,7 @@ fn messages_with_a_changed_byte_are_read_as_by_upstream() {
 }
 
 #[test]
-fn truncated_and_stretched_messages_are_read_as_by_upstream() {
+fn truncated_and_extended_messages_are_read_as_upstream_reads_them() {
     for (name, bytes) in shared_samples() {
         let body = &bytes[4..];
         for at in 0..=body.len() {
@@ -92,7 +92,7 @@ fn truncated_and_stretched_messages_are_read_as_by_upstream() {
 /// Both libraries reject these types as unexpected, although upstream has no number for some of
 /// them.
 #[test]
-fn types_without_a_message_are_handled_as_by_upstream() {
+fn types_without_a_message_are_handled_like_upstream() {
     for typ in [0, 7, 9, 26, 67, 255] {
         assert_same_verdict(&format!("type {typ}"), &message(typ, b""));
         assert_same_verdict(&format!("type {typ}"), &message(typ, b"body"));
@@ -101,7 +101,7 @@ fn types_without_a_message_are_handled_as_by_upstream() {
 }
 
 #[test]
-fn extension_bodies_are_read_as_by_upstream() {
+fn extension_bodies_are_read_as_upstream_reads_them() {
     // for each type, bodies of the shapes that extensions have: empty, numbers, vectors of each
     // width
     let bodies: Vec<Vec<u8>> = [
@@ -156,7 +156,7 @@ fn extension_bodies_are_read_as_by_upstream() {
 }
 
 #[test]
-fn duplicate_extensions_are_handled_as_by_upstream() {
+fn duplicate_extensions_are_handled_like_upstream() {
     let bodies = [
         &[][..],
         &[0],
@@ -225,7 +225,7 @@ fn a_pre_shared_key_must_be_last() {
 }
 
 #[test]
-fn server_names_are_read_as_by_upstream() {
+fn server_names_are_read_as_upstream_reads_them() {
     let name = |typ: u8, name: &[u8]| [&[typ][..], &vector16(name)].concat();
     for list in [
         vec![],
@@ -259,7 +259,7 @@ fn server_names_are_read_as_by_upstream() {
 }
 
 #[test]
-fn client_hello_lists_are_read_as_by_upstream() {
+fn client_hello_lists_are_read_as_upstream_reads_them() {
     for (name, session_id, suites, compressions) in [
         ("no cipher suite", 0, &[][..], &[0][..]),
         ("half a cipher suite", 0, &[0x13], &[0]),
@@ -280,7 +280,7 @@ fn client_hello_lists_are_read_as_by_upstream() {
 }
 
 #[test]
-fn certificate_lists_are_read_as_by_upstream() {
+fn certificate_lists_are_read_as_upstream_reads_them() {
     let entry = |len: usize| {
         let [_, prefix @ ..] = (len as u32).to_be_bytes();
         [&prefix[..], &vec![1; len], &[0, 0]].concat()

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_found_by_all_inputs() {
+    fn a_digest_is_found_only_by_all_its_inputs() {
         let mut all = KnownRoots::new();
         let (one, other) = (store(), store());
         all.insert(known(&one, 7));

@@ -169,7 +169,7 @@ fn server_names_must_match() {
 }
 
 #[test]
-fn certificates_must_be_for_the_purpose() {
+fn certificates_must_permit_their_purpose() {
     use ExtendedKeyPurpose::{ClientAuth, Other, ServerAuth};
     let code_signing = Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 3]);
     let root = a_root();
