@@ -293,7 +293,7 @@ fn states_during_the_handshake_match_upstream() {
 /// Programs that ignore the return value of `read_tls` lose no data that upstream would have kept.
 /// Every call takes 4 KiB while at most 18 KiB are buffered.
 #[test]
-fn chunks_are_accepted_whole_where_upstream_accepts_them() {
+fn chunks_that_upstream_accepts_whole_are_accepted_whole() {
     let lens = [60, 1000, 1500, 3000, 5000, 9000, 12_000, 14_000, 16_384];
     let chunks = [100, 512, 1000, 1024, 1400, 1460, 2000, 2048, 3000, 4096];
     for (case, len, chunk) in product3(tls13_cases(), lens, chunks) {
@@ -306,7 +306,7 @@ fn chunks_are_accepted_whole_where_upstream_accepts_them() {
 
 /// Tests of programs count reads until `read_tls` refuses more.
 #[test]
-fn a_few_bytes_after_a_long_record_need_no_read_of_their_own() {
+fn a_few_bytes_after_a_long_record_need_no_extra_read() {
     let ends = [(16_384, true), (16_384 + 1, false), (16_384 + 2, false)];
     for (case, (sent, close)) in product(tls13_cases(), ends) {
         let (mut conn, mut peer) = connected(case);

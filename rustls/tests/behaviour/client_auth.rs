@@ -116,7 +116,7 @@ scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
-fn every_client_certificate_has_the_outcome_of_upstream() {
+fn every_client_certificate_has_the_same_outcome_as_upstream() {
     for case in tls13_cases() {
         for (asks, has, late) in product3(ASKS, HAS, [false, true]) {
             let provider = case.provider;
@@ -160,7 +160,7 @@ fn refusal(has: Has, late: bool) -> Option<(&'static str, &'static str)> {
 }
 
 #[test]
-fn the_resolver_gets_the_hints_of_upstream() {
+fn the_resolver_gets_the_same_hints_as_upstream() {
     for (provider, asks) in product(PROVIDERS, ASKS) {
         let ours = this::resolver_sees(provider, asks);
         let theirs = upstream::resolver_sees(provider, asks);
@@ -169,7 +169,7 @@ fn the_resolver_gets_the_hints_of_upstream() {
 }
 
 #[test]
-fn verifiers_of_the_application_have_the_outcome_of_upstream() {
+fn custom_verifiers_have_the_same_outcome_as_upstream() {
     for provider in PROVIDERS {
         let ours = this::verifiers(provider);
         let theirs = upstream::verifiers(provider);

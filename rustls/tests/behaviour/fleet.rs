@@ -84,7 +84,7 @@ fn client(provider: Provider, versions: Versions, auth: ClientAuth) -> Arc<Clien
 }
 
 #[test]
-fn machines_with_one_secret_open_each_others_tickets() {
+fn machines_that_share_a_secret_open_each_others_tickets() {
     for (maker, opener) in product(PROVIDERS, PROVIDERS) {
         let [maker, opener] = [maker, opener].map(|it| Machine::new(it, Versions::Tls13));
         let ticketer = &maker.config.ticketer;
@@ -113,7 +113,7 @@ fn machines_with_one_secret_open_each_others_tickets() {
 /// Sessions begun at one machine resume at another, whose clock is an hour ahead and whose provider
 /// may differ. They do not resume at a machine with another secret.
 #[test]
-fn sessions_resume_at_another_machine() {
+fn sessions_resume_on_another_machine() {
     for (one, other, versions) in product3(PROVIDERS, PROVIDERS, VERSIONS) {
         // the providers' verifiers support different signature schemes, and a session with a client
         // certificate does not resume under a different verifier

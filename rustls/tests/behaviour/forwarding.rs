@@ -256,7 +256,7 @@ fn converse<B: Source + Sink + Close>(
 }
 
 #[test]
-fn a_proxy_with_sockets_that_do_not_block_loses_nothing() {
+fn a_proxy_with_nonblocking_sockets_loses_nothing() {
     for (provider, from, to) in product3(PROVIDERS, Versions::EACH, Versions::EACH) {
         for seed in 0..8 {
             let what = format!("{provider:?}, {from:?}, {to:?}, {seed}");
@@ -291,7 +291,7 @@ fn a_proxy_with_sockets_that_do_not_block_loses_nothing() {
 
 /// The proxy completes the handshakes while it forwards.
 #[test]
-fn handshakes_are_completed() {
+fn forwarding_completes_handshakes() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let noise = &mut Noise::new(4);
         let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
@@ -501,7 +501,7 @@ fn forward_much<F: Source + Sink>(
 
 /// Even if it is more than a connection accepts before its handshake.
 #[test]
-fn data_and_an_end_wait_for_the_handshake() {
+fn data_and_a_close_notify_wait_for_the_handshake() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         for len in [10, 300_000] {
             let noise = &mut Noise::new(4);
@@ -522,7 +522,7 @@ fn data_and_an_end_wait_for_the_handshake() {
 
 /// Data comes from a plain socket.
 #[test]
-fn plain_data_and_an_end_wait_for_the_handshake() {
+fn plain_data_and_its_end_wait_for_the_handshake() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         for len in [10, 300_000] {
             let noise = &mut Noise::new(4);

@@ -163,7 +163,7 @@ fn the_required_buffer_length_includes_the_answer() {
 
 /// A flood ends the connection as upstream's does; data in between resets the count.
 #[test]
-fn flood_is_bounded_and_data_resets_the_bound() {
+fn key_update_floods_are_bounded_and_data_resets_the_bound() {
     for case in tls13_cases() {
         for (mut ours, mut theirs) in pairs(case) {
             for _ in 0..100 {
@@ -304,7 +304,7 @@ fn assert_keys_kept_their_limit(records: &[usize], limit: usize) {
 
 /// Plaintext buffered during the handshake is sent all together at its end.
 #[test]
-fn buffered_plaintext_exceeds_the_limit_of_no_key() {
+fn buffered_plaintext_never_exceeds_the_limit_of_a_key() {
     const LIMIT: u64 = 4;
     for case in tls13_cases() {
         let (mut conn, mut peer) = (limited(case, LIMIT).connection(), case.peer());
@@ -328,7 +328,7 @@ fn buffered_plaintext_exceeds_the_limit_of_no_key() {
 
 /// The required buffer size includes the KeyUpdates.
 #[test]
-fn one_large_unbuffered_write_exceeds_the_limit_of_no_key() {
+fn one_large_unbuffered_write_never_exceeds_the_limit_of_a_key() {
     const LIMIT: u64 = 4;
     for case in tls13_cases_of(Role::Client) {
         let mut client = ThisUnbuffered::client(limited(case, LIMIT).client());

@@ -191,7 +191,7 @@ impl Write for Places {
 
 /// The records are sealed where they were received, and neighbours are written together.
 #[test]
-fn records_of_the_same_layout_are_relayed_where_they_lie() {
+fn records_with_the_same_layout_are_relayed_in_place() {
     for (provider, versions, records) in product3(PROVIDERS, Versions::EACH, [1, 20]) {
         let (mut front, mut back) = (pair(provider, versions), pair(provider, versions));
         let (mut wire, mut most) = (Vec::new(), 0);
@@ -254,7 +254,7 @@ fn relayed_data_stays_unread_after_a_close_notify() {
 }
 
 #[test]
-fn plaintext_is_written_to_a_socket_from_where_it_lies() {
+fn plaintext_is_written_to_a_socket_without_a_copy() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let mut noise = Noise::new(5);
         let Pair {
@@ -502,7 +502,7 @@ fn the_rest_of_a_record_sent_in_place_is_queued() {
 }
 
 #[test]
-fn errors_of_sending_in_place_have_a_kind() {
+fn errors_of_send_in_place_have_an_error_kind() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let mut client = *pair(provider, versions).client;
         let room = client.in_place_room();

@@ -119,7 +119,7 @@ scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
-fn certificates_for_other_names_have_the_outcome_of_upstream() {
+fn certificates_for_other_names_have_the_same_outcome_as_upstream() {
     for provider in PROVIDERS {
         let (valid, address) = (["server.example", "SERVER.example"], ["127.0.0.1", "::1"]);
         let other = ["other.example", "sub.server.example"];
@@ -135,7 +135,7 @@ fn certificates_for_other_names_have_the_outcome_of_upstream() {
 }
 
 #[test]
-fn certificates_at_other_times_have_the_outcome_of_upstream() {
+fn certificates_at_other_times_have_the_same_outcome_as_upstream() {
     for provider in PROVIDERS {
         for now in [BEFORE, NOW, AFTER] {
             assert_eq!(this::time(provider, now), upstream::time(provider, now));
@@ -146,7 +146,7 @@ fn certificates_at_other_times_have_the_outcome_of_upstream() {
 }
 
 #[test]
-fn certificates_of_other_issuers_have_the_outcome_of_upstream() {
+fn certificates_from_other_issuers_have_the_same_outcome_as_upstream() {
     for provider in PROVIDERS {
         let ours = this::issuer(provider);
         assert_eq!(ours, upstream::issuer(provider));
@@ -155,7 +155,7 @@ fn certificates_of_other_issuers_have_the_outcome_of_upstream() {
 }
 
 #[test]
-fn verifiers_of_the_application_have_the_outcome_of_upstream() {
+fn custom_verifiers_have_the_same_outcome_as_upstream() {
     for provider in PROVIDERS {
         let ours = this::verifier(provider);
         let what = format!("{provider:?}");

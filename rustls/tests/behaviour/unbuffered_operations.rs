@@ -264,7 +264,7 @@ runs!(this, rustls, ThisUnbuffered);
 runs!(upstream, rustls_upstream, UpstreamUnbuffered);
 
 #[test]
-fn operations_in_any_order_lead_to_the_states_of_upstream() {
+fn operations_in_any_order_lead_to_the_same_states_as_upstream() {
     for case in cases() {
         same_for_operations(&format!("{case:?}"), 25, &operations(), |operations| {
             [this::run(case, operations), upstream::run(case, operations)]

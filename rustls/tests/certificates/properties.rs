@@ -97,7 +97,7 @@ fn made_here() -> [CertificateDer<'static>; 5] {
 }
 
 #[test]
-fn openssl_reads_the_same() {
+fn openssl_reads_the_same_properties() {
     for der in certificates() {
         let certificate = Certificate::new(der.clone());
         let printed = openssl(&der);
@@ -227,7 +227,7 @@ fn key_usages(usages: KeyUsages) -> String {
 }
 
 #[test]
-fn x509_cert_and_webpki_read_the_same() {
+fn x509_cert_and_webpki_read_the_same_properties() {
     let mut compared = 0;
     for der in certificates() {
         let certificate = Certificate::new(der.clone());

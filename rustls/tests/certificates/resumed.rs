@@ -17,7 +17,7 @@ fn is_resumed(end: &dyn Endpoint) -> bool {
 /// A client remembers sessions with one kind of server authentication and reconnects with the
 /// other.
 #[test]
-fn a_client_does_not_mix_kinds() {
+fn a_client_does_not_mix_certificates_and_raw_keys() {
     for (before, after) in product(KINDS, KINDS) {
         let setup = |server| Setup::new(Provider::AwsLc).with(server, None);
         let resumption = Resumption::in_memory_sessions(8);
@@ -46,7 +46,7 @@ fn a_client_does_not_mix_kinds() {
 /// A client offers a session in which it authenticated by another kind of credential, or not at
 /// all.
 #[test]
-fn a_server_does_not_mix_kinds() {
+fn a_server_does_not_mix_certificates_and_raw_keys() {
     for (before, after) in product(CLIENT_KINDS, CLIENT_KINDS) {
         let setup = |client| Setup::new(Provider::AwsLc).with(Kind::X509, client);
         let first_server = this::server_config(setup(before));

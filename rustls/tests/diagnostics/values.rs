@@ -35,6 +35,6 @@ values!(this, rustls);
 values!(upstream, rustls_upstream);
 
 #[test]
-fn values_have_the_debug_output_of_upstream() {
+fn values_have_the_same_debug_output_as_upstream() {
     assert_eq!(this::values(), upstream::values());
 }

@@ -4,7 +4,7 @@ use harness::comparison::Outcome;
 use harness::scripted::recorded::{Receiver, scenes};
 
 #[test]
-fn split_flights_have_the_outcome_of_whole_ones() {
+fn split_flights_have_the_same_outcome_as_whole_ones() {
     for scene in scenes(true) {
         let flight = scene.flight();
         for receiver in [Receiver::Buffered, Receiver::Unbuffered] {

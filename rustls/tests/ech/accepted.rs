@@ -144,7 +144,7 @@ fn each_client_hello_differs_from_all_others() {
 }
 
 #[test]
-fn other_mistakes_are_still_refused() {
+fn a_wrong_signature_or_finished_is_still_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let mut script = peers.accepting();
     script.flip_signature = true;

@@ -199,7 +199,7 @@ fn for_each_server(change: fn(&mut Server<'_>), test: impl Fn(&Peers, &Server<'_
 }
 
 #[test]
-fn go_accepts() {
+fn go_accepts_ech() {
     for (provider, suite) in product(PROVIDERS, SUITES) {
         let peers = Peers::with_key(provider, EchKey::new(3, PUBLIC, suite));
         let server = Server {
@@ -230,7 +230,7 @@ fn go_accepts() {
 }
 
 #[test]
-fn go_accepts_after_a_retry() {
+fn go_accepts_ech_after_a_hello_retry_request() {
     for peers in PROVIDERS.map(Peers::new) {
         let server = Server {
             keys: &[&EchKey::new(1, "other.example", SUITE), &peers.key],
@@ -254,7 +254,7 @@ fn go_accepts_after_a_retry() {
 }
 
 #[test]
-fn go_rejects_and_the_retry_is_accepted() {
+fn go_rejects_ech_and_accepts_the_retry() {
     for_each_server(
         |server| server.client_auth = 1,
         |peers, _, mut server| {
@@ -292,7 +292,7 @@ fn retry_configs(error: Error) -> Vec<EchConfigPayload> {
 }
 
 #[test]
-fn go_without_ech_rejects() {
+fn go_without_ech_keys_rejects_ech() {
     for_each_server(
         |server| server.keys = &[],
         |peers, _, mut server| {
@@ -367,7 +367,7 @@ fn converse(
 }
 
 #[test]
-fn go_accepts_over_quic() {
+fn go_accepts_ech_over_quic() {
     let connect = |setup: &Setup| {
         let name = ServerName::try_from(SECRET).unwrap();
         let parameters = b"parameters of the client".to_vec();

@@ -240,7 +240,7 @@ fn encrypted_extensions_answer_the_outer_hello() {
 /// connects to. They are not reported at the end of the handshake, nor while it waits for the
 /// Finished.
 #[test]
-fn no_answer_is_reported() {
+fn no_negotiated_value_is_reported() {
     for_each_script(|peers, script| {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec()];

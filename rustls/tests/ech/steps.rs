@@ -80,7 +80,7 @@ fn the_status_is_known_after_the_server_hello() {
 }
 
 #[test]
-fn the_status_without_a_key_does_not_change() {
+fn the_status_of_a_client_without_ech_keys_never_changes() {
     let peers = Peers::new(PROVIDERS[0]);
     for (setup, expected) in [
         (peers.greasing(), "Grease"),

@@ -127,7 +127,7 @@ fn the_provider_passes_the_checks_of_all_providers() {
 }
 
 #[test]
-fn records_have_the_same_bytes_in_every_mixture() {
+fn records_have_the_same_bytes_in_every_combination() {
     for suites in variants() {
         let of = suites[0];
         for len in PAYLOAD_LENS {
@@ -188,7 +188,7 @@ fn decrypter(suite: SupportedCipherSuite) -> Box<dyn MessageDecrypter> {
 }
 
 #[test]
-fn packets_and_header_protection_have_the_same_bytes_in_every_mixture() {
+fn packets_and_header_protection_have_the_same_bytes_in_every_combination() {
     for suites in variants() {
         let quic = suites.iter().filter_map(|suite| suite.tls13()?.quic);
         let packets = quic.map(|quic| {
@@ -209,7 +209,7 @@ fn packets_and_header_protection_have_the_same_bytes_in_every_mixture() {
 }
 
 #[test]
-fn hashes_and_derived_keys_are_the_same_in_every_mixture() {
+fn hashes_and_derived_keys_are_the_same_in_every_combination() {
     for suites in variants() {
         let derived = suites.iter().map(|suite| {
             let hash = suite.common().hash_provider;
@@ -240,7 +240,7 @@ fn hashes_and_derived_keys_are_the_same_in_every_mixture() {
 
 /// Tries every suite in every mixture, at both ends and with upstream at the other end.
 #[test]
-fn every_mixture_connects() {
+fn every_combination_connects() {
     let mixtures = COMPOSITIONS.map(composition).into_iter();
     for provider in mixtures.chain([fastest::default_provider()]) {
         for &suite in fastest::ALL_CIPHER_SUITES {

@@ -343,7 +343,7 @@ fn a_close_notify_that_cannot_be_sealed_is_an_error() {
 /// An application that drops a state without reading its data ends the connection, which still
 /// encrypts the alert.
 #[test]
-fn unbuffered_connections_fail_after_a_loss_of_data() {
+fn unbuffered_connections_fail_after_unread_data_is_lost() {
     let cases = cases! { own: OwnBuffers;
         "process_tls_records", SEAL => {
             own.process();

@@ -36,7 +36,7 @@ fn config_with(provider: CryptoProvider) -> ClientConfig {
 }
 
 #[test]
-fn the_hello_has_fixed_fields_and_offers_of_the_configuration() {
+fn the_hello_has_fixed_fields_and_offers_what_is_configured() {
     let provider = provider();
     let suites = provider
         .cipher_suites

@@ -81,7 +81,7 @@ fn written(mut alert: AcceptedAlert) -> Vec<u8> {
 }
 
 #[test]
-fn all_contents_of_the_hello_are_shown() {
+fn every_field_of_the_hello_is_shown() {
     let unknown = full_hello()
         .with(
             SIGNATURE_ALGORITHMS,

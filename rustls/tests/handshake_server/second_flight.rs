@@ -98,7 +98,7 @@ fn bytes_after_finished_are_refused() {
 }
 
 #[test]
-fn other_messages_than_finished_are_unexpected() {
+fn messages_other_than_finished_are_unexpected() {
     let verify = ScriptedClient::certificate_verify_of(0x0403, &[1]);
     for (message, got) in [
         (message(24, &[0]), "KeyUpdate"),

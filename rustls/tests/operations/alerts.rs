@@ -26,7 +26,7 @@ const CHANGE_CIPHER_SPEC: u8 = 20;
 
 /// Only the peer's Finished follows its change_cipher_spec.
 #[test]
-fn an_alert_is_noticed_until_the_finished_of_tls12() {
+fn an_alert_before_the_finished_of_tls12_is_noticed() {
     let mut seen = 0;
     let kinds = KINDS.iter().chain(MORE_KINDS);
     for kind in kinds.filter(|kind| !kind.runs_over(Api::Quic)) {

@@ -35,7 +35,7 @@ fn an_alert_is_noticed() {
 }
 
 #[test]
-fn a_connection_knows_if_it_needs_more_of_its_peer() {
+fn a_connection_knows_if_it_needs_more_from_its_peer() {
     for api in [Api::Buffered, Api::Unbuffered, Api::Quic] {
         // (kind, operation, needs the peer): tickets of TLS 1.3 follow the client's Finished
         let cases = [

@@ -138,7 +138,7 @@ fn an_async_operation_fails_like_a_sync_one() {
 /// One operation at a time never ends: the connection waits until it is dropped, and then drops the
 /// operation.
 #[test]
-fn an_operation_may_never_end() {
+fn an_operation_that_never_ends_is_dropped_with_its_connection() {
     let mut dropped = BTreeSet::new();
     for operation in OPERATIONS {
         for_all(|kind, api| {

@@ -183,7 +183,7 @@ fn levels(crypto: &[harness::quic::Crypto]) -> Vec<Level> {
 
 /// Ends with different versions have different keys, and only notice when they use them.
 #[test]
-fn ends_with_different_versions_have_different_keys() {
+fn endpoints_with_different_versions_have_different_keys() {
     for ends in ENDS {
         let with = |version| Case {
             version,

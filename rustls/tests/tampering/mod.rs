@@ -88,7 +88,7 @@ fn judge_some(one_of: usize, several: usize) {
 }
 
 #[test]
-fn some_changes_to_records_violate_no_property() {
+fn sampled_changes_to_records_violate_no_property() {
     judge_some(131, 5);
 }
 
@@ -136,7 +136,7 @@ fn judge_quic(bits: &[u32], one_of: usize) {
 }
 
 #[test]
-fn some_changes_over_quic_violate_no_property() {
+fn sampled_changes_over_quic_violate_no_property() {
     judge_quic(&[0], 97);
 }
 

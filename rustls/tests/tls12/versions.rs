@@ -48,7 +48,7 @@ fn outcome(client: &mut dyn Endpoint, server: &mut dyn Endpoint) -> String {
 }
 
 #[test]
-fn every_pair_of_ends_negotiates_the_same_version_as_upstream() {
+fn every_pair_of_endpoints_negotiates_the_same_version_as_upstream() {
     for (provider, of_client, of_server) in product3(PROVIDERS, VERSIONS, VERSIONS) {
         let of = |client: usize, server: usize| {
             let server = &setup(provider, of_server).servers()[server];
@@ -103,7 +103,7 @@ fn a_retry_is_not_answered_with_tls12() {
 /// RFC 5246 §7.1: a change_cipher_spec has one valid position. A client that first dropped one, as
 /// TLS 1.3 allows, must not accept TLS 1.2 afterwards.
 #[test]
-fn a_client_drops_no_change_cipher_spec_before_tls12() {
+fn a_change_cipher_spec_before_a_tls12_server_hello_is_refused() {
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
         let clients = client::clients(provider, versions);
         let ccs = Step::Raw(ContentType::ChangeCipherSpec, vec![1]);

@@ -72,7 +72,7 @@ fn difference(ours: Outcome, theirs: Outcome, offset: usize, how: &str) -> Optio
 }
 
 #[test]
-fn changed_flights_have_the_outcome_of_upstream() {
+fn changed_flights_have_the_same_outcome_as_upstream() {
     for accepts in [true, false] {
         let mut different = Vec::new();
         for position in MESSAGES {

@@ -101,7 +101,7 @@ fn starts_with_early_data(config: impl Into<Arc<ClientConfig>>) -> bool {
 }
 
 #[test]
-fn early_data_is_offered_only_under_the_conditions() {
+fn early_data_is_offered_only_if_all_conditions_hold() {
     type Change = fn(&mut ClientConfig);
     const CASES: [(&str, u32, Change, bool); 6] = table! {
         "unchanged": LIMIT, |_| {}, true;

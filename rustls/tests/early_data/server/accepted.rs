@@ -55,7 +55,7 @@ fn tickets_contain_the_limit() {
 
 /// Checks the parameters that must match (RFC 9846 §4.3.10) and the time window (§8.3).
 #[test]
-fn early_data_is_accepted_only_under_the_conditions() {
+fn early_data_is_accepted_only_if_all_conditions_hold() {
     type Change = fn(&mut OfferedPsk);
     const AES: u16 = 0x1301;
     const CHACHA: u16 = 0x1303;

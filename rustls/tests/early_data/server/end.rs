@@ -80,7 +80,7 @@ fn messages_out_of_order_are_refused() {
 /// RFC 9846 §4.6: an EndOfEarlyData must not follow rejected early data. §4.3.10: a record of
 /// accepted early data that cannot be decrypted causes bad_record_mac.
 #[test]
-fn the_message_and_forged_records_are_refused() {
+fn end_of_early_data_after_a_rejection_and_forged_records_are_refused() {
     for (settings, server) in servers(settings) {
         let mut client = rejected(&settings, &server);
         client.start_handshake();
@@ -97,7 +97,7 @@ fn the_message_and_forged_records_are_refused() {
 /// The message arrives with one byte per record. RFC 9846 §E.4: for middleboxes, a
 /// change_cipher_spec may come before early data or anywhere in it.
 #[test]
-fn the_message_may_be_fragmented_and_a_change_cipher_spec_may_occur() {
+fn end_of_early_data_may_be_fragmented_and_a_change_cipher_spec_may_precede_it() {
     for (settings, server) in servers(settings) {
         let mut client = accepted(&settings, &server);
         client.server.receive(&record(0x14, &[1])).unwrap();
@@ -114,7 +114,7 @@ fn the_message_may_be_fragmented_and_a_change_cipher_spec_may_occur() {
 
 /// Changes each bit of the message and compares the outcome with upstream's.
 #[test]
-fn every_changed_byte_of_the_message_is_refused() {
+fn every_changed_byte_of_end_of_early_data_is_refused() {
     for settings in PROVIDERS.map(settings) {
         for at in 0..end().len() {
             for bit in 0..8 {

@@ -99,7 +99,7 @@ fn empty_records_are_counted() {
 /// A client obeys its ticket's limit. RFC 9846 §4.3.10: the server skips as much as the ticket
 /// allows, even if it sends a HelloRetryRequest before it looks up the session.
 #[test]
-fn early_data_of_older_tickets_is_skipped() {
+fn early_data_is_skipped_up_to_the_limit_of_an_older_ticket() {
     /// The limit of older tickets, which is less than the client buffers.
     const BEFORE: u32 = 60_000;
 

@@ -86,7 +86,7 @@ fn requests_for_a_certificate_are_answered() {
 /// wolfSSL's servers always list a single type of certificate, even if they accept others, so only
 /// the schemes matter.
 #[test]
-fn types_of_certificates_are_ignored() {
+fn certificate_types_are_ignored() {
     for key_type in [KeyType::EcdsaP256, KeyType::Ed25519, KeyType::Rsa2048] {
         let auth = ClientAuth::Required;
         let (ours, theirs) = (Provider::AwsLc.this(), Provider::AwsLc.upstream());

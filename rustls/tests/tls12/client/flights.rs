@@ -57,7 +57,7 @@ fn refused(what: &str, clients: &[Client; 3], script: &Script) -> End {
 }
 
 #[test]
-fn missing_repeated_and_exchanged_messages_are_refused() {
+fn missing_repeated_and_swapped_messages_are_refused() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         for (at, step) in script.steps.iter().enumerate() {
@@ -92,7 +92,7 @@ fn missing_repeated_and_exchanged_messages_are_refused() {
 
 /// A message that is not due causes unexpected_message, regardless of its content.
 #[test]
-fn messages_that_are_not_due_are_unexpected() {
+fn messages_out_of_turn_are_unexpected() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         let is_finished = |step: &Step| matches!(step, Step::Send(HandshakeType::Finished));
@@ -174,7 +174,7 @@ fn misplaced_change_cipher_specs_are_refused() {
 /// Changes the lowest bit of every byte of every message. The scripted server hashes the changed
 /// message, so changes that the client ignores are accepted.
 #[test]
-fn a_changed_bit_in_any_byte_has_the_outcome_of_upstream() {
+fn a_changed_bit_in_any_byte_has_the_same_outcome_as_upstream() {
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     for (name, script) in scripts() {
         let lengths = lengths(&clients[0], &script);

@@ -42,7 +42,7 @@ fn types(hello: &ClientHello) -> Vec<u16> {
 }
 
 #[test]
-fn the_hello_is_like_that_of_upstream_and_has_no_tls13_without_it() {
+fn the_hello_matches_upstream_and_offers_tls13_only_if_enabled() {
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
         let clients = clients(provider, versions);
         let theirs = sent(&mut *clients[2].connection());
@@ -82,7 +82,7 @@ fn the_hello_is_like_that_of_upstream_and_has_no_tls13_without_it() {
 }
 
 #[test]
-fn a_hello_for_tls13_only_has_nothing_of_tls12() {
+fn a_hello_for_tls13_only_offers_nothing_of_tls12() {
     let identity = Identity::new(Provider::AwsLc.this());
     let hello = sent_by(this_config(&identity, Provider::AwsLc, Versions::Tls13));
     assert!(hello.cipher_suites.iter().all(|suite| suite >> 8 == 0x13));
@@ -92,7 +92,7 @@ fn a_hello_for_tls13_only_has_nothing_of_tls12() {
 }
 
 #[test]
-fn hints_at_authorities_are_only_for_tls13() {
+fn certificate_authorities_are_offered_only_with_tls13() {
     for (versions, offered) in [(Versions::Tls12, false), (Versions::Both, true)] {
         let identity = Identity::new(Provider::AwsLc.this());
         let mut config = this_config(&identity, Provider::AwsLc, versions);

@@ -83,7 +83,7 @@ fn hellos() -> Vec<(&'static str, ClientHello)> {
 }
 
 #[test]
-fn hellos_are_answered_as_by_upstream() {
+fn hellos_are_answered_like_upstream() {
     for (settings, versions) in product(all_settings(), [Versions::Tls12, Versions::Both]) {
         let settings = settings.edit(|it| it.versions = versions);
         let [ours @ .., upstream] = settings.servers();
