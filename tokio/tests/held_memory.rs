@@ -315,7 +315,7 @@ fn resident() -> usize {
 /// 10 800 connections of all kinds come and go, and some are open at any time. When all are gone,
 /// the process holds as much as before.
 #[test]
-fn connections_that_come_and_go_leave_nothing() {
+fn memory_is_the_same_after_thousands_of_connections() {
     const OPEN: usize = 50;
     const ROUND: usize = 600;
     const ROUNDS: usize = 9;

@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recent_change_is_not_settled() {
+    fn a_recently_changed_version_may_still_change() {
         let TestFile(path) = &TestFile::new("recent", b"");
         assert!(!FileVersion::of_file(path).is_settled());
         let file = File::options().append(true).open(path).unwrap();

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_are_found_anywhere() {
+    fn pem_labels_are_found_at_any_offset() {
         for before in 0..12 {
             for filler in ["-", "x"] {
                 let pem = filler.repeat(before)

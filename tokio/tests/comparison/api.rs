@@ -154,6 +154,6 @@ seen!(
 );
 
 #[test]
-fn programs_see_the_same() {
+fn the_api_compiles_and_behaves_like_the_published_crate() {
     assert_eq!(of_this(), of_published());
 }

@@ -153,7 +153,7 @@ const SCRIPTS: &[&[Step]] = &[
 ];
 
 #[test]
-fn scripts_have_the_results_of_the_published_crate() {
+fn scripts_have_the_same_results_as_with_the_published_crate() {
     for versions in Versions::EACH {
         for side in [Side::Client, Side::Server] {
             for steps in SCRIPTS {

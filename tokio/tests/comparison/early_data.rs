@@ -102,7 +102,7 @@ const SCRIPTS: &[&[Step]] = &[
 ];
 
 #[test]
-fn early_data_is_sent_like_that_of_the_published_crate() {
+fn early_data_is_sent_as_by_the_published_crate() {
     for steps in SCRIPTS {
         compare(steps, None);
     }

@@ -66,7 +66,7 @@ const SCRIPTS: &[&[Step]] = &[
 ];
 
 #[test]
-fn ends_have_the_results_of_the_published_crate() {
+fn ends_have_the_same_results_as_with_the_published_crate() {
     for versions in Versions::EACH {
         for side in [Side::Client, Side::Server] {
             for steps in SCRIPTS {
@@ -77,7 +77,7 @@ fn ends_have_the_results_of_the_published_crate() {
 }
 
 #[test]
-fn errors_of_the_transport_are_returned_as_they_are() {
+fn transport_errors_are_returned_unchanged() {
     let kinds = [
         ErrorKind::BrokenPipe,
         ErrorKind::ConnectionReset,

@@ -38,7 +38,7 @@ fn compare(setting: Setting, side: Side, plan: Option<Plan>) {
 }
 
 #[test]
-fn handshakes_succeed_and_fail_like_those_of_the_published_crate() {
+fn handshakes_succeed_and_fail_as_with_the_published_crate() {
     for provider in PROVIDERS {
         for client in [Versions::Tls12, Versions::Tls13, Versions::Both] {
             for server in [Versions::Tls12, Versions::Tls13, Versions::Both] {
@@ -68,7 +68,7 @@ fn invalid_configurations_return_an_error() {
 }
 
 #[test]
-fn faults_of_the_transport_have_the_results_of_the_published_crate() {
+fn transport_faults_have_the_same_results_as_with_the_published_crate() {
     let faults = [
         Fault::Pending,
         Fault::Short,
@@ -116,7 +116,7 @@ const WRONG: &[(&[u8], bool)] = &[
 ];
 
 #[test]
-fn wrong_bytes_are_answered_like_those_of_the_published_crate() {
+fn wrong_bytes_are_answered_as_by_the_published_crate() {
     let setting = Setting::of(Versions::Tls13);
     let plans = [
         None,

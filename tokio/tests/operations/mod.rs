@@ -92,7 +92,7 @@ async fn run_on_tokio((client, server): (ClientConfig, ServerConfig)) {
 }
 
 #[test]
-fn a_connection_may_be_told_not_to_wait() {
+fn set_async_false_keeps_a_connection_from_waiting() {
     let plan = Arc::new(Plan::new(When::Never));
     let (client, server) = slow(configs(Versions::Tls13, PROVIDERS[0]), &plan);
     let mut noise = Noise::new(1);
@@ -111,7 +111,7 @@ fn a_connection_may_be_told_not_to_wait() {
 
 /// The connection handles the ClientHello before the program gets it.
 #[test]
-fn a_lazy_connection_may_be_told_not_to_wait_after_the_client_hello() {
+fn set_async_false_after_the_client_hello_keeps_a_lazy_connection_from_waiting() {
     for (only, expected) in [
         (None, Some("resolve")),
         (Some("resolve"), Some("resolve")),
@@ -149,7 +149,7 @@ fn a_lazy_connection_may_be_told_not_to_wait_after_the_client_hello() {
 
 /// Code for rustls 0.23 polls no operations.
 #[test]
-fn a_connection_that_is_taken_out_of_a_lazy_handshake_does_not_wait() {
+fn a_connection_taken_out_of_a_lazy_handshake_does_not_wait() {
     let plan = Arc::new(Plan::new(When::Never));
     let (client, server) = configs(Versions::Tls13, PROVIDERS[0]);
     let (_, slow_server) = slow((client.clone(), server), &plan);
@@ -174,7 +174,7 @@ enum Leaving {
 }
 
 #[test]
-fn a_peer_that_leaves_ends_an_operation() {
+fn a_peer_that_disconnects_ends_an_operation() {
     for operation in ["resolve", "sign"] {
         for leaving in [Leaving::Vanishes, Leaving::SendsAlert] {
             let plan = Arc::new(Plan::new(When::Never).only(operation));
@@ -213,7 +213,7 @@ fn a_peer_that_leaves_ends_an_operation() {
 
 /// The alert is read together with the ClientHello, before there is an operation.
 #[test]
-fn an_alert_behind_a_client_hello_ends_the_operation_of_a_lazy_handshake() {
+fn an_alert_after_a_client_hello_ends_the_operation_of_a_lazy_handshake() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
     let (client, server) = slow(configs(Versions::Tls13, PROVIDERS[0]), &plan);
     let mut noise = Noise::new(1);
@@ -235,7 +235,7 @@ fn an_alert_behind_a_client_hello_ends_the_operation_of_a_lazy_handshake() {
 /// A client that has sent its Finished may close while the server creates its tickets: the
 /// connection is complete, as without operations.
 #[test]
-fn the_end_of_the_stream_behind_a_finished_message_ends_no_operation() {
+fn the_end_of_the_stream_after_a_finished_message_ends_no_operation() {
     for versions in Versions::EACH {
         let plan = Arc::new(Plan::new(When::After(5)));
         let (client, mut server) = configs(versions, PROVIDERS[0]);
@@ -330,7 +330,7 @@ impl Signer for Remote<dyn Signer> {
 
 /// The remote key is used by configuration alone.
 #[tokio::test(flavor = "current_thread")]
-async fn other_connections_go_on_while_handshakes_wait_for_a_remote_key() {
+async fn other_connections_continue_while_handshakes_wait_for_a_remote_key() {
     const WAITING: usize = 20;
     let service = Arc::new(Service {
         permits: Semaphore::new(1),

@@ -172,7 +172,7 @@ fn data_before_an_error_comes_first() {
 
 /// The first call has no time to flush.
 #[test]
-fn a_message_of_a_dropped_call_is_flushed_by_the_next() {
+fn a_message_left_by_a_dropped_call_is_flushed_by_the_next() {
     for (versions, of_back) in product(Versions::EACH, [None, Some(Versions::Tls13)]) {
         let (mut left, mut front) = tls(versions, Weather::CALM);
         let noise = &mut Noise::new(3);
@@ -324,7 +324,7 @@ fn an_unauthenticated_end_of_the_second_stream_is_not_passed_on() {
 }
 
 #[test]
-fn a_peer_that_does_not_read_bounds_what_is_held() {
+fn a_peer_that_does_not_read_limits_the_buffered_data() {
     const CAPACITY: usize = 10_000;
     let narrow = Weather {
         capacity: CAPACITY,

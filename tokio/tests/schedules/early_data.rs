@@ -215,7 +215,7 @@ fn a_client_is_not_split_before_rejected_early_data_is_sent_again() {
 
 /// A program that writes, does not flush, and reads: with 0.26, it would wait forever.
 #[test]
-fn a_read_behind_a_write_completes_the_handshake() {
+fn a_read_after_a_write_completes_the_handshake() {
     let mut noise = Noise::new(1);
     let (client, server) = resumable(&mut noise);
     let (one, other) = pipe(&mut noise, Weather::CALM);

@@ -25,7 +25,7 @@ fn streams(versions: Versions) -> Streams {
 }
 
 #[test]
-fn halves_keep_what_was_received_and_queued() {
+fn halves_keep_received_and_queued_data() {
     let (mut client, mut server) = streams(Versions::Tls13);
     let mut executor = Executor::default();
     executor.spawn("both", async move {

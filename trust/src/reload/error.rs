@@ -253,7 +253,7 @@ mod tests {
 
     /// An operator must be able to act on the text alone.
     #[test]
-    fn texts_contain_file_and_reason() {
+    fn error_texts_contain_file_and_reason() {
         let path = || PathBuf::from("a.pem");
         let why = Error::General("why".into());
         let reason = "why".to_owned();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_may_lack_a_file() {
+    fn errors_without_a_file_have_a_text() {
         let name = ReloadError::Name("a b".into()).to_string();
         assert_eq!(name, "not a DNS name: \"a b\"");
         assert!(

@@ -11,7 +11,7 @@ use crate::verdicts::trial::{Sessions, Trial, Who};
 
 /// A peer alternates between a configuration that accepts it and one that rejects it.
 #[test]
-fn sessions_and_caches_do_not_mix_different_trust() {
+fn sessions_and_caches_keep_different_trust_settings_apart() {
     for (name, error) in [
         ("known to others", "UnknownIssuer"),
         ("known to others as namesakes", "BadSignature"),

@@ -168,7 +168,7 @@ fn change_detection_is_optional() {
 }
 
 #[test]
-fn unsettled_versions_are_not_trusted() {
+fn a_version_that_may_still_change_is_not_trusted() {
     let set = Set::new(|policy| policy.check_for_changes = true);
     let source = TestSource::new("a");
     source.version.store(UNSETTLED, Ordering::SeqCst);

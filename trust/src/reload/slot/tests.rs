@@ -140,7 +140,7 @@ fn a_later_reload_may_restore_an_old_value() {
 /// The version is read before the load, so that changes during the load are seen. Unsettled
 /// versions and failures are read again.
 #[test]
-fn unsettled_and_failed_versions_are_read_again() {
+fn recently_changed_and_failed_versions_are_read_again() {
     let slot = slot();
     let check = |version: u32, load: fn(&Arc<str>) -> Replacement<str>| {
         let mut was_read = false;
