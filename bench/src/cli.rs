@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_units_are_understood() {
+    fn lists_and_units_are_parsed() {
         let (args, common) = bulk(
             "bench bulk --threads=1,3 --working-set=64MiB --api=in-place,buffered --allocator=system",
         );

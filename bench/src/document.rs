@@ -175,7 +175,7 @@ ring · resumed · system allocator · handshakes/s
     }
 
     #[test]
-    fn runs_on_one_machine_share_its_line() {
+    fn runs_on_one_machine_share_one_line() {
         let row = |cpu: &str, commit: &str| {
             let machine = serde_json::json!({ "cpu": cpu, "processors": 2, "kernel": "6.1",
                 "compiler": "rustc 1.95.0", "commit": commit, "load": 1.5 });

@@ -93,7 +93,7 @@ fn every_suite_and_every_type_of_key_can_be_measured() {
 }
 
 #[test]
-fn a_pipe_gets_markdown() {
+fn output_to_a_pipe_is_markdown() {
     let text = text("bulk --multiplier=0.001 --allocator=mimalloc");
     assert!(
         text.contains(&format!(
@@ -284,7 +284,7 @@ fn primitives_are_selected_by_name() {
 }
 
 #[test]
-fn cached_certificates_take_no_further_memory() {
+fn cached_certificates_use_less_memory() {
     let rows = json("certificates --provider=ring");
     let of = |work: &str, way: &str, key: &str| {
         let is = |row: &Value, key: &str, part: &str| row[key].as_str().unwrap().contains(part);
@@ -340,7 +340,7 @@ fn handshakes_leave_nothing_on_the_heap() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn mistakes_on_the_command_line_are_explained() {
     for (line, expected) in [
         ("bulk --threads=0", "1..=1024"),
         ("bulk --working-set=big", "big"),
@@ -377,7 +377,7 @@ fn mistakes_are_named() {
 }
 
 #[test]
-fn a_closed_pipe_gets_one_line() {
+fn a_closed_pipe_causes_at_most_one_line_of_error() {
     let mut child = command("list-suites")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

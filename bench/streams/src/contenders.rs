@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lockfile_tells_patched_packages() {
+    fn patched_packages_are_found_in_a_lockfile() {
         let lockfile = include_str!("../program/Cargo.lock");
         assert_eq!(sources(lockfile, "rustls"), [true]);
         let patched = lockfile.replace("source = ", "other = ");

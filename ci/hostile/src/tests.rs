@@ -6,7 +6,7 @@ use crate::{Args, KINDS, LIBRARIES, alone, count, plan};
 
 /// A single test, because the heap count is process-wide.
 #[test]
-fn hostile_peers_are_held_to_limits() {
+fn hostile_peers_stay_within_the_limits() {
     const STEPS: usize = 100;
     let [this, _] = &LIBRARIES;
     let victims = (this.victims)(Provider::AwsLc);

@@ -30,7 +30,7 @@ fn the_provider_passes_the_checks_of_all_providers() {
 }
 
 #[test]
-fn a_suite_for_records_only_has_no_quic() {
+fn a_suite_without_a_quic_part_has_no_quic_suite() {
     let suite = Tls13Suite::<Aes128, Sha256>::WITHOUT_QUIC;
     assert_eq!(suite, Tls13Suite::<Aes128, Sha256>::WITH_QUIC);
     assert!(suite.tls13().unwrap().quic_suite().is_none());

@@ -147,7 +147,7 @@ fn parts_of_hybrids_have_the_order_of_the_draft() {
 }
 
 #[test]
-fn shares_of_wrong_length_are_rejected() {
+fn shares_of_the_wrong_length_are_rejected() {
     for group in all_groups() {
         let client = group.start().unwrap();
         let server = group.start_and_complete(client.pub_key()).unwrap();

@@ -64,7 +64,7 @@ fn suites_match_upstream() {
 }
 
 #[test]
-fn each_opens_what_the_other_seals() {
+fn each_provider_opens_what_the_other_seals() {
     for (ours, theirs) in suites() {
         let (public_key, key) = ours.generate_key_pair().unwrap();
         let (their_public_key, their_own_key) = theirs.generate_key_pair().unwrap();

@@ -124,7 +124,7 @@ async fn a_closed_idle_connection_is_replaced() {
 }
 
 #[tokio::test]
-async fn handshakes_with_faulty_servers_are_full() {
+async fn clients_make_full_handshakes_while_redis_is_faulty() {
     let answers: [(&str, &'static [u8]); 6] = [
         ("silent", b""),
         ("refusing", b"-NOAUTH Authentication required.\r\n"),
