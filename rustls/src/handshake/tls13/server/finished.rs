@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use rustls_core::crypto::tls13::OkmBlock;
 
 use super::State;
-use super::tickets::{MadeTickets, TicketInputs, UnmadeTickets};
+use super::tickets::{TicketInputs, TicketMessages, TicketPlan};
 use crate::certificates::Acceptance;
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
@@ -64,7 +64,7 @@ impl WaitFinished {
         }
         self.transcript.add(encoded);
         if self.ticket_count == 0 {
-            return connect(MadeTickets::default(), cx);
+            return connect(TicketMessages::default(), cx);
         }
 
         let transcript = self.transcript.current();
@@ -78,15 +78,15 @@ impl WaitFinished {
             client_acceptance: self.client_acceptance,
             server_auth: self.server_auth,
         };
-        match UnmadeTickets::new(inputs, &resumption_secret, &self.config, cx) {
-            Some(tickets) => tickets.make(self, connect, cx),
-            None => connect(MadeTickets::default(), cx),
+        match TicketPlan::new(inputs, &resumption_secret, &self.config, cx) {
+            Some(tickets) => tickets.create(self, connect, cx),
+            None => connect(TicketMessages::default(), cx),
         }
     }
 }
 
 /// Installs the keys for application data, and sends the tickets.
-fn connect(tickets: MadeTickets, cx: &mut ServerContext<'_>) -> Result<State, Failure> {
+fn connect(tickets: TicketMessages, cx: &mut ServerContext<'_>) -> Result<State, Failure> {
     let Some(Established::Tls13(secrets)) = cx.established else {
         return Err(Error::HandshakeNotComplete.into());
     };

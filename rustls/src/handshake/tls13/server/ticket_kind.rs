@@ -1,4 +1,4 @@
-//! The place where sessions are kept: tickets, or the session storage.
+//! The storage of sessions: in tickets, or in the session storage.
 //!
 //! This module calls the application's code: the ticketer and the storage.
 
@@ -27,7 +27,7 @@ const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
 /// The length of a storage key in bytes. Keys cannot be guessed.
 const STORAGE_KEY_LEN: usize = 32;
 
-/// The place where a server keeps its sessions.
+/// The storage that a server uses for its sessions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TicketKind {
     /// Sessions are in tickets.
@@ -44,15 +44,15 @@ impl TicketKind {
         config.session_storage.can_cache().then_some(Self::Stored)
     }
 
-    /// Begins to make a ticket. The ticket cannot be made if the session is too large, or if the
-    /// storage does not accept it. `plain` is a scratch buffer.
-    pub(super) fn make(
+    /// Starts to create a ticket. This fails if the session is too large, or if the storage does
+    /// not accept it. `plain` is a scratch buffer.
+    pub(super) fn create(
         self,
         session: &Tls13Session<'_>,
         plain: &mut Vec<u8>,
         config: &ServerConfig,
         callbacks: Callbacks,
-    ) -> Result<Making, Error> {
+    ) -> Result<NewTicket, Error> {
         match self {
             Self::Sealed => {
                 let ticketer = &config.ticketer;
@@ -60,8 +60,8 @@ impl TicketKind {
                 session.encode(plain);
                 let callbacks = callbacks.of(|| ticketer.may_wait());
                 Ok(match callbacks.future(|| ticketer.encrypt_async(plain)) {
-                    Some(sealed) => Making::Sealing(sealed),
-                    None => Making::Made(ticketer.encrypt(plain).and_then(Ticket::sealed)),
+                    Some(sealed) => NewTicket::Sealing(sealed),
+                    None => NewTicket::Created(ticketer.encrypt(plain).and_then(Ticket::sealed)),
                 })
             }
             Self::Stored => {
@@ -70,10 +70,10 @@ impl TicketKind {
                 let session = session.to_stored();
                 Ok(
                     match callbacks.future(|| storage.put_async(&key, &session)) {
-                        Some(stored) => Making::Storing(key, stored),
+                        Some(stored) => NewTicket::Storing(key, stored),
                         None => {
                             let is_stored = storage.put_session(key.to_vec(), session);
-                            Making::Made(is_stored.then_some(Ticket::Stored(key)))
+                            NewTicket::Created(is_stored.then_some(Ticket::Stored(key)))
                         }
                     },
                 )
@@ -81,7 +81,7 @@ impl TicketKind {
         }
     }
 
-    /// Returns the callback that makes a ticket.
+    /// Returns the callback that creates a ticket.
     pub(super) fn call(self) -> Call {
         match self {
             Self::Sealed => Call::Ticket,
@@ -181,26 +181,26 @@ impl AsRef<[u8]> for Ticket {
     }
 }
 
-/// A ticket in the making: its callback may be pending.
-pub(super) enum Making {
-    /// The ticket, or `None` if it cannot be made.
-    Made(Option<Ticket>),
+/// A ticket that is being created: its callback may be pending.
+pub(super) enum NewTicket {
+    /// The ticket, or `None` if it could not be created.
+    Created(Option<Ticket>),
     Sealing(BoxFuture<Option<Vec<u8>>>),
     Storing([u8; STORAGE_KEY_LEN], BoxFuture<bool>),
 }
 
-impl Making {
+impl NewTicket {
     /// Polls the callback, if one is pending, and keeps its result.
     pub(super) fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<()> {
         let ticket = match self {
-            Self::Made(_) => return Poll::Ready(()),
+            Self::Created(_) => return Poll::Ready(()),
             Self::Sealing(sealed) => ready!(sealed.as_mut().poll(task)).and_then(Ticket::sealed),
             Self::Storing(key, stored) => {
                 let is_stored = ready!(stored.as_mut().poll(task));
                 is_stored.then_some(Ticket::Stored(*key))
             }
         };
-        *self = Self::Made(ticket);
+        *self = Self::Created(ticket);
         Poll::Ready(())
     }
 }

@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use super::State;
 use super::finished::WaitFinished;
 use super::parameters::HelloFacts;
-use super::ticket_kind::{Making, Ticket, TicketKind};
+use super::ticket_kind::{NewTicket, Ticket, TicketKind};
 use crate::callbacks::Callbacks;
 use crate::certificates::{Acceptance, PeerChain};
 use crate::config::server::ServerConfig;
@@ -88,7 +88,7 @@ impl TicketCount {
     }
 }
 
-/// The data that tickets are made from, besides the connection and the configuration.
+/// The data in tickets, besides the connection and the configuration.
 #[derive(Clone, Copy)]
 pub(super) struct TicketInputs {
     pub(super) suite: &'static Tls13CipherSuite,
@@ -184,12 +184,12 @@ impl OwnedFacts {
     }
 }
 
-/// Random numbers for tickets. One call draws several, at the cost of one.
+/// Random numbers for tickets. One call draws several, which costs as much as drawing one.
 type AgeAdds = [[u8; 4]; 4];
 
 /// The sessions of a connection, one for each ticket.
 struct Sessions<'a> {
-    tickets: &'a UnmadeTickets,
+    tickets: &'a TicketPlan,
     config: &'a ServerSettings,
     facts: ConnectionFacts<'a>,
     client_auth: ClientAuthId,
@@ -197,7 +197,7 @@ struct Sessions<'a> {
 
 impl<'a> Sessions<'a> {
     fn new(
-        tickets: &'a UnmadeTickets,
+        tickets: &'a TicketPlan,
         config: &'a ServerSettings,
         facts: ConnectionFacts<'a>,
     ) -> Self {
@@ -223,7 +223,7 @@ impl<'a> Sessions<'a> {
             let random = self.config.provider.secure_random;
             random.fill(age_adds.as_flattened_mut())?;
         }
-        let UnmadeTickets {
+        let TicketPlan {
             inputs,
             terms,
             psks,
@@ -259,14 +259,14 @@ fn nonce(number: usize) -> [u8; NONCE_LEN] {
     (number as u64).to_be_bytes()
 }
 
-/// Tickets that are still to be made.
-pub(super) struct UnmadeTickets {
+/// The tickets to create for a connection.
+pub(super) struct TicketPlan {
     inputs: TicketInputs,
     terms: Terms,
     psks: TicketPsks,
 }
 
-impl UnmadeTickets {
+impl TicketPlan {
     /// Prepares the tickets. Returns `None` if no tickets are to be sent.
     pub(super) fn new(
         inputs: TicketInputs,
@@ -281,68 +281,68 @@ impl UnmadeTickets {
         })
     }
 
-    /// Makes the tickets for the handshake `finished`, and continues with `next`. If a callback is
-    /// pending, drops the handshake's secrets before waiting.
-    pub(super) fn make(
+    /// Creates the tickets for the handshake `finished`, and continues with `next`. If a callback
+    /// is pending, drops the handshake's secrets before waiting.
+    pub(super) fn create(
         self,
         finished: Box<WaitFinished>,
-        next: fn(MadeTickets, &mut ServerContext<'_>) -> Result<State, Failure>,
+        next: fn(TicketMessages, &mut ServerContext<'_>) -> Result<State, Failure>,
         cx: &mut ServerContext<'_>,
     ) -> Result<State, Failure> {
         let facts = ConnectionFacts::of(cx.negotiated, cx.data);
         let callbacks = cx.callbacks;
-        let mut making = MakingTickets::default();
-        making.start(&self, facts, &finished.config, callbacks)?;
-        if making.pending.is_empty() {
-            return next(making.made, cx);
+        let mut creation = TicketCreation::default();
+        creation.start(&self, facts, &finished.config, callbacks)?;
+        if creation.pending.is_empty() {
+            return next(creation.messages, cx);
         }
         let facts = facts.to_owned();
         let config = finished.config.clone();
         drop(finished);
         let wait = Wait::after_finished(self.terms.kind.call());
         Ok(operation::pending(wait, None, async move {
-            while !making.pending.is_empty() {
-                poll_fn(|task| poll_all(&mut making.pending, task)).await;
-                making.finish(&self)?;
-                making.start(&self, facts.borrow(), &config, callbacks)?;
+            while !creation.pending.is_empty() {
+                poll_fn(|task| poll_all(&mut creation.pending, task)).await;
+                creation.finish(&self)?;
+                creation.start(&self, facts.borrow(), &config, callbacks)?;
             }
-            Ok(move |cx: &mut ServerContext<'_>| next(making.made, cx))
+            Ok(move |cx: &mut ServerContext<'_>| next(creation.messages, cx))
         }))
     }
 }
 
-/// The number of tickets that are made at a time.
+/// The number of tickets that are created at a time.
 const BATCH: usize = 4;
 
-/// The tickets of a connection while they are made.
+/// The tickets of a connection while they are created.
 #[derive(Default)]
-struct MakingTickets {
-    made: MadeTickets,
-    /// The number of tickets in `made`.
+struct TicketCreation {
+    messages: TicketMessages,
+    /// The number of tickets in `messages`.
     count: usize,
-    /// The next tickets, in order. A ticket that is already made may follow one that is not.
-    pending: SmallVec<[(u32, Making); BATCH]>,
+    /// The next tickets, in order. A ticket that is ready may follow a pending one.
+    pending: SmallVec<[(u32, NewTicket); BATCH]>,
     age_adds: AgeAdds,
-    /// True if a ticket cannot be made. No tickets follow it.
+    /// True if a ticket could not be created. No tickets follow it.
     has_failed: bool,
 }
 
-impl MakingTickets {
-    /// Notes that a ticket cannot be made.
-    fn fail(&mut self, tickets: &UnmadeTickets) {
+impl TicketCreation {
+    /// Notes that a ticket cannot be created.
+    fn fail(&mut self, tickets: &TicketPlan) {
         self.has_failed = true;
-        self.made.is_refused = tickets.terms.kind == TicketKind::Stored;
+        self.messages.is_refused = tickets.terms.kind == TicketKind::Stored;
     }
 
-    /// Makes tickets until all are made, one cannot be made, or several are pending. A session,
-    /// which may be long, is only encoded when its ticket is made.
+    /// Creates tickets until all exist, one cannot be created, or several are pending. A session,
+    /// which may be long, is only encoded when its ticket is created.
     ///
     /// # Errors
     ///
     /// Returns [`Error::FailedToGetRandomBytes`].
     fn start(
         &mut self,
-        tickets: &UnmadeTickets,
+        tickets: &TicketPlan,
         facts: ConnectionFacts<'_>,
         config: &ServerSettings,
         callbacks: Callbacks,
@@ -359,37 +359,38 @@ impl MakingTickets {
                 tickets
                     .terms
                     .kind
-                    .make(session, &mut plain, config, callbacks)
+                    .create(session, &mut plain, config, callbacks)
             })?;
             match ticket? {
-                Making::Made(None) => self.fail(tickets),
-                Making::Made(Some(ticket)) if self.pending.is_empty() => {
-                    self.made.add(number, age_add, &ticket, tickets)?;
+                NewTicket::Created(None) => self.fail(tickets),
+                NewTicket::Created(Some(ticket)) if self.pending.is_empty() => {
+                    self.messages.add(number, age_add, &ticket, tickets)?;
                     self.count += 1;
                 }
-                // tickets are sent in order, so a made one follows the pending ones
+                // tickets are sent in order, so one that is ready waits behind the pending ones
                 ticket => self.pending.push((age_add, ticket)),
             }
         }
         Ok(())
     }
 
-    /// Adds the pending tickets, which are now made. Stops before one that could not be made.
-    fn finish(&mut self, tickets: &UnmadeTickets) -> Result<(), Error> {
+    /// Adds the messages for the pending tickets, all of which have been polled to the end. Stops
+    /// at the first that could not be created.
+    fn finish(&mut self, tickets: &TicketPlan) -> Result<(), Error> {
         for (age_add, ticket) in mem::take(&mut self.pending) {
-            let Making::Made(Some(ticket)) = ticket else {
+            let NewTicket::Created(Some(ticket)) = ticket else {
                 self.fail(tickets);
                 break;
             };
-            self.made.add(self.count, age_add, &ticket, tickets)?;
+            self.messages.add(self.count, age_add, &ticket, tickets)?;
             self.count += 1;
         }
         Ok(())
     }
 }
 
-/// Polls all tickets in `batch`. Returns `Ready` once each of them has been made or has failed.
-fn poll_all(batch: &mut [(u32, Making)], task: &mut task::Context<'_>) -> Poll<()> {
+/// Polls all tickets in `batch`. Returns `Ready` once each of them has been created or has failed.
+fn poll_all(batch: &mut [(u32, NewTicket)], task: &mut task::Context<'_>) -> Poll<()> {
     let mut is_pending = false;
     for (_, ticket) in batch {
         is_pending |= ticket.poll(task).is_pending();
@@ -402,7 +403,7 @@ fn poll_all(batch: &mut [(u32, Making)], task: &mut task::Context<'_>) -> Poll<(
 
 /// A connection's NewSessionTicket messages.
 #[derive(Default)]
-pub(super) struct MadeTickets {
+pub(super) struct TicketMessages {
     /// The messages, in parts that are sent in separate records.
     parts: SmallVec<[Vec<u8>; 1]>,
     /// The number of tickets, and of those whose sessions are in the storage.
@@ -412,14 +413,14 @@ pub(super) struct MadeTickets {
     is_refused: bool,
 }
 
-impl MadeTickets {
+impl TicketMessages {
     /// Adds the message for `ticket`.
     fn add(
         &mut self,
         number: usize,
         age_add: u32,
         ticket: &Ticket,
-        tickets: &UnmadeTickets,
+        tickets: &TicketPlan,
     ) -> Result<(), Error> {
         self.count += 1;
         if let Ticket::Stored(_) = ticket {
