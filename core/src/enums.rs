@@ -112,9 +112,9 @@ fn debug_wire(
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The end that sends the ClientHello.
+    /// The endpoint that sends the ClientHello.
     Client,
-    /// The end that receives the ClientHello.
+    /// The endpoint that receives the ClientHello.
     Server,
 }
 

@@ -47,7 +47,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     ///
     /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by up to this
     /// time. Tickets do not carry this number, so that each machine accepts them throughout the
-    /// lifetime that clients were told.
+    /// lifetime that clients were given.
     fn clock_tolerance(&self) -> u32 {
         0
     }
@@ -95,7 +95,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     }
 }
 
-/// Returns a ticketer whose keys, made by `generator`, are rotated every six hours and destroyed
+/// Returns a ticketer whose keys, created by `generator`, are rotated every six hours and destroyed
 /// after twelve.
 ///
 /// # Errors

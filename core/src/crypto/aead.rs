@@ -134,7 +134,8 @@ pub trait Aead: Send + Sync {
 pub struct InPlace<K>(pub K);
 
 impl<K: Aead> SealingKey for InPlace<K> {
-    /// `InPlace` writes payload, trailer and tag itself, even if the AEAD does not.
+    /// True even if the AEAD does not guarantee it, because `InPlace` writes payload, trailer and
+    /// tag itself.
     const OVERWRITES_OUTPUT: bool = true;
 
     #[inline]

@@ -131,7 +131,7 @@ pub(crate) struct Properties {
     is_nist_approved: bool,
 }
 
-/// The use of a [`BulkCipher`] in TLS 1.2.
+/// The properties of a [`BulkCipher`] in TLS 1.2.
 pub(crate) struct Tls12Properties {
     /// The suite for servers that sign with ECDSA or EdDSA.
     pub(crate) ecdhe_ecdsa: CipherSuite,

@@ -163,7 +163,7 @@ pub enum PeerMisbehaved {
     PskExtensionMustBeLast,
     /// `pre_shared_key` has different numbers of identities and binders.
     PskExtensionWithMismatchedIdsAndBinders,
-    /// The second ClientHello does not do what the HelloRetryRequest asks for.
+    /// The second ClientHello does not follow the HelloRetryRequest.
     RefusedToFollowHelloRetryRequest,
     /// Rejected early data came between the fragments of a handshake message.
     RejectedEarlyDataInterleavedWithHandshakeMessage,
@@ -229,7 +229,7 @@ pub enum PeerMisbehaved {
     UnsolicitedServerHelloExtension,
     /// A key share is for a group other than the one requested.
     WrongGroupForKeyShare,
-    /// The server responded to an ECH offer that was not made.
+    /// The server responded to ECH, which the client did not offer.
     UnsolicitedEchExtension,
 }
 

@@ -491,9 +491,9 @@ impl RecordSender {
         Ok(used)
     }
 
-    /// Returns the length of the next fragment of `payload`: the maximum, or less if it then ends
-    /// where a piece does and the number of records stays the same. A piece that begins a record
-    /// and fills it, as after the header of an HTTP/2 frame, need not be copied.
+    /// Returns the length of the next fragment of `payload`: the maximum, or less if a piece ends
+    /// earlier and the number of records stays the same. A piece that begins a record and fills it,
+    /// as after the header of an HTTP/2 frame, need not be copied.
     fn fragment_len(&self, payload: &OutboundChunks<'_>) -> usize {
         let max = self.max_fragment_len;
         if payload.len() <= max {

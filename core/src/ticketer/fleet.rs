@@ -82,7 +82,7 @@ impl<A: Aead> FleetTicketer<A> {
     /// The number of seconds by which the clocks of two machines may differ. Up to that difference,
     /// [`lifetime`](ProducesTickets::lifetime) holds, because servers tolerate tickets that appear
     /// older by this much. With a larger difference, tickets may be rejected before the end of the
-    /// lifetime that clients were told. Tickets from more than one epoch ahead are also rejected.
+    /// lifetime that clients were given. Tickets from more than one epoch ahead are also rejected.
     pub const CLOCK_TOLERANCE_SECS: u32 = 5 * 60;
 
     /// Creates tickets in epochs of `epoch_secs` seconds, as measured by `clock`, with keys derived

@@ -18,7 +18,7 @@ const LITTLE: usize = 8;
 
 /// Records queued for sending.
 ///
-/// Up to 72 KiB lie in one piece of memory:
+/// Up to 72 KiB are in one piece of memory:
 ///
 /// ```text
 ///   0          start              end             memory.len()

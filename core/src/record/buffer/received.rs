@@ -80,8 +80,7 @@ pub struct ReceiveBuffer {
     most_ahead: u8,
     /// The expected length of the next long record, plus the header after it.
     expected: u16,
-    /// The number of bytes after the first record for which the last read of small records had
-    /// room.
+    /// The number of bytes after the first record that the last read of small records had room for.
     behind_first: u16,
     /// True if short and long records alternate, as when the header of an HTTP/2 frame has a record
     /// of its own. A read then has room for one of each.
@@ -299,15 +298,16 @@ impl ReceiveBuffer {
     }
 
     /// The number of records of `record_len` bytes to read next, of which `waiting` bytes are
-    /// already there. One, unless the last read was filled and ended where a record did: then the
-    /// peer is streaming, and each read may have room for twice as many records as the one before.
+    /// already there. One, unless the last read was filled and ended at the end of a record: then
+    /// the peer is streaming, and each read may have room for twice as many records as the one
+    /// before.
     fn long_records(&mut self, record_len: usize, waiting: usize) -> usize {
         if self.has_run_dry || waiting > HEADER_LEN + GCM_ALERT_LEN {
             self.long_ahead = 1;
             return 1;
         }
         self.long_ahead = (2 * self.long_ahead).clamp(1, MAX_LONG_AHEAD);
-        // unread plaintext counts, so that the memory block is one of the pool
+        // unread plaintext counts, so that the memory block comes from the pool
         let unread = self.opened - self.read;
         let room = (MAX_POOLED_LEN - HEADER_LEN - GCM_ALERT_LEN).saturating_sub(unread);
         let most = Ord::min(self.long_ahead, self.most_ahead);
@@ -612,9 +612,9 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the number of opened records if `room` lies around the plaintext of each, so that
-    /// they can be sealed again without moving a byte: the keys have the same version and kind of
-    /// suite, and there is no padding.
+    /// Returns the number of opened records if each has exactly `room` around its plaintext, so
+    /// that they can be sealed again without moving a byte: the keys have the same version and kind
+    /// of suite, and there is no padding.
     ///
     /// Returns `None` if none is opened, if a part of the first one has been read, and if more
     /// bytes follow than the records have, because [`Self::take_sealed`] moves those bytes.
