@@ -97,8 +97,8 @@ impl<T> Called<T> {
         }
     }
 
-    /// Returns the result. The future is not polled at the first poll, which may come from the code
-    /// that makes the call.
+    /// Returns the result. The first poll does not poll the application's future, because it may
+    /// come from the code that makes the call.
     pub(crate) async fn result(self) -> T {
         match self {
             Self::Returned(result) => result,
@@ -133,7 +133,8 @@ pub(crate) fn poll_now<T>(future: Pin<&mut (impl Future<Output = T> + ?Sized)>) 
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// A future from the application, which is not polled at the first poll.
+/// Wraps a future from the application. The first poll returns `Pending` without polling that
+/// future.
 struct Deferred<T> {
     future: BoxFuture<T>,
     is_polled: bool,

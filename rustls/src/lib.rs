@@ -195,7 +195,7 @@ pub mod time_provider {
 
 /// Application operations that take time, as futures.
 ///
-/// Calling a private key in a hardware module, a verifier that asks a remote service, or a session
+/// Calling a private key in a hardware module, a verifier that calls a remote service, or a session
 /// storage over the network takes milliseconds. By default, a connection calls synchronous methods,
 /// which block its thread. A connection with [`set_async`](crate::CommonState::set_async) calls
 /// methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without blocking a

@@ -310,7 +310,8 @@ impl Certificate {
         self.fingerprint(|| sha256(provider))
     }
 
-    /// Returns the SHA-256, with the given hash function.
+    /// Returns the SHA-256 of the whole certificate, computed on the first call with the function
+    /// that `hash` returns.
     pub(in crate::certificates) fn fingerprint(
         &self,
         hash: impl FnOnce() -> Option<&'static dyn Hash>,

@@ -10,7 +10,7 @@ use rustls_core::ech_config::{EchConfigContents, EchConfigPayload};
 
 use crate::error::{EncryptedClientHelloError, Error, InvalidMessage};
 
-/// The use of Encrypted ClientHello (RFC 9849) by a client, for
+/// The choice between real and imitated Encrypted ClientHello (RFC 9849), for
 /// [`with_ech`](crate::ConfigBuilder::with_ech).
 #[derive(Clone, Debug)]
 pub enum EchMode {

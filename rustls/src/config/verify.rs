@@ -48,7 +48,7 @@ impl ClientCertVerified {
     }
 
     /// Replaces the rules, for a verifier that wraps another verifier and adds its own rules. The
-    /// proof still ends at the same time, or still holds only for this handshake.
+    /// time until which the proof holds does not change.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -82,7 +82,7 @@ impl ServerCertVerified {
     }
 
     /// Replaces the rules, for a verifier that wraps another verifier and adds rules of its own.
-    /// The proof still ends at the same time, or still holds only for this handshake.
+    /// The time until which the proof holds does not change.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-/// The application data of one record, where it was decrypted.
+/// The application data of one record, in the buffer where it was decrypted.
 #[derive(Debug)]
 pub struct AppDataRecord<'i> {
     /// The number of further bytes of `incoming_tls` that have been processed.

@@ -210,8 +210,8 @@ impl CommonState {
     ///
     /// Application data that has already been written is sent first. During the handshake, both the
     /// data and the close_notify wait until it is complete. Does nothing if a close_notify or a
-    /// fatal alert has already been queued. QUIC closes connections by itself: the close_notify
-    /// becomes the [alert](crate::quic::ConnectionCommon::alert) that is returned.
+    /// fatal alert has already been queued. A QUIC implementation closes connections itself: the
+    /// close_notify becomes the [alert](crate::quic::ConnectionCommon::alert) that is returned.
     pub fn send_close_notify(&mut self) {
         if let Some(quic) = &mut self.quic {
             // a failed connection already has an alert

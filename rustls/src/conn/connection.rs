@@ -487,9 +487,9 @@ impl<Data> ConnectionCommon<Data> {
     /// writes the record to `wr` with one call, after the queued output. Bytes that `wr` does not
     /// accept are copied, and queued for [`Self::write_tls`].
     ///
-    /// After `Ok`, `buf` can be used again. A socket that does not block makes this return
-    /// [`io::ErrorKind::WouldBlock`] before anything is encrypted, if output from before is queued:
-    /// call this again with the same plaintext.
+    /// After `Ok`, `buf` can be used again. With a non-blocking socket, this returns
+    /// [`io::ErrorKind::WouldBlock`] before anything is encrypted if earlier output is queued: call
+    /// it again with the same plaintext.
     ///
     /// ```
     /// use std::io::{self, Read, Write};

@@ -413,8 +413,8 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// Counts `len` bytes of early data, and returns true. All other non-empty application data has
-    /// already been handled, or is unexpected.
+    /// Counts `len` bytes of early data, and returns true if they are for the application. All
+    /// other non-empty application data has already been handled, or is unexpected.
     fn handle_application_data(&mut self, len: usize) -> Result<bool, Failure> {
         match &mut self.common.records.receiving {
             Receiving::EarlyData { left } => {

@@ -25,9 +25,9 @@ const READ_AHEAD: usize = 64 * 1024;
 /// When `from` has ended with a close_notify, or a plain one with the end of its stream, a TLS `to`
 /// gets a close_notify. The opposite direction is not affected.
 ///
-/// With sockets that block, this returns only at the end or with an error. Forward the directions
-/// in two threads, with the halves of [split](crate::split) connections. With sockets that do not
-/// block, call it for both directions whenever a socket is ready:
+/// With blocking sockets, this returns only at the end or with an error. Forward the directions in
+/// two threads, with the halves of [split](crate::split) connections. With non-blocking sockets,
+/// call it for both directions whenever a socket is ready:
 ///
 /// ```
 /// use std::io;
@@ -106,14 +106,14 @@ fn is_ready(result: io::Result<()>) -> io::Result<bool> {
 /// The state of a direction after [`forward`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forwarded {
-    /// Call again when the socket that is read is readable. Also wait until it is writable while
-    /// its connection `wants_write`.
+    /// Call again when the socket of `from` is readable, or writable while its connection
+    /// `wants_write`.
     WantsRead,
-    /// Call again when the socket that is written is writable, or readable while its connection
-    /// [is handshaking](crate::CommonState::is_handshaking).
+    /// Call again when the socket of `to` is writable, or readable while its connection [is
+    /// handshaking](crate::CommonState::is_handshaking).
     WantsWrite,
-    /// The stream that is read has ended, and everything is sent. Do not call again, but shut down
-    /// a plain socket for writing.
+    /// `from` has ended, and everything has been sent. Do not call again. If `to` is a plain
+    /// socket, shut it down for writing.
     Ended,
 }
 
@@ -362,7 +362,7 @@ fn has_data<T>(mut reader: Reader<'_>, processed: Result<T, Error>) -> io::Resul
 }
 
 /// Reads from a plain socket for a connection that accepts no more data. Returns 0 at the end of
-/// the socket, which is the only result that is no error.
+/// its stream. Anything else is an error.
 fn read_end(writer: &mut impl Write, socket: &mut dyn Read) -> io::Result<usize> {
     writer.flush()?;
     match socket.read(&mut [0])? {

@@ -73,8 +73,8 @@ pub(crate) struct Records {
     /// True once the underlying stream has ended.
     #[cfg(feature = "std")]
     pub(crate) seen_eof: bool,
-    /// True if no plaintext waits in the receive buffer: records are opened into the application's
-    /// memory, which not every provider can do, or passed on from where they lie.
+    /// True if plaintext leaves the receive buffer immediately: records are opened into the
+    /// application's memory, which not every provider supports, or passed on in place.
     #[cfg(feature = "std")]
     pub(super) empties_at_once: bool,
 }

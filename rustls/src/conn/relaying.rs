@@ -13,7 +13,7 @@ use crate::enums::ContentType;
 use crate::error::Error;
 use crate::record::buffer::{OutOfMemory, ReceiveBuffer};
 
-/// The most plaintext for which memory is taken at once.
+/// The maximum number of plaintext bytes for which memory is taken at a time.
 const MANY_RECORDS: usize = 64 * 1024;
 
 /// The maximum number of pieces of plaintext per call to a writer.
@@ -56,8 +56,8 @@ impl CommonState {
         Ok(relayed)
     }
 
-    /// Seals all opened records of `from` where they lie, and queues them in their memory. Returns
-    /// 0 if they have to be sealed elsewhere.
+    /// Seals all opened records of `from` in place, and queues them together with their memory.
+    /// Returns 0 if they have to be sealed elsewhere.
     fn relay_in_place(&mut self, from: &mut ReceiveBuffer) -> io::Result<usize> {
         let records = &mut self.records;
         let len = from.unread();
@@ -86,7 +86,7 @@ impl CommonState {
         Ok(len)
     }
 
-    /// Makes room for records that need other memory than that of `from`. If there are several of
+    /// Makes room for records that cannot stay in the memory of `from`. If there are several of
     /// them, takes memory for all once, so that it does not grow from record to record. If there is
     /// too little, each record reports it.
     fn make_room_for(&mut self, from: &ReceiveBuffer) {
@@ -98,8 +98,8 @@ impl CommonState {
         }
     }
 
-    /// Encrypts some plaintext of `from` to the outgoing buffer: one long piece, or short ones that
-    /// are copied to share a record.
+    /// Encrypts some plaintext of `from` into the outgoing buffer: one long piece, or short ones
+    /// that are copied to share a record.
     fn relay_record(&mut self, from: &mut ReceiveBuffer) -> io::Result<usize> {
         self.check_relay()?;
         let chunk = from.chunk();

@@ -170,8 +170,8 @@ impl CommonState {
         }
     }
 
-    /// Returns the number of bytes that can be sent before the key reaches its limit, if it cannot
-    /// be replaced.
+    /// Returns the number of bytes that can be sent before the key reaches its limit, or
+    /// `usize::MAX` if the key can be replaced.
     fn payload_over_keys(&self) -> usize {
         match &self.established {
             Some(established) if !established.can_refresh() => self.records.sender.payload_left(),

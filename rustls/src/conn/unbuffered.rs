@@ -46,7 +46,7 @@ pub struct UnbufferedConnectionCommon<Data> {
     pending: PendingPayload,
 }
 
-/// The requests and reports of earlier states to the application.
+/// The requests and reports that earlier states have already made to the application.
 #[derive(Debug, Default)]
 struct Progress {
     /// True if encoded bytes were returned and not yet reported as sent.

@@ -14,7 +14,7 @@ const PROTECTED_ALERT_LEN: usize = ALERT_LEN + 1 + TAG_LEN;
 impl CommonState {
     /// True if the handshake cannot complete without more bytes from the peer. If the stream of
     /// bytes ends now, the handshake has failed, even if it [is waiting](Self::is_waiting) for an
-    /// operation. So code that polls can drop the operation if the peer has gone away.
+    /// operation. So code that polls can drop the operation if the peer has disconnected.
     ///
     /// False if the handshake is complete, or if it is waiting and the peer's last message may
     /// already have arrived.

@@ -4,8 +4,8 @@
 //! return a future. The methods here call the asynchronous one only on a connection that may wait,
 //! and fall back to the synchronous one if there is no future.
 //!
-//! The callback that gets a view of the ClientHello is in `server/certificate.rs`. Those that store
-//! a session are where its key is made.
+//! The callback that gets a view of the ClientHello is in `server/certificate.rs`. The callbacks
+//! that store a session are called where the session's key is created.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

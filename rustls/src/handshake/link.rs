@@ -24,7 +24,7 @@ const FAILED: u8 = 1 << 2;
 /// The sender has requested a KeyUpdate. Set by the sender, cleared by the receiver when one
 /// arrives.
 const AWAITED: u8 = 1 << 3;
-/// The sender sends nothing more. Set once, by the sender.
+/// The sender has closed: it sends nothing more. Set once, by the sender.
 const DONE: u8 = 1 << 4;
 
 /// The bits that the sender must act on.

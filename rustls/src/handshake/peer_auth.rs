@@ -337,7 +337,7 @@ where
     proceed(peer, step, callbacks, cx, next)
 }
 
-/// Makes the calls of `step` and of those that follow it.
+/// Makes the verifier calls of `step` and of all steps after it.
 fn proceed<P, S, Data>(
     peer: P,
     step: Step,
@@ -372,7 +372,8 @@ where
     }
 }
 
-/// A call of the verifier and the code that continues with its result, or the end.
+/// The next call of the verifier with the code that continues with its result, or the authenticated
+/// chain.
 enum Step {
     Chain(Called<Result<Proof, Error>>, AfterChain),
     Signature(Called<Result<(), Failure>>, AfterSignature),

@@ -213,7 +213,7 @@ impl MainSecret {
     }
 }
 
-/// The content of all stages: a pseudorandom key, held by the provider.
+/// The pseudorandom key of a stage, held by the provider.
 pub(crate) struct Stage {
     suite: &'static Tls13CipherSuite,
     expander: Box<dyn HkdfExpander>,

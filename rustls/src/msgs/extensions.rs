@@ -35,7 +35,7 @@ pub(crate) enum ExtensionContext {
 }
 
 impl ExtensionContext {
-    /// Returns the name of the block in errors.
+    /// Returns the block's name for error messages.
     fn block_name(self) -> &'static str {
         match self {
             Self::ClientHello => "ClientExtensions",

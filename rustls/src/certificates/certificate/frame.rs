@@ -69,14 +69,14 @@ impl Frame {
 
 type BitString<'a> = x509_cert::der::asn1::BitStringRef<'a>;
 
-/// Skips the next element, of any type, and returns its place.
+/// Skips the next element, of any type, and returns its position.
 fn element(reader: &mut SliceReader<'_>) -> Result<Span, Malformed> {
     let start = reader.position();
     Element::read(reader)?;
     Ok(Span::new(start, reader.position()))
 }
 
-/// Skips the next element if its tag is `[number]`, and returns the place of the single element
+/// Skips the next element if its tag is `[number]`, and returns the position of the single element
 /// inside.
 fn tagged(reader: &mut SliceReader<'_>, number: u32) -> Result<Option<Span>, Malformed> {
     if reader.is_finished() {
@@ -98,7 +98,7 @@ fn tagged(reader: &mut SliceReader<'_>, number: u32) -> Result<Option<Span>, Mal
 #[derive(Debug)]
 pub(super) struct ExtensionIndex(Box<[Entry]>);
 
-/// An extension, as places in the DER of all extensions.
+/// An extension, as positions in the DER of all extensions.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// The contents of the object identifier.

@@ -38,7 +38,7 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>>;
 
-    /// The asynchronous counterpart of [`resolve`](Self::resolve), for example to ask another
+    /// The asynchronous counterpart of [`resolve`](Self::resolve), for example to call another
     /// service. Return `None` (the default) to fall back to `resolve`.
     ///
     /// Called only on connections that the application polls. A wrapper that changes the choice of

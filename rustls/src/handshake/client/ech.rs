@@ -46,7 +46,7 @@ use crate::msgs::client_extensions::Layout;
 use crate::msgs::ech::{INNER, read_retry_configs};
 use crate::msgs::pre_shared_key::OfferedPsks;
 
-/// The use of ECH in a client's ClientHello, from the first hello to the end of the handshake.
+/// The state of ECH on a client, from the first ClientHello to the end of the handshake.
 pub(crate) enum Ech {
     /// The hello does not use ECH.
     Absent,

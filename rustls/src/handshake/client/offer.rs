@@ -55,7 +55,7 @@ pub(crate) struct Offer {
     pub(crate) tls12_session: Option<(Tls12ClientSessionValue, UnixTime)>,
     /// The group that this server chose earlier, as remembered by the session store.
     pub(crate) kx_hint: Option<NamedGroup>,
-    /// The use of ECH in the ClientHello.
+    /// The state of ECH in this handshake.
     pub(crate) ech: Ech,
     /// The last verification of the server's certificates. For a resumed session, it happened
     /// before the session was created.

@@ -79,8 +79,8 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
             .verify_chain(end_entity, intermediates, now, self.callbacks))
     }
 
-    /// Returns the verdict by the result of [`verify_in_full`](Self::verify_in_full) at the time
-    /// `now`.
+    /// Returns the verdict that follows from the result of [`verify_in_full`](Self::verify_in_full)
+    /// at the time `now`.
     pub(super) fn verdict(
         &self,
         verified: Result<Proof, Error>,

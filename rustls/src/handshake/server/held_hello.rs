@@ -42,7 +42,7 @@ pub(crate) struct HeldHello<'a> {
 }
 
 enum Decoded<'a> {
-    /// Nothing waits, so the decoded message is never dropped.
+    /// No call can be pending, so the decoded message is never dropped.
     Borrowed(&'a ClientHello<'a>),
     /// Boxed, so that a waiting connection needs no space for the decoded message.
     Owned(Option<Box<ClientHello<'a>>>),

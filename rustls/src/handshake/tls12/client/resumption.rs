@@ -29,7 +29,7 @@ use crate::suites::Tls12CipherSuite;
 const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 
 /// Returns the session with `server_name` that may be resumed under `config`, and the current time.
-/// The session's suite may no longer be on offer.
+/// The session's suite may no longer be offered.
 pub(crate) fn stored_session(
     config: &ClientSettings,
     server_name: &ServerName<'_>,
@@ -197,7 +197,7 @@ pub(super) fn store_session(
         now,
         lifetime,
     );
-    // if the session was resumed by a ticket, its ID was made up by this side
+    // if the session was resumed by a ticket, this side chose its ID at random
     let session_id = if is_resumed {
         SessionId::EMPTY
     } else {

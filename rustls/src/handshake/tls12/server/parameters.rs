@@ -31,7 +31,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Selects from what `hello` offers. `certified_key` is the server's certificate and key.
+    /// Selects both from the offers in `hello`. `certified_key` is the server's certificate and
+    /// key.
     ///
     /// # Errors
     ///
@@ -162,7 +163,7 @@ impl Groups {
         }
     }
 
-    /// Creates the failure for a client with which there are no shared parameters.
+    /// Creates the failure for a client that shares no parameters with the server.
     fn refuse(&self, error: PeerIncompatible) -> Failure {
         if self.differs_in_dhe {
             // RFC 7919 §4: this alert shows that a finite-field group is missing
