@@ -10,7 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{client, server};
 
-/// Implements both handshake futures: the plain one and the fallible one.
+/// Implements both handshake futures: one whose failure drops the transport, and one that returns
+/// it.
 macro_rules! handshakes {
     ($handshake:ident, $fallible:ident, $connection:ty) => {
         impl<IO> $handshake<IO> {

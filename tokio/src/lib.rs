@@ -48,7 +48,7 @@
 //! If the configuration has asynchronous callbacks, such as a signer that calls a service, the
 //! handshake waits for them without blocking the thread. This needs no setting:
 //! [`accept`](TlsAcceptor::accept), [`connect`](TlsConnector::connect) and the streams poll such
-//! operations. If the peer leaves in the meantime, they are dropped. Handshakes without such
+//! operations. If the peer disconnects in the meantime, they are dropped. Handshakes without such
 //! callbacks cost the same as with blocking connections. The chapter `operations` in the rustls
 //! manual shows how to write such callbacks.
 //!

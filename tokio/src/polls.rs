@@ -18,7 +18,7 @@ macro_rules! reads {
             }
         }
 
-        /// Lends received data where it was decrypted, without copying.
+        /// Lends received data in the buffer where it was decrypted, without copying.
         impl<$($generics)*> tokio::io::AsyncBufRead for $type
         where
             $($bounds)*,

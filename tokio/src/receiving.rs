@@ -63,8 +63,8 @@ pub(crate) trait Receives {
         Poll::Ready(Ok(()))
     }
 
-    /// Lends the first chunk of plaintext where it was decrypted. It is empty at the end of the
-    /// stream.
+    /// Lends the first chunk of plaintext in the buffer where it was decrypted. It is empty at the
+    /// end of the stream.
     fn poll_fill_buf(&mut self, task: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         ready!(self.poll_fill(task, &mut ReadBuf::new(&mut [])))?;
         Poll::Ready(self.reader().into_first_chunk())
@@ -94,10 +94,10 @@ pub(crate) trait Receives {
     }
 }
 
-/// Lets `process` decrypt into the unfilled part of `buf`, in which it fills at most `most` bytes.
+/// Lets `process` decrypt into the unfilled part of `buf`, up to `most` bytes.
 ///
-/// A connection needs initialized memory, so uninitialized bytes that may be filled are set to zero
-/// before.
+/// A connection needs initialized memory, so uninitialized bytes that may be filled are zeroed
+/// first.
 pub(crate) fn open_into<E>(
     buf: &mut ReadBuf<'_>,
     most: usize,

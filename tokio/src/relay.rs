@@ -1,8 +1,8 @@
 //! Passing data on between two streams, as a proxy does.
 //!
 //! ```text
-//!   peer ──► a: records opened ──► b: sealed where they lie ──► one write
-//!   peer ◄── one write ◄── a: sealed where they lie ◄── b: records opened
+//!   peer ──► a: records opened ──► b: sealed in place ──► one write
+//!   peer ◄── one write ◄── a: sealed in place ◄── b: records opened
 //! ```
 
 use std::future::poll_fn;
