@@ -348,7 +348,7 @@ pub fn advances(
         let [End::Buffered(mut client), End::Buffered(mut server)] =
             Api::Buffered.ends(&world, true)
         else {
-            panic!("other ends");
+            panic!("the ends are not buffered");
         };
         let move_on = |from: &mut Connection, to: &mut Connection| {
             let mut wire = Vec::new();

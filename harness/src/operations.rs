@@ -234,7 +234,7 @@ impl<T: Send> Future for Answer<T> {
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<T> {
         self.polls += 1;
         let is_ready = match self.when {
-            When::NoFuture | When::Scheduled => unreachable!("it has no future"),
+            When::NoFuture | When::Scheduled => unreachable!("there is no future"),
             When::Ready => true,
             When::After(polls) if self.polls > polls => true,
             When::After(_) => {
@@ -255,7 +255,7 @@ impl<T: Send> Future for Answer<T> {
                     false
                 }
             },
-            When::Panics => panic!("a future panics as told"),
+            When::Panics => panic!("this future panics on purpose"),
         };
         if !is_ready {
             return Poll::Pending;

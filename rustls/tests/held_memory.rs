@@ -99,7 +99,7 @@ fn pending_tickets() {
         }
         let held = held_by(server);
         let most = (ready + 2 * AT_ONCE) * CHAIN * 11 / 10;
-        assert!(held < most, "{ready} tickets are made: {held} bytes");
+        assert!(held < most, "{ready} tickets are ready: {held} bytes");
     }
 }
 

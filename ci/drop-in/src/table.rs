@@ -42,6 +42,6 @@ fn version(package: &str) -> String {
         .filter_map(|entry| entry.strip_prefix(&format!("name = \"{package}\"\nversion = \"")[..]))
         .filter_map(|rest| rest.split('"').next());
     let version = versions.next().unwrap();
-    assert_eq!(versions.next(), None, "{package} is there twice");
+    assert_eq!(versions.next(), None, "{package} is listed twice");
     version.to_owned()
 }

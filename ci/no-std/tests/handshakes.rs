@@ -97,7 +97,7 @@ fn sessions_are_resumed() {
             let len = traffic.encrypt(b"data", &mut record).unwrap();
             let status = server.process_tls_records(&mut record[..len]);
             let ConnectionState::ReadTraffic(mut traffic) = status.state.unwrap() else {
-                panic!("nothing has come");
+                panic!("nothing has arrived");
             };
             assert_eq!(traffic.next_record().unwrap().unwrap().payload, b"data");
         }

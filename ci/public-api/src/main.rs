@@ -111,12 +111,12 @@ impl Comparison {
                 continue;
             }
             let is_different = declared(line).is_some_and(|name| names.contains(name));
-            let kind = if is_different { "different" } else { "gone" };
+            let kind = if is_different { "different" } else { "missing" };
             comparison.problems.push(format!("{kind}: {line}"));
         }
         for line in by_design.keys() {
             if ours.contains(line) {
-                let problem = format!("here, so take it off the list: {line}");
+                let problem = format!("here, so remove it from the list: {line}");
                 comparison.problems.push(problem);
             } else if !reference.contains(line) {
                 let problem = format!("on the list, but not in the reference: {line}");
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn missing_items_are_failures() {
         let gone = compare("pub struct rustls::A\npub struct rustls::B", "");
-        assert_eq!(gone.problems, ["gone: pub struct rustls::B"]);
+        assert_eq!(gone.problems, ["missing: pub struct rustls::B"]);
         assert_eq!(gone.identical, 1);
         let unimplemented = compare("impl core::marker::Send for rustls::A", "");
         assert_eq!(unimplemented.problems.len(), 1);
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn outdated_list_entries_are_failures() {
         let here = compare("pub struct rustls::A", "# design\npub struct rustls::A");
-        assert!(here.problems[0].contains("take it off"));
+        assert!(here.problems[0].contains("remove it from"));
         let unknown = compare("pub struct rustls::A", "# design\npub struct rustls::Z");
         assert!(unknown.problems[0].contains("not in the reference"));
     }

@@ -206,13 +206,13 @@ impl QuicEndpoint for End {
     fn is_early_data_accepted(&self) -> bool {
         match &self.conn {
             Connection::Client(conn) => conn.is_early_data_accepted(),
-            Connection::Server(_) => panic!("asked of a server"),
+            Connection::Server(_) => panic!("only a client knows this"),
         }
     }
 
     fn reject_early_data(&mut self) {
         match &mut self.conn {
-            Connection::Client(_) => panic!("asked of a client"),
+            Connection::Client(_) => panic!("only a server does this"),
             Connection::Server(conn) => conn.reject_early_data(),
         }
     }
@@ -220,7 +220,7 @@ impl QuicEndpoint for End {
     fn tickets_received(&self) -> u32 {
         match &self.conn {
             Connection::Client(conn) => conn.tls13_tickets_received(),
-            Connection::Server(_) => panic!("asked of a server"),
+            Connection::Server(_) => panic!("only a client knows this"),
         }
     }
 }

@@ -166,7 +166,7 @@ impl Judge {
 
     /// Compares what both crates print for the same values or the same calls.
     pub fn texts<T: Display>(&self, ours: &[T], theirs: &[T], agree: impl Fn(&T, &T) -> bool) {
-        assert_eq!(ours.len(), theirs.len(), "as many values");
+        assert_eq!(ours.len(), theirs.len(), "the numbers of values differ");
         for (ours, theirs) in ours.iter().zip(theirs) {
             self.count();
             if !agree(ours, theirs) {

@@ -299,7 +299,7 @@ impl<C: Unbuffered> OverSlices<C> {
             let result = match state {
                 Ok(ConnectionState::EncodeTlsData(mut state)) => {
                     let Err(EncodeError::InsufficientSize(needed)) = state.encode(&mut []) else {
-                        panic!("it needs memory");
+                        panic!("encoded into an empty buffer");
                     };
                     let start = self.outgoing.len();
                     self.outgoing.resize(start + needed.required_size, 0);

@@ -457,7 +457,7 @@ impl Server<'_> {
                 verify_data
             }
             HandshakeType::EndOfEarlyData => Vec::new(),
-            other => panic!("cannot make a {other:?}"),
+            other => panic!("cannot build a {other:?}"),
         }
     }
 

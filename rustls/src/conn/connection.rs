@@ -144,7 +144,7 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// ```
     /// # use std::io::{self, Read};
-    /// /// Reads from `sock`, which does not block, until there is plaintext in `buf`.
+    /// /// Reads from `sock`, which is non-blocking, until there is plaintext in `buf`.
     /// fn read(
     ///     conn: &mut rustls::ClientConnection,
     ///     sock: &mut impl Read,

@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
     /// use std::fs::File;
     /// use std::io::{self, Write};
     ///
-    /// /// Sends a file to `socket`, which blocks, without copying its content.
+    /// /// Sends a file to a blocking `socket` without copying its content.
     /// fn send(
     ///     conn: &mut rustls::ServerConnection,
     ///     file: &mut File,

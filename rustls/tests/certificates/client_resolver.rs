@@ -65,7 +65,7 @@ fn resolvers_receive_names_and_schemes() {
         handshake(&mut upstream::client(config), &mut upstream::server(server));
 
         let [(hints, schemes)] = &ours.asked()[..] else {
-            panic!("asked once");
+            panic!("not called exactly once");
         };
         assert_eq!(*hints, names);
         assert!(schemes.contains(&0x0403));

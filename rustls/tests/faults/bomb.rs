@@ -65,7 +65,7 @@ pub(crate) fn fails(name: &'static str) -> Result<(), rustls::Error> {
 }
 
 pub(crate) fn failure() -> rustls::Error {
-    rustls::Error::General("as ordered".into())
+    rustls::Error::General("fails on purpose".into())
 }
 
 /// Makes call number `at` of `name` fail from now on.

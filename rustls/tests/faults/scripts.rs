@@ -409,12 +409,12 @@ macro_rules! scripts {
                     for attempt in 0..2 * TRIES {
                         let result = self.read_once(attempt % 2 == 0, &mut [0; 20]);
                         if let Tried::Returned(Ok(len)) = &result {
-                            assert_eq!(*len, 0, "data behind the end");
+                            assert_eq!(*len, 0, "data after the end");
                             return;
                         }
                         note("end", result, &mut self.pieces.log);
                     }
-                    panic!("no end of the data: {:?}", self.pieces.log);
+                    panic!("the data has no end: {:?}", self.pieces.log);
                 }
             }
         }

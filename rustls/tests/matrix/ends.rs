@@ -55,7 +55,7 @@ impl Side {
             "in place" => self.this.in_place(),
             "upstream" => Box::new(self.upstream.buffered()),
             "upstream unbuffered" => self.upstream.unbuffered(),
-            other => panic!("no end is called {other}"),
+            other => panic!("no endpoint is called {other}"),
         }
     }
 }

@@ -100,7 +100,7 @@ macro_rules! seen {
                 TlsStream::Server(server_stream),
             ] = either
             else {
-                panic!("other sides");
+                panic!("the sides are exchanged");
             };
             let (io, conn) = client_stream.into_inner();
             note("pieces", format!("{}", conn.wants_write()));

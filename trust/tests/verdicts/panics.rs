@@ -31,7 +31,11 @@ struct PanickingClock {
 impl TimeProvider for PanickingClock {
     fn current_time(&self) -> Option<UnixTime> {
         let calls = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
-        assert_ne!(calls, self.panics_at.load(Ordering::SeqCst), "as ordered");
+        assert_ne!(
+            calls,
+            self.panics_at.load(Ordering::SeqCst),
+            "panics on purpose"
+        );
         Some(pki::now())
     }
 }
@@ -129,7 +133,7 @@ struct PanicsAt(&'static str, Arc<AtomicBool>);
 impl Hook for PanicsAt {
     fn called(&self, name: &'static str) -> bool {
         let is_armed = self.1.load(Ordering::SeqCst);
-        assert!(!(is_armed && name.ends_with(self.0)), "as ordered");
+        assert!(!(is_armed && name.ends_with(self.0)), "panics on purpose");
         false
     }
 }

@@ -69,7 +69,7 @@ fn bytes_after_a_lent_message_are_detected() {
     joiner.push(&[8]).unwrap();
     let out = joiner.next_message().unwrap().unwrap();
     assert_eq!(*out, [1, 0, 0, 2, 7, 8]);
-    assert!(joiner.is_empty(), "nothing behind it");
+    assert!(joiner.is_empty(), "nothing follows it");
     joiner.give_back(out);
     assert!(joiner.is_empty());
     assert_eq!(joiner.memory.capacity(), 0);

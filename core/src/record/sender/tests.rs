@@ -521,7 +521,7 @@ fn a_wrong_output_length_from_an_encrypter_uses_up_the_sequence_number() {
             sender.seal(DATA, b"abc".into(), &mut out),
             Err(SealError::Failed)
         );
-        assert_eq!(out[15..], [0xee; 25], "room beyond what it asked for");
+        assert_eq!(out[15..], [0xee; 25], "room beyond the requested length");
         assert_eq!(sender.sequence(), 1, "a number is never used twice");
         assert_eq!(
             sender.seal_in_place(DATA, &mut out, 8..11),

@@ -116,7 +116,11 @@ fn current_and_neighbouring_epochs_are_accepted() {
             (BROKEN - 1, false),
         ] {
             let plain = opener.at(opened).decrypt(&ticket);
-            assert_eq!(plain.is_some(), accepted, "made {made}, opened {opened}");
+            assert_eq!(
+                plain.is_some(),
+                accepted,
+                "created at {made}, opened at {opened}"
+            );
         }
     }
 }

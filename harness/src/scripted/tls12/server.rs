@@ -280,7 +280,7 @@ impl Server<'_> {
                 (script.edit_verify_data)(&mut data);
                 data
             }
-            other => panic!("cannot make a {other:?}"),
+            other => panic!("cannot build a {other:?}"),
         };
         message(typ.into(), &body)
     }

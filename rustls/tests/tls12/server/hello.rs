@@ -225,13 +225,21 @@ fn the_status_is_stapled() {
             // upstream treats any type of status as OCSP
             if server.name() != "upstream" {
                 let client = server.connect_tls12(&asking(2), None).unwrap();
-                assert!(!has_status(&client), "{} asked for another", server.name());
+                assert!(
+                    !has_status(&client),
+                    "{} answers a request of another type",
+                    server.name()
+                );
             }
         }
         // debug builds of upstream's server panic
         for server in &stapling(&settings, b"")[..2] {
             let mut client = server.connect_tls12(&asking(1), None).unwrap();
-            assert!(!has_status(&client), "{} has an empty one", server.name());
+            assert!(
+                !has_status(&client),
+                "{} staples an empty response",
+                server.name()
+            );
             client.finish().unwrap();
         }
     }

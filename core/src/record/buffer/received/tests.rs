@@ -654,7 +654,7 @@ fn records_with_another_layout_are_not_sealed_in_place() {
     without_data.discard(HEADER_LEN + 1017);
     assert_eq!(without_data.sealable(ROOM), None, "a record without data");
     let much_behind = opened(Owner::new(), 1, &record(2000, 5)[..1500]);
-    assert_eq!(much_behind.sealable(ROOM), None, "much behind it");
+    assert_eq!(much_behind.sealable(ROOM), None, "many bytes follow");
 }
 
 #[test]
