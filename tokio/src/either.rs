@@ -6,8 +6,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use rustls::CommonState;
+use rustls::split::Facts;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::receiving::Receives;
+use crate::split::{IntoSplitError, WriteHalf};
 use crate::{client, server};
 
 /// Implements both handshake futures: one whose failure drops the transport, and one that returns
@@ -248,6 +251,31 @@ impl<T> TlsStream<T> {
     }
 }
 
+impl<T: AsyncRead + AsyncWrite + Unpin> TlsStream<T> {
+    /// Splits the stream into halves for two tasks, like `into_split` of a
+    /// [client's](client::TlsStream::into_split) or [server's](server::TlsStream::into_split)
+    /// stream, which have an example.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of that method.
+    pub fn into_split<R, W>(
+        self,
+        split: impl FnOnce(T) -> (R, W),
+    ) -> Result<(ReadHalf<R>, WriteHalf<W>), IntoSplitError<Self>> {
+        match self {
+            Self::Client(stream) => match stream.into_split(split) {
+                Ok((reader, writer)) => Ok((ReadHalf::Client(reader), writer)),
+                Err(refused) => Err(refused.map(Self::Client)),
+            },
+            Self::Server(stream) => match stream.into_split(split) {
+                Ok((reader, writer)) => Ok((ReadHalf::Server(reader), writer)),
+                Err(refused) => Err(refused.map(Self::Server)),
+            },
+        }
+    }
+}
+
 impl<T> From<client::TlsStream<T>> for TlsStream<T> {
     fn from(stream: client::TlsStream<T>) -> Self {
         Self::Client(stream)
@@ -279,3 +307,34 @@ sends_in_place!(
     this => either!(this, stream => stream.inner.conn.in_place_room())
 );
 handles!(TlsStream);
+
+/// The reading half of a client's or a server's stream. See [`TlsStream::into_split`].
+#[derive(Debug)]
+pub enum ReadHalf<R> {
+    /// The reading half of a stream to a server.
+    Client(client::ReadHalf<R>),
+    /// The reading half of a stream to a client.
+    Server(server::ReadHalf<R>),
+}
+
+/// Calls a method of the client's or the server's half.
+macro_rules! half_of_either {
+    ($self:expr, $half:ident => $call:expr) => {
+        match $self {
+            ReadHalf::Client($half) => $call,
+            ReadHalf::Server($half) => $call,
+        }
+    };
+}
+
+impl<R> ReadHalf<R> {
+    /// Returns references to the transport and the negotiated properties of the connection.
+    pub fn get_ref(&self) -> (&R, &Facts) {
+        half_of_either!(self, half => {
+            let (io, receiver) = half.get_ref();
+            (io, receiver)
+        })
+    }
+}
+
+reads!([R] ReadHalf<R>, [R: AsyncRead + Unpin], half_of_either);

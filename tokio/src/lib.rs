@@ -55,9 +55,10 @@
 //! # Two tasks for one connection
 //!
 //! `tokio::io::split` puts a lock around a stream. `into_split` of a
-//! [client's](client::TlsStream::into_split) or [server's](server::TlsStream::into_split) stream
-//! gives each direction its own half without a lock, so that two tasks can encrypt and decrypt at
-//! the same time.
+//! [client's](client::TlsStream::into_split) stream, a
+//! [server's](server::TlsStream::into_split), or one of [either side](TlsStream::into_split) gives
+//! each direction its own half without a lock, so that two tasks can encrypt and decrypt at the
+//! same time.
 //!
 //! # Files and proxies
 //!
@@ -92,6 +93,6 @@ pub mod split;
 mod stream;
 
 pub use client::{Connect, FallibleConnect, TlsConnector, TlsConnectorWithAlpn};
-pub use either::TlsStream;
+pub use either::{ReadHalf, TlsStream};
 pub use relay::copy_bidirectional;
 pub use server::{Accept, FallibleAccept, LazyConfigAcceptor, StartHandshake, TlsAcceptor};

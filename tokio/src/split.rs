@@ -347,6 +347,12 @@ impl<S> IntoSplitError<S> {
         Self(Box::new((stream, error)))
     }
 
+    /// Converts the stream to another type.
+    pub(crate) fn map<T>(self, convert: impl FnOnce(S) -> T) -> IntoSplitError<T> {
+        let (stream, error) = *self.0;
+        IntoSplitError::new(convert(stream), error)
+    }
+
     /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection.
     pub fn error(&self) -> &Error {
         &self.0.1

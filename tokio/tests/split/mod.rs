@@ -6,12 +6,14 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use harness::peers::configs::{PROVIDERS, Versions, server_name};
+use harness::peers::configs::{PROVIDERS, Versions, product, server_name};
 use harness::wire::Noise;
-use rustls::Error;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use rustls::{Error, Side};
+use tokio::io::{
+    AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf,
+};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream, client, server};
 
 use crate::kit::executor::{Executor, Flag, poll_while_woken};
 use crate::kit::pipe::{End, Weather};
@@ -303,6 +305,74 @@ fn a_failed_stream_is_not_split() {
     let flushed = poll_while_woken(|cx| Pin::new(&mut stream).poll_flush(cx));
     assert!(matches!(flushed, Poll::Ready(Err(_))));
     drop(client);
+}
+
+#[test]
+fn streams_of_either_side_are_split() {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
+        let configs = configs(versions, provider);
+        let (client, server) = connected(configs, Weather::CALM, &mut Noise::new(1));
+        let mut executor = Executor::default();
+        for (stream, side) in [(client.into(), Side::Client), (server.into(), Side::Server)] {
+            let (reader, mut writer) = TlsStream::into_split(stream, End::split).unwrap();
+            assert_eq!(reader.get_ref().1.side(), side);
+            let (greeting, answer) = match side {
+                Side::Client => (&b"from the client"[..], &b"from the server"[..]),
+                Side::Server => (&b"from the server"[..], &b"from the client"[..]),
+            };
+            executor.spawn("reads", async move {
+                let mut lines = BufReader::new(reader);
+                let mut received = Vec::new();
+                lines.read_to_end(&mut received).await.unwrap();
+                assert_eq!(received, answer);
+            });
+            executor.spawn("writes", async move {
+                writer.write_all(greeting).await.unwrap();
+                writer.shutdown().await.unwrap();
+            });
+        }
+        executor.run(&mut Noise::new(1));
+    }
+}
+
+/// Returns the stream of each side with its peer's.
+fn each_side() -> [(TlsStream<End>, TlsStream<End>); 2] {
+    let (client, server) = streams(Versions::Tls13);
+    let (other_client, other_server) = streams(Versions::Tls13);
+    [
+        (client.into(), server.into()),
+        (other_server.into(), other_client.into()),
+    ]
+}
+
+#[test]
+fn halves_of_either_side_lend_what_they_received() {
+    for (stream, mut peer) in each_side() {
+        let mut executor = Executor::default();
+        executor.spawn("both", async move {
+            let (mut reader, _writer) = stream.into_split(End::split).unwrap();
+            peer.write_all(b"lent").await.unwrap();
+            peer.flush().await.unwrap();
+            assert_eq!(reader.fill_buf().await.unwrap(), b"lent");
+            reader.consume(1);
+            assert_eq!(reader.fill_buf().await.unwrap(), b"ent");
+        });
+        executor.run(&mut Noise::new(1));
+    }
+}
+
+#[test]
+fn a_failed_stream_of_either_side_is_returned_unsplit() {
+    for ((mut stream, _peer), is_client) in each_side().into_iter().zip([true, false]) {
+        stream.get_ref().0.inject(&BAD_RECORD);
+        let mut out = [0; 9];
+        let mut read = pin!(stream.read(&mut out));
+        assert!(poll_while_woken(|cx| read.as_mut().poll(cx)).is_ready());
+        let refused = stream.into_split(End::split).unwrap_err();
+        assert_eq!(*refused.error(), Error::DecryptError);
+        let stream = refused.into_stream();
+        assert_eq!(matches!(stream, TlsStream::Client(_)), is_client);
+    }
 }
 
 /// Both directions at once over TCP, each half in a task, on several threads.
