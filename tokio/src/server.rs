@@ -38,6 +38,10 @@ impl TlsAcceptor {
     /// such as [`tokio::time::timeout`](https://docs.rs/tokio/latest/tokio/time/fn.timeout.html).
     /// Dropping the future is safe: it closes the transport.
     ///
+    /// The future ends when its last messages are sent. In TLS 1.3, these are tickets, and nothing
+    /// is read meanwhile. A transport with little room therefore needs a client that reads before
+    /// it writes much, or [`ServerConfig::send_tls13_tickets`] of 0.
+    ///
     /// Early data from the client is read from [`ServerConnection::early_data`], not from the
     /// stream.
     ///

@@ -1,15 +1,17 @@
 //! Handshakes that succeed or fail, with faults at each call of the transport.
 
 use std::io::ErrorKind;
+use std::task::Poll;
 
 use harness::operations::plan_of_process;
-use harness::peers::configs::{PROVIDERS, Versions};
+use harness::peers::configs::{PROVIDERS, Versions, product3};
 use harness::peers::endpoints::Endpoint;
 
-use super::script::{SIDES, Side, handshake, handshake_over};
+use super::script::{SIDES, Side, handshake, handshake_over, start, text, transport};
 use crate::kit::crates::peers::Peers;
 use crate::kit::crates::{Configs, Published, Setting, This};
-use crate::kit::transport::{CALLS, Call, Fault, Plan, Transport};
+use crate::kit::executor::poll_while_woken;
+use crate::kit::transport::{CALLS, Call, Fault, Net, Plan, Transport};
 
 /// Returns the result of a handshake, and what the peer has received.
 fn outcome(side: Side, configs: &dyn Configs, peers: &Peers, plan: Option<Plan>) -> String {
@@ -135,15 +137,11 @@ fn wrong_bytes_are_answered_as_by_the_published_crate() {
             for plan in plans {
                 let outcome = |configs: &dyn Configs| {
                     let peers = Peers::new(setting);
-                    let transport = Transport::new(match side {
-                        Side::Client => peers.server(),
-                        _ => peers.client(),
-                    });
+                    let transport = transport(side, &peers, plan);
                     transport.change(|net| {
                         net.peer.take_output();
                         net.incoming.extend(*bytes);
                         net.has_ended = *ends;
-                        net.plan = plan;
                     });
                     let result = handshake_over(side, configs, &transport);
                     seen(result.map(|stream| stream.is_handshaking()), &transport)
@@ -154,4 +152,56 @@ fn wrong_bytes_are_answered_as_by_the_published_crate() {
             }
         }
     }
+}
+
+/// A server of TLS 1.3 then has tickets to send. It reads nothing before they are sent, so a client
+/// that sends much before it reads must not depend on that.
+#[test]
+fn a_blocked_last_flight_holds_the_handshake_like_that_of_the_published_crate() {
+    for (versions, side, len) in product3(Versions::EACH, SIDES, [0, 10, 100_000]) {
+        let setting = Setting::of(versions);
+        let what = format!("{versions:?} {side:?} {len}");
+        let found = blocked(side, &This::new(setting), &Peers::new(setting), len);
+        let expected = blocked(side, &Published::new(setting), &Peers::new(setting), len);
+        assert_eq!(found, expected, "{what}");
+        assert_eq!(found[3], "complete", "{what}");
+        if versions == Versions::Tls13 && side != Side::Client {
+            for state in &found[1..3] {
+                let waits = state.starts_with("pending");
+                let is_unread = state != "pending, 0 unread";
+                assert!(waits && is_unread == (len != 0), "{what}: {state}");
+            }
+        }
+    }
+}
+
+/// Returns the states of a handshake whose last flight is blocked, while its peer does one thing
+/// after the other: it sends data, ends, and receives.
+fn blocked(side: Side, configs: &dyn Configs, peers: &Peers, len: usize) -> Vec<String> {
+    let transport = transport(side, peers, Some((Call::Write, 1, Fault::Blocks)));
+    let mut handshake = start(side, configs, &transport);
+    let mut polled = Poll::Pending;
+    let changes: [&dyn Fn(&mut Net); 4] = [
+        &|_| (),
+        &|net| {
+            net.peer.send(&vec![1; len]);
+            let sent = net.peer.take_output();
+            net.incoming.extend(sent);
+        },
+        // a client still needs the server's last flight in TLS 1.2
+        &|net| net.has_ended = side != Side::Client,
+        &|net| net.is_blocked = false,
+    ];
+    let states = changes.into_iter().map(|change| {
+        transport.change(change);
+        if polled.is_pending() {
+            polled = poll_while_woken(|task| handshake.as_mut().poll(task));
+        }
+        match &polled {
+            Poll::Pending => format!("pending, {} unread", transport.net().incoming.len()),
+            Poll::Ready(Ok(_)) => "complete".into(),
+            Poll::Ready(Err((error, _))) => text(error),
+        }
+    });
+    states.collect()
 }

@@ -10,7 +10,7 @@ use harness::peers::endpoints::Endpoint;
 use tokio::io::ReadBuf;
 
 use crate::kit::crates::peers::Peers;
-use crate::kit::crates::{Configs, Published, Setting, Stream, This};
+use crate::kit::crates::{Configs, Handshake, Published, Setting, Stream, This};
 use crate::kit::executor::poll_while_woken;
 use crate::kit::transport::{Call, Fault, Plan, Transport};
 
@@ -251,13 +251,18 @@ pub(crate) fn handshake(
     peers: &Peers,
     plan: Option<Plan>,
 ) -> (Result<Stream, String>, Transport) {
-    let peer = match side {
+    let transport = transport(side, peers, plan);
+    (handshake_over(side, configs, &transport), transport)
+}
+
+/// Returns a transport with a fault, to a peer of `side`.
+pub(crate) fn transport(side: Side, peers: &Peers, plan: Option<Plan>) -> Transport {
+    let transport = Transport::new(match side {
         Side::Client => peers.server(),
         Side::Server | Side::Lazy => peers.client(),
-    };
-    let transport = Transport::new(peer);
+    });
     transport.change(|net| net.plan = plan);
-    (handshake_over(side, configs, &transport), transport)
+    transport
 }
 
 pub(crate) fn handshake_over(
@@ -265,15 +270,20 @@ pub(crate) fn handshake_over(
     configs: &dyn Configs,
     transport: &Transport,
 ) -> Result<Stream, String> {
-    let mut handshake = match side {
-        Side::Client => configs.connect(transport.clone()),
-        Side::Server => configs.accept(transport.clone()),
-        Side::Lazy => configs.accept_lazily(transport.clone()),
-    };
+    let mut handshake = start(side, configs, transport);
     match poll_while_woken(|cx| handshake.as_mut().poll(cx)) {
         Poll::Ready(Ok(stream)) => Ok(stream),
         Poll::Ready(Err((error, _))) => Err(text(&error)),
         Poll::Pending => Err("pending".into()),
+    }
+}
+
+/// Returns the future of a handshake.
+pub(crate) fn start(side: Side, configs: &dyn Configs, transport: &Transport) -> Handshake {
+    match side {
+        Side::Client => configs.connect(transport.clone()),
+        Side::Server => configs.accept(transport.clone()),
+        Side::Lazy => configs.accept_lazily(transport.clone()),
     }
 }
 

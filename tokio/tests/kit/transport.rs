@@ -25,6 +25,8 @@ pub(crate) const CALLS: [Call; 4] = [Call::Read, Call::Write, Call::Flush, Call:
 pub(crate) enum Fault {
     /// The call is pending, and the task is woken.
     Pending,
+    /// From this call on, writes are pending.
+    Blocks,
     /// One byte is moved.
     Short,
     /// The call returns `Ok(0)`: the end of the stream for a read.
@@ -162,7 +164,10 @@ impl AsyncWrite for Transport {
         let len = match ready!(net.call(Call::Write, task))? {
             Some(Fault::Zero) => return Poll::Ready(Ok(0)),
             Some(Fault::Short) => 1,
-            _ => buf.len(),
+            fault => {
+                net.is_blocked |= fault == Some(Fault::Blocks);
+                buf.len()
+            }
         };
         if net.is_blocked {
             net.writer = Some(task.waker().clone());
