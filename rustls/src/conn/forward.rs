@@ -15,7 +15,12 @@ use crate::handshake::side_data::SideData;
 /// The number of bytes to read at a time while the peer streams.
 const READ_AHEAD: usize = 64 * 1024;
 
-/// Forwards data in one direction, from `from` to `to`, until a socket is not ready or `from` ends.
+/// The number of turns of one call. A turn is a read from a socket, or the forwarding of what was
+/// received.
+const TURNS: u32 = 32;
+
+/// Forwards data in one direction, from `from` to `to`, until a socket is not ready, `from` ends,
+/// or about 1 MiB has been forwarded.
 ///
 /// Data is not copied to a buffer in between: records are opened in the receive buffer, and sealed
 /// or written from there. Between two connections with the same version and kind of suite, that
@@ -25,9 +30,12 @@ const READ_AHEAD: usize = 64 * 1024;
 /// When `from` has ended with a close_notify, or a plain one with the end of its stream, a TLS `to`
 /// gets a close_notify. The opposite direction is not affected.
 ///
-/// With blocking sockets, this returns only at the end or with an error. Forward the directions in
-/// two threads, with the halves of [split](crate::split) connections. With non-blocking sockets,
-/// call it for both directions whenever a socket is ready:
+/// A call also ends after 32 reads, so that a fast peer does not keep an event loop from its other
+/// connections. It then returns [`Forwarded::Yielded`].
+///
+/// With blocking sockets, call it until it returns [`Forwarded::Ended`]. Forward the directions
+/// in two threads, with the halves of [split](crate::split) connections. With non-blocking
+/// sockets, call it for both directions whenever a socket is ready:
 ///
 /// ```
 /// use std::io;
@@ -43,7 +51,8 @@ const READ_AHEAD: usize = 64 * 1024;
 /// fn on_event(front: &mut Front, back: &mut Back) -> io::Result<bool> {
 ///     let to_back = forward(front, back)?;
 ///     let to_front = forward(back, front)?;
-///     // wait until a socket is readable, or writable if its connection `wants_write`
+///     // if one is `Yielded`, call this again after the other events of the loop; otherwise wait
+///     // until a socket is readable, or writable if its connection `wants_write`
 ///     Ok(to_back != Forwarded::Ended || to_front != Forwarded::Ended)
 /// }
 /// ```
@@ -61,13 +70,18 @@ where
     F: Source + ?Sized,
     T: Sink + ?Sized,
 {
+    let mut turns = Turns(TURNS);
     loop {
         if !is_ready(to.send())? {
             return Ok(Forwarded::WantsWrite);
         }
-        match from.fill() {
-            Ok(true) => {}
-            Ok(false) => return end(to),
+        if !turns.take() {
+            return Ok(Forwarded::Yielded);
+        }
+        match from.fill(&mut turns) {
+            Ok(Some(true)) => {}
+            Ok(Some(false)) => return end(to),
+            Ok(None) => return Ok(Forwarded::Yielded),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Forwarded::WantsRead),
             Err(error) => return Err(error),
         }
@@ -75,10 +89,13 @@ where
         let is_plain = matches!(data, Data::Plain(_));
         match to.put(data) {
             Ok(0) if is_plain => return end(to),
+            // a KeyUpdate has come first, and has used up the buffer limit
+            Ok(0) if to.wants_write() => {}
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(_) => {}
             Err(error) => match error.kind() {
                 ErrorKind::Interrupted => {}
+                ErrorKind::WouldBlock if is_plain && to.wants_write() => {}
                 ErrorKind::WouldBlock if is_plain => return Ok(Forwarded::WantsRead),
                 ErrorKind::WouldBlock => return Ok(Forwarded::WantsWrite),
                 _ => return Err(error),
@@ -92,6 +109,19 @@ fn end(to: &mut (impl Sink + ?Sized)) -> io::Result<Forwarded> {
     match is_ready(to.send())? {
         true => Ok(Forwarded::Ended),
         false => Ok(Forwarded::WantsWrite),
+    }
+}
+
+/// The turns that are left of a call.
+#[allow(missing_debug_implementations)]
+pub struct Turns(u32);
+
+impl Turns {
+    /// Returns false if none is left.
+    fn take(&mut self) -> bool {
+        let is_left = self.0 != 0;
+        self.0 = self.0.saturating_sub(1);
+        is_left
     }
 }
 
@@ -112,6 +142,10 @@ pub enum Forwarded {
     /// Call again when the socket of `to` is writable, or readable while its connection [is
     /// handshaking](crate::CommonState::is_handshaking).
     WantsWrite,
+    /// There may be more to forward. Call again without waiting for a socket, after other
+    /// connections had their turn. Data may be left that was received already, so a socket need not
+    /// become ready again.
+    Yielded,
     /// `from` has ended, and everything has been sent. Do not call again. If `to` is a plain
     /// socket, shut it down for writing.
     Ended,
@@ -138,6 +172,7 @@ use sealed::Data;
 mod sealed {
     use std::io;
 
+    use super::Turns;
     use crate::conn::reader::Reader;
 
     /// Data to forward.
@@ -148,8 +183,9 @@ mod sealed {
     }
 
     pub trait Source {
-        /// Receives until there is plaintext. Returns false if the peer has closed.
-        fn fill(&mut self) -> io::Result<bool>;
+        /// Receives until there is plaintext. Returns false if the peer has closed, and `None` if
+        /// no turn is left.
+        fn fill(&mut self, turns: &mut Turns) -> io::Result<Option<bool>>;
 
         fn data(&mut self) -> Data<'_>;
     }
@@ -161,14 +197,17 @@ mod sealed {
         /// Queues or writes data. Returns the number of bytes.
         fn put(&mut self, data: Data<'_>) -> io::Result<usize>;
 
+        /// True if output is queued.
+        fn wants_write(&self) -> bool;
+
         /// Queues a close_notify.
         fn close(&mut self);
     }
 }
 
 impl<T: Read> sealed::Source for Plain<T> {
-    fn fill(&mut self) -> io::Result<bool> {
-        Ok(true)
+    fn fill(&mut self, _: &mut Turns) -> io::Result<Option<bool>> {
+        Ok(Some(true))
     }
 
     fn data(&mut self) -> Data<'_> {
@@ -188,16 +227,21 @@ impl<T: Write> sealed::Sink for Plain<T> {
         }
     }
 
+    fn wants_write(&self) -> bool {
+        false
+    }
+
     fn close(&mut self) {}
 }
 
 impl<Side, T: Read> sealed::Source for (Receiver<Side>, T) {
-    fn fill(&mut self) -> io::Result<bool> {
+    fn fill(&mut self, turns: &mut Turns) -> io::Result<Option<bool>> {
         let (receiver, socket) = self;
         loop {
             // it also returns an error of the other half
             let processed = receiver.process_new_packets();
-            if let Some(has_data) = has_data(receiver.reader(), processed)? {
+            let has_data = has_data(receiver.reader(), processed)?;
+            if has_data.is_some() || !turns.take() {
                 return Ok(has_data);
             }
             retried(|| receiver.read_tls_for(socket, READ_AHEAD))?;
@@ -227,6 +271,10 @@ impl<T: Write> sealed::Sink for (Sender, T) {
         }
     }
 
+    fn wants_write(&self) -> bool {
+        self.0.wants_write()
+    }
+
     fn close(&mut self) {
         self.0.send_close_notify();
     }
@@ -238,13 +286,14 @@ where
     T: Read + Write,
     S: SideData + 'static,
 {
-    fn fill(&mut self) -> io::Result<bool> {
+    fn fill(&mut self, turns: &mut Turns) -> io::Result<Option<bool>> {
         let (conn, socket) = (&mut **self.conn, &mut *self.sock);
         loop {
             let processed = process(conn, socket)?;
             // an alert, for example; the peer may send more before it reads
             let sent = send(conn, socket);
-            if let Some(has_data) = has_data(conn.reader(), processed)? {
+            let has_data = has_data(conn.reader(), processed)?;
+            if has_data.is_some() || !turns.take() {
                 return Ok(has_data);
             }
             is_ready(sent)?;
@@ -281,6 +330,10 @@ where
         }
     }
 
+    fn wants_write(&self) -> bool {
+        self.conn.wants_write()
+    }
+
     fn close(&mut self) {
         self.conn.send_close_notify();
     }
@@ -292,8 +345,8 @@ where
     T: Read + Write,
     S: SideData + 'static,
 {
-    fn fill(&mut self) -> io::Result<bool> {
-        Stream::new(&mut self.conn, &mut self.sock).fill()
+    fn fill(&mut self, turns: &mut Turns) -> io::Result<Option<bool>> {
+        Stream::new(&mut self.conn, &mut self.sock).fill(turns)
     }
 
     fn data(&mut self) -> Data<'_> {
@@ -313,6 +366,10 @@ where
 
     fn put(&mut self, data: Data<'_>) -> io::Result<usize> {
         Stream::new(&mut self.conn, &mut self.sock).put(data)
+    }
+
+    fn wants_write(&self) -> bool {
+        self.conn.wants_write()
     }
 
     fn close(&mut self) {

@@ -70,8 +70,8 @@ impl<'a> Writer<'a> {
     /// the number of bytes, which are no longer unread in `from`.
     ///
     /// It is 0 if nothing is unread, or if the buffer limit is reached
-    /// ([`room_left`](Self::room_left)). Neither ends the connection: read `from` to learn if the
-    /// peer has closed.
+    /// ([`room_left`](Self::room_left)), possibly by a KeyUpdate that comes first. Neither ends the
+    /// connection: read `from` to learn if the peer has closed.
     ///
     /// # Errors
     ///
@@ -108,8 +108,8 @@ impl<'a> Writer<'a> {
     /// # Errors
     ///
     /// - The errors of `rd`. The connection is unchanged.
-    /// - [`io::ErrorKind::WouldBlock`], without a call to `rd`, if the buffer limit is reached:
-    ///   send what is queued.
+    /// - [`io::ErrorKind::WouldBlock`], without a call to `rd`, if the buffer limit is reached,
+    ///   possibly by a KeyUpdate that comes first: send what is queued.
     /// - [`io::ErrorKind::BrokenPipe`], without a call to `rd`, after a close_notify.
     /// - [`io::ErrorKind::Other`] if `rd` returns more than the length of its buffer.
     /// - The other errors of a write.

@@ -409,7 +409,12 @@ where
     T: Sink + Send + 'static,
 {
     thread::spawn(move || {
-        assert_eq!(forward(&mut from, &mut to).unwrap(), Forwarded::Ended);
+        loop {
+            match forward(&mut from, &mut to).unwrap() {
+                Forwarded::Ended => break,
+                result => assert_eq!(result, Forwarded::Yielded),
+            }
+        }
         socket.shutdown(Shutdown::Write).unwrap();
     })
 }
