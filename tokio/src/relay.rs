@@ -22,6 +22,10 @@ use crate::{TlsStream, client, server};
 /// The number of bytes that are read at a time while a peer streams.
 const MANY_RECORDS: usize = 64 * 1024;
 
+/// The number of turns of a direction per poll. A turn is a read from a transport, or the copying
+/// of what was received.
+const TURNS: u32 = 32;
+
 /// Copies data in both directions between a TLS stream and another stream, until both have ended.
 /// Returns the number of bytes copied from `a` to `b`, and from `b` to `a`.
 ///
@@ -31,7 +35,8 @@ const MANY_RECORDS: usize = 64 * 1024;
 ///
 /// When a stream ends, the other one is shut down, and the opposite direction continues. A stream
 /// that waits for its peer is flushed. While a stream accepts no data, nothing is read for it, so
-/// at most about 72 KiB per direction are held.
+/// at most about 72 KiB per direction are held. A poll ends after about 1 MiB per direction, so
+/// fast peers do not keep other tasks from running, and each direction has its turn.
 ///
 /// ```no_run
 /// use tokio::net::TcpStream;
@@ -85,6 +90,8 @@ mod private {
     use rustls::{Reader, Writer};
     use tokio::io::{AsyncRead, AsyncWrite};
 
+    use super::Turns;
+
     /// A stream on one side of a relay.
     #[allow(missing_debug_implementations)]
     pub enum End<'a> {
@@ -99,7 +106,11 @@ mod private {
     /// A connection with its transport.
     pub trait Connected {
         /// Receives until there is plaintext. Returns false if the peer has closed.
-        fn poll_fill(&mut self, task: &mut Context<'_>) -> Poll<io::Result<bool>>;
+        fn poll_fill(
+            &mut self,
+            task: &mut Context<'_>,
+            turns: &mut Turns,
+        ) -> Poll<io::Result<bool>>;
 
         fn reader(&mut self) -> Reader<'_>;
 
@@ -125,7 +136,7 @@ where
     IO: AsyncRead + AsyncWrite + Unpin,
     C: Side,
 {
-    fn poll_fill(&mut self, task: &mut Context<'_>) -> Poll<io::Result<bool>> {
+    fn poll_fill(&mut self, task: &mut Context<'_>, turns: &mut Turns) -> Poll<io::Result<bool>> {
         ready!(self.poll_established(task))?;
         loop {
             let chunk = self.conn.reader().into_first_chunk();
@@ -141,6 +152,7 @@ where
                 (Err(error), None) if error.kind() == ErrorKind::WouldBlock => {}
                 (end, None) => return Poll::Ready(end),
             }
+            ready!(turns.poll_take(task));
             ready!(self.poll_read_tls(task, MANY_RECORDS))?;
             // data that was received before an error comes first
             self.state.deferred = self.process(task).err();
@@ -231,11 +243,35 @@ impl End<'_> {
     }
 }
 
+/// The turns that a direction has left in this poll.
+#[allow(missing_debug_implementations)]
+pub struct Turns(u32);
+
+impl Turns {
+    /// Uses up one turn. Returns false if none is left.
+    fn take(&mut self) -> bool {
+        let is_left = self.0 != 0;
+        self.0 = self.0.saturating_sub(1);
+        is_left
+    }
+
+    /// Uses up one turn. If none is left, the task is woken, to be polled again after others.
+    fn poll_take(&mut self, task: &Context<'_>) -> Poll<()> {
+        if self.take() {
+            return Poll::Ready(());
+        }
+        task.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
 /// Both directions of a relay.
 #[derive(Default)]
 struct Both {
     to_b: Direction,
     to_a: Direction,
+    /// True if the direction to `a` is polled first.
+    to_a_first: bool,
 }
 
 /// One direction, and the stream to which it sends.
@@ -274,8 +310,18 @@ impl Both {
         mut b: End<'_>,
         task: &mut Context<'_>,
     ) -> Poll<io::Result<(u64, u64)>> {
-        let to_b = self.to_b.poll(&mut a, &mut b, task);
-        let polled = to_b.and_then(|()| self.to_a.poll(&mut b, &mut a, task));
+        // the first direction may use up all of the task's budget
+        self.to_a_first = !self.to_a_first;
+        let polled = match self.to_a_first {
+            false => {
+                let to_b = self.to_b.poll(&mut a, &mut b, task);
+                to_b.and_then(|()| self.to_a.poll(&mut b, &mut a, task))
+            }
+            true => {
+                let to_a = self.to_a.poll(&mut b, &mut a, task);
+                to_a.and_then(|()| self.to_b.poll(&mut a, &mut b, task))
+            }
+        };
         // after an error, this sends what came before it; otherwise, a record that one direction
         // received may call for an alert by the other one
         let flushed_b = self.to_b.poll_flush(&mut b, task);
@@ -296,9 +342,10 @@ impl Direction {
         to: &mut End<'_>,
         task: &mut Context<'_>,
     ) -> io::Result<()> {
+        let mut turns = Turns(TURNS);
         loop {
             let polled = match self.stage {
-                Stage::Copying => self.poll_copy(from, to, task)?,
+                Stage::Copying => self.poll_copy(from, to, task, &mut turns)?,
                 Stage::ShuttingDown => to.poll_shutdown(task)?,
                 Stage::Done => return Ok(()),
             };
@@ -318,6 +365,7 @@ impl Direction {
         from: &mut End<'_>,
         to: &mut End<'_>,
         task: &mut Context<'_>,
+        turns: &mut Turns,
     ) -> Poll<io::Result<()>> {
         loop {
             self.needs_flush |= to.wants_write();
@@ -326,34 +374,61 @@ impl Direction {
             if self.has_ended {
                 return Poll::Ready(Ok(()));
             }
+            ready!(turns.poll_take(task));
             let progress = ready!(coop::poll_proceed(task));
             let len = match (&mut *from, &mut *to) {
-                (End::Tls(from), to) => ready!(poll_relay(*from, to, task))?,
-                (End::Plain(from), End::Tls(to)) => ready!(self.poll_read(*from, *to, task))?,
+                (End::Tls(from), to) => ready!(self.poll_relay(*from, to, task, turns))?,
+                (End::Plain(from), End::Tls(to)) => {
+                    ready!(self.poll_read(*from, *to, task, turns))?
+                }
                 // excluded by the types of `copy_bidirectional`
                 (End::Plain(_), End::Plain(_)) => {
                     return Poll::Ready(Err(ErrorKind::Unsupported.into()));
                 }
             };
             progress.made_progress();
-            self.has_ended |= len == 0;
             self.copied += len as u64;
             self.needs_flush = true;
         }
     }
 
+    /// Passes on the plaintext that one read returned. Returns the number of bytes, which is 0 at
+    /// the end, or if a KeyUpdate must be sent before.
+    fn poll_relay(
+        &mut self,
+        from: &mut dyn Connected,
+        to: &mut End<'_>,
+        task: &mut Context<'_>,
+        turns: &mut Turns,
+    ) -> Poll<io::Result<usize>> {
+        if !ready!(from.poll_fill(task, turns))? {
+            self.has_ended = true;
+            return Poll::Ready(Ok(0));
+        }
+        let mut reader = from.reader();
+        let relayed = match to {
+            End::Tls(to) => to.writer().write_received(&mut reader),
+            End::Plain(to) => reader.write_to(&mut Socket::new(*to, task)),
+        };
+        match ready!(poll_of(relayed))? {
+            0 if !to.wants_write() => Poll::Ready(Err(ErrorKind::WriteZero.into())),
+            len => Poll::Ready(Ok(len)),
+        }
+    }
+
     /// Reads from a plain stream as much as one write should send. Returns the number of bytes,
-    /// which is 0 at the end.
+    /// which is 0 at the end, or if a KeyUpdate must be sent before.
     fn poll_read(
         &mut self,
         from: &mut dyn Transport,
         to: &mut dyn Connected,
         task: &mut Context<'_>,
+        turns: &mut Turns,
     ) -> Poll<io::Result<usize>> {
-        let mut socket = Socket::new(from, task);
         let mut writer = to.writer();
         if writer.room_left() == Some(0) {
             // it was shut down already or has failed, so only the end of `from` is no error
+            let mut socket = Socket::new(from, task);
             self.has_ended = ready!(poll_of(socket.read(&mut [0])))? == 0;
             if !self.has_ended {
                 writer.flush()?;
@@ -362,14 +437,20 @@ impl Direction {
             return Poll::Ready(Ok(0));
         }
         let mut total = 0;
-        while total < MANY_RECORDS && writer.room_left() != Some(0) {
-            match poll_of(writer.read_from(&mut socket)) {
+        while total < MANY_RECORDS && to.writer().room_left() != Some(0) {
+            if total != 0 && !turns.take() {
+                break;
+            }
+            let read = to.writer().read_from(&mut Socket::new(from, task));
+            match poll_of(read) {
                 Poll::Ready(Ok(0)) => {
                     self.has_ended = true;
                     break;
                 }
                 Poll::Ready(Ok(len)) => total += len,
                 Poll::Pending if total != 0 => break,
+                // a KeyUpdate may have used up the buffer limit, so that nothing was read
+                Poll::Pending if to.wants_write() => break,
                 ended => return ended,
             }
         }
@@ -383,26 +464,5 @@ impl Direction {
             self.needs_flush = to.poll_flush(task)?.is_pending();
         }
         Ok(())
-    }
-}
-
-/// Passes on the plaintext that one read returned. Returns the number of bytes, which is 0 at the
-/// end.
-fn poll_relay(
-    from: &mut dyn Connected,
-    to: &mut End<'_>,
-    task: &mut Context<'_>,
-) -> Poll<io::Result<usize>> {
-    if !ready!(from.poll_fill(task))? {
-        return Poll::Ready(Ok(0));
-    }
-    let mut reader = from.reader();
-    let relayed = match to {
-        End::Tls(to) => to.writer().write_received(&mut reader),
-        End::Plain(to) => reader.write_to(&mut Socket::new(*to, task)),
-    };
-    match ready!(poll_of(relayed))? {
-        0 => Poll::Ready(Err(ErrorKind::WriteZero.into())),
-        len => Poll::Ready(Ok(len)),
     }
 }

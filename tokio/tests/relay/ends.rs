@@ -15,16 +15,16 @@ use crate::kit::executor::poll_while_woken;
 use crate::kit::pipe::{End, Weather, pipe};
 use crate::kit::{BAD_RECORD, configs, connected, connected_over};
 
-type Client = client::TlsStream<End>;
-type Server = server::TlsStream<End>;
+pub(super) type Client = client::TlsStream<End>;
+pub(super) type Server = server::TlsStream<End>;
 
-trait Peer: AsyncRead + AsyncWrite + Unpin {}
+pub(super) trait Peer: AsyncRead + AsyncWrite + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Peer for S {}
 
 /// The kind of a proxy's second stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Back {
+pub(super) enum Back {
     Tls(Versions),
     Plain,
 }
@@ -37,7 +37,7 @@ const BACKS: [Back; 3] = [
 
 impl Back {
     /// Returns the proxy's stream and the peer's. The proxy's transport has to be flushed.
-    fn connect(self, weather: Weather) -> (Box<dyn Relay>, Box<dyn Peer>) {
+    pub(super) fn connect(self, weather: Weather) -> (Box<dyn Relay>, Box<dyn Peer>) {
         let noise = &mut Noise::new(3);
         let (back, right) = pipe(noise, weather);
         let back = BufStream::new(back);
@@ -52,13 +52,13 @@ impl Back {
     }
 }
 
-fn tls(versions: Versions, weather: Weather) -> (Client, Server) {
+pub(super) fn tls(versions: Versions, weather: Weather) -> (Client, Server) {
     let configs = configs(versions, PROVIDERS[0]);
     connected(configs, weather, &mut Noise::new(7))
 }
 
 /// Polls until the future ends, or waits for somebody else.
-fn advance<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(super) fn advance<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     match poll_while_woken(|task| future.as_mut().poll(task)) {
         Poll::Ready(value) => Some(value),
@@ -67,12 +67,12 @@ fn advance<T>(future: impl Future<Output = T>) -> Option<T> {
 }
 
 /// Completes a future that needs nobody else.
-fn complete<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn complete<T>(future: impl Future<Output = T>) -> T {
     advance(future).expect("it waits")
 }
 
 /// Reads all that has arrived. Returns the end, if it has arrived too.
-fn read_all(peer: &mut (impl Peer + ?Sized)) -> (Vec<u8>, Option<io::Result<()>>) {
+pub(super) fn read_all(peer: &mut (impl Peer + ?Sized)) -> (Vec<u8>, Option<io::Result<()>>) {
     let mut all = Vec::new();
     loop {
         let mut out = [0; 1000];

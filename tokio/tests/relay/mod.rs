@@ -2,3 +2,4 @@
 
 mod ends;
 mod schedules;
+mod turns;
