@@ -8,8 +8,11 @@ use harness::peers::configs::{Provider, SERVER_NAME, Versions, server_name};
 use harness::peers::endpoints::Transfer;
 use harness::peers::pki::{self, Issuer};
 use pki_types::{CertificateDer, PrivateKeyDer};
-use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
+use rcgen::{
+    CertificateParams, CustomExtension, DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd,
+};
 use rustls::crypto::CryptoProvider;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
 use rustls::{
@@ -54,9 +57,19 @@ impl Authority {
         name: &str,
         purpose: ExtendedKeyUsagePurpose,
     ) -> Vec<CertificateDer<'static>> {
+        self.changed_chain(name, purpose, |_| ())
+    }
+
+    fn changed_chain(
+        &self,
+        name: &str,
+        purpose: ExtendedKeyUsagePurpose,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> Vec<CertificateDer<'static>> {
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![purpose];
+        change(&mut params);
         let end_entity = params.signed_by(&self.key, &self.issuer).unwrap();
         vec![
             end_entity.der().clone(),
@@ -69,6 +82,15 @@ impl Authority {
     pub(crate) fn client_chain(&self, number: usize) -> Vec<CertificateDer<'static>> {
         let name = format!("client-{number}.example");
         self.chain(&name, ExtendedKeyUsagePurpose::ClientAuth)
+    }
+
+    /// Returns the chain of a client, which is too long for a map of verified chains.
+    pub(crate) fn long_client_chain(&self) -> Vec<CertificateDer<'static>> {
+        let purpose = ExtendedKeyUsagePurpose::ClientAuth;
+        self.changed_chain("long.example", purpose, |params| {
+            let unknown = CustomExtension::from_oid_content(&[1, 3, 6, 1, 4, 1], vec![0; 17_000]);
+            params.custom_extensions.push(unknown);
+        })
     }
 
     pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
@@ -111,10 +133,19 @@ impl Authority {
 
     /// The same with any provider.
     pub(crate) fn server_with(&self, provider: CryptoProvider, versions: Versions) -> ServerConfig {
+        self.server_verifying(provider, versions, |verifier| verifier)
+    }
+
+    /// The same with the verifier that `wrap` returns.
+    pub(crate) fn server_verifying(
+        &self,
+        provider: CryptoProvider,
+        versions: Versions,
+        wrap: impl FnOnce(Arc<dyn ClientCertVerifier>) -> Arc<dyn ClientCertVerifier>,
+    ) -> ServerConfig {
         let crypto = Arc::new(provider);
-        let verifier = WebPkiClientVerifier::builder_with_provider(self.roots(), crypto.clone())
-            .build()
-            .unwrap();
+        let verifier = WebPkiClientVerifier::builder_with_provider(self.roots(), crypto.clone());
+        let verifier = wrap(verifier.build().unwrap());
         let chain = self.chain(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth);
         let mut config = ServerConfig::builder_with_provider(crypto)
             .with_protocol_versions(&versions.choose(&TLS12, &TLS13))

@@ -4,6 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use harness::operations::ends::Api;
+use harness::operations::kinds::World;
+use harness::operations::schedules::pump;
+use harness::operations::{Plan, Slow, When};
 use harness::peers::callbacks::Clock;
 use harness::peers::configs::{PROVIDERS, Provider, SERVER_NAME, Versions, product, product3};
 use harness::peers::pki;
@@ -262,6 +266,72 @@ fn sessions_of_a_client_known_for_days_verify_no_chain() {
             let resumed = (HandshakeKind::Resumed, [0, 0]);
             assert_eq!(sides.connect().unwrap(), resumed);
             clock.advance(11 * HOUR);
+        }
+    }
+}
+
+/// Returns a resolver of a client with a chain that is too long for the map.
+fn long_chain() -> Arc<SingleCertAndKey> {
+    let authority = Authority::get();
+    certified(&authority.long_client_chain(), authority.key())
+}
+
+/// The session proves that the chain was accepted, although the map does not know it.
+#[test]
+fn a_resumed_connection_does_not_verify_a_long_chain() {
+    for mut sides in Sides::with_sessions() {
+        sides.client.client_auth_cert_resolver = long_chain();
+        assert_eq!(sides.connect().unwrap(), full(CHAIN + 1));
+        for _ in 0..2 {
+            let resumed = (HandshakeKind::Resumed, [0, 0]);
+            assert_eq!(sides.connect().unwrap(), resumed);
+        }
+        sides.client.resumption = Resumption::default();
+        let by_server = (HandshakeKind::Full, [1, CHAIN + 1]);
+        assert_eq!(sides.connect().unwrap(), by_server);
+    }
+}
+
+/// The same if the verifier takes time.
+#[test]
+fn a_resumed_connection_does_not_verify_a_long_chain_again_asynchronously() {
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
+        let plan = Arc::new(Plan::new(When::After(2)).only("verify_client_cert"));
+        let (authority, count) = (Authority::get(), Count::new());
+        let slow = |verifier| Slow::new(verifier, &plan) as _;
+        let mut client = authority.client(provider, versions, authority.client_chain(0));
+        client.client_auth_cert_resolver = long_chain();
+        let world = World {
+            client: Arc::new(client),
+            server: Arc::new(authority.server_verifying(counting(provider, count), versions, slow)),
+        };
+        for (kind, verified) in [
+            (HandshakeKind::Full, CHAIN + 1),
+            (HandshakeKind::Resumed, 0),
+        ] {
+            let [mut client, mut server] = Api::Buffered.ends(&world, true);
+            assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+            assert_eq!(server.common().handshake_kind(), Some(kind));
+            assert_eq!(count.take(), verified, "{provider:?} {versions:?} {kind:?}");
+        }
+        assert!(plan.asked().contains("verify_client_cert"));
+    }
+}
+
+/// The server need not hold a long chain of a client that may not have its key.
+#[test]
+fn a_long_chain_is_verified_before_the_signature() {
+    let stranger = Authority::new("theirs");
+    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
+        for (chain, verified) in [
+            (stranger.client_chain(0), 1),
+            (stranger.long_client_chain(), 0),
+        ] {
+            let mut sides = Sides::new(provider, versions).without_sessions();
+            sides.client.client_auth_cert_resolver = certified(&chain, stranger.key());
+            let (error, [_, of_server]) = sides.fail();
+            assert_eq!(error, CertificateError::UnknownIssuer.into());
+            assert_eq!(of_server, verified, "{provider:?} {versions:?}");
         }
     }
 }
