@@ -8,6 +8,7 @@ mod compression;
 mod gnutls;
 mod identity;
 pub(crate) mod kit;
+mod ml_dsa;
 mod properties;
 mod raw_keys;
 mod resumed;
