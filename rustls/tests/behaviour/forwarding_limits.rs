@@ -123,7 +123,7 @@ fn a_call_ends_although_a_plain_peer_is_faster() {
     }
 }
 
-/// As if the peer sent messages without data, one after the other.
+/// The peer seems to send messages without data, one after the other.
 #[test]
 fn a_call_ends_although_reads_return_no_data() {
     for (provider, versions, is_split) in product3(PROVIDERS, Versions::EACH, [false, true]) {
@@ -143,7 +143,7 @@ fn a_call_ends_although_reads_return_no_data() {
     }
 }
 
-/// What was received once is sent in many writes.
+/// The data of one read is sent in many writes.
 #[test]
 fn a_call_ends_although_the_output_accepts_only_a_little() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {

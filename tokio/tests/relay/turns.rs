@@ -90,7 +90,7 @@ fn a_poll_ends_although_a_tls_peer_is_faster_than_another() {
     }
 }
 
-/// As if the peer sent messages without data, one after the other.
+/// The peer seems to send messages without data, one after the other.
 #[test]
 fn a_poll_ends_although_reads_return_no_data() {
     for versions in Versions::EACH {
