@@ -115,12 +115,12 @@ fn report(
     rounds: usize,
 ) -> Result<()> {
     let caption = format!("{}, {rounds} rounds", setting.describe());
-    let table = results.table() + "\n" + &caption + "\n";
-    println!("{table}");
+    println!("{}\n{caption}\n", results.table());
     if arguments.detail {
         println!("{}", results.details());
     }
     if arguments.document {
+        let table = results.documented() + "\n" + &caption + "\n";
         for file in ["BENCHMARKS.md", "bench/src/document/template.md"] {
             document::insert(file, "bench/streams", &table)?;
         }
