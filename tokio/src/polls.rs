@@ -42,7 +42,7 @@ macro_rules! reads {
 /// Implements `AsyncWrite`, like [`reads`].
 macro_rules! writes {
     ([$($generics:tt)*] $type:ty, [$($bounds:tt)*], $with:ident) => {
-        /// Data that was written is sent completely only by a flush or a shutdown.
+        /// Only a flush or a shutdown guarantees that all written data is sent.
         impl<$($generics)*> tokio::io::AsyncWrite for $type
         where
             $($bounds)*,

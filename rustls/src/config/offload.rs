@@ -122,7 +122,7 @@ pub struct Offload<S> {
 }
 
 impl<S: SigningKey> Offload<S> {
-    /// Lets `pool` make the signatures of `key`. The key may be an `Arc<dyn SigningKey>`.
+    /// Creates a key that signs with `key` on `pool`. The key may be an `Arc<dyn SigningKey>`.
     pub fn new(key: S, pool: impl Spawn + 'static) -> Self {
         Self {
             key,
