@@ -21,7 +21,8 @@ use rustls_core::crypto::SupportedKxGroup;
 use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
 
-use self::random::Random;
+#[doc(hidden)]
+pub use self::random::Random;
 #[allow(unreachable_pub, unused_imports)]
 // empty without core's feature `std`
 pub use self::ticketer::*;

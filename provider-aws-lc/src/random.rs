@@ -5,7 +5,8 @@ use core::fmt;
 use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use rustls_core::crypto::{GetRandomFailed, SecureRandom};
 
-pub(crate) struct Random;
+/// Randomness from aws-lc-rs.
+pub struct Random;
 
 impl fmt::Debug for Random {
     /// Prints the name of the library, so that programs can tell providers apart.

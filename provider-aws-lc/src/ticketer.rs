@@ -1,7 +1,20 @@
 //! Ticket protection with AES-256-GCM.
 
-rustls_core::provider_ticketer!(
-    |key| crate::aead::Key::new::<rustls_core::blocks::Aes256Gcm>(&key),
-    crate::hash::Sha384,
-    &crate::random::Random
-);
+use rustls_core::blocks::{Aead, Aes256Gcm, Hashing};
+use rustls_core::crypto::cipher::AeadKey;
+use rustls_core::crypto::tls13::Hkdf;
+
+use crate::aead::Key;
+use crate::hash::Sha384;
+
+rustls_core::provider_ticketer!(ticket_aead, TICKET_HKDF, &crate::random::Random);
+
+/// Creates the AEAD of a `Ticketer`, which may have another source of randomness.
+#[doc(hidden)]
+pub fn ticket_aead(key: AeadKey) -> impl Aead + 'static {
+    Key::new::<Aes256Gcm>(&key)
+}
+
+/// Derives the keys of a fleet's tickets.
+#[doc(hidden)]
+pub const TICKET_HKDF: &dyn Hkdf = &Hashing::<Sha384>::NEW;

@@ -2,6 +2,6 @@
 
 rustls_core::provider_ticketer!(
     |key| crate::aead::Key::new::<rustls_core::blocks::Aes256Gcm>(&key),
-    crate::hash::Sha384,
+    &rustls_core::blocks::Hashing::<crate::hash::Sha384>::NEW,
     &crate::random::Random
 );

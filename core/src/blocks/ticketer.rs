@@ -4,10 +4,10 @@
 /// with random keys or with a fleet's keys.
 ///
 /// The arguments are the provider's parts: a function from
-/// [`AeadKey`](crate::crypto::cipher::AeadKey) to an AES-256-GCM [`Aead`](crate::blocks::Aead), a
-/// SHA-384 [`HashFunction`](crate::blocks::HashFunction), and a reference to a
-/// [`SecureRandom`](crate::crypto::SecureRandom). The invoking crate must declare `extern crate
-/// alloc` and depend on rustls-pki-types as `pki_types`.
+/// [`AeadKey`](crate::crypto::cipher::AeadKey) to an AES-256-GCM [`Aead`](crate::blocks::Aead),
+/// [`Hkdf`](crate::crypto::tls13::Hkdf) with SHA-384, and a
+/// [`SecureRandom`](crate::crypto::SecureRandom), the last two as references. The invoking crate
+/// must declare `extern crate alloc` and depend on rustls-pki-types as `pki_types`.
 ///
 /// If this crate's feature `std` is disabled, the macro declares nothing, so a provider does not
 /// need a `std` feature for it. Pass the arguments as full paths, because without `std` an import
@@ -15,7 +15,7 @@
 #[cfg(feature = "std")]
 #[macro_export]
 macro_rules! provider_ticketer {
-    ($new_aes_256_gcm:expr, $sha384:ty, $random:expr) => {
+    ($new_aes_256_gcm:expr, $hkdf:expr, $random:expr) => {
         /// The recommended ticket protection.
         pub struct Ticketer {}
 
@@ -83,7 +83,7 @@ macro_rules! provider_ticketer {
                 $crate::error::Error,
             > {
                 let crypto = $crate::blocks::FleetCrypto {
-                    hkdf: &$crate::blocks::Hashing::<$sha384>::NEW,
+                    hkdf: $hkdf,
                     new_aead: $new_aes_256_gcm,
                     random: $random,
                 };
@@ -98,5 +98,5 @@ macro_rules! provider_ticketer {
 #[cfg(not(feature = "std"))]
 #[macro_export]
 macro_rules! provider_ticketer {
-    ($new_aes_256_gcm:expr, $sha384:ty, $random:expr) => {};
+    ($new_aes_256_gcm:expr, $hkdf:expr, $random:expr) => {};
 }

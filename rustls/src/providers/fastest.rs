@@ -9,8 +9,8 @@
 //! | ChaCha20-Poly1305 | ring | `seal`, `open` with ChaCha20 |
 //! | SHA-256, with HMAC, HKDF and the PRF | aws-lc-rs | SHA-256, HMAC-SHA-256 |
 //! | SHA-384, likewise | ring | SHA-384, HMAC-SHA-384 |
-//! | randomness | ring | random |
-//! | key exchange, signatures, HPKE, tickets | aws-lc-rs | the others |
+//! | randomness, also for tickets | ring | random |
+//! | key exchange, signatures, HPKE, encryption of tickets | aws-lc-rs | the others |
 //!
 //! Processors with VAES but without AVX-512 are AMD's Zen 3 and Intel's client processors since
 //! Alder Lake. aws-lc has no VAES code for them, and ring is almost twice as fast. On Windows and
@@ -27,7 +27,8 @@
 //! a kind. `Debug` of the provider prints it. Without `std`, the processor is unknown, and AES-GCM
 //! comes from aws-lc-rs.
 //!
-//! All items have the names and types of those in [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs).
+//! All items have the names of those in [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs), and all but
+//! [`Ticketer`] their types.
 //! Sessions and tickets created with one provider can be resumed with another.
 //!
 //! With feature `fips`, this is [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs) and nothing else.
@@ -37,13 +38,17 @@ use core::fmt;
 use rustls_core::crypto::{GetRandomFailed, SecureRandom};
 use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
-#[cfg(feature = "std")]
-pub use rustls_provider_aws_lc::Ticketer;
 pub use rustls_provider_aws_lc::{
     ALL_KX_GROUPS, DEFAULT_KX_GROUPS, SUPPORTED_SIG_ALGS, hpke, kx_group, sign,
 };
 
 use super::aws_lc_rs;
+
+rustls_core::provider_ticketer!(
+    rustls_provider_aws_lc::ticket_aead,
+    rustls_provider_aws_lc::TICKET_HKDF,
+    &Random
+);
 
 /// Returns a provider with [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
 /// this module.
@@ -98,11 +103,15 @@ fn ring_has_faster_aes_gcm() -> bool {
     Processor::current().ring_has_faster_aes_gcm()
 }
 
-/// Randomness from ring. `Debug` prints which library each primitive comes from.
+/// Randomness from ring, or from aws-lc-rs in a FIPS build. `Debug` prints which library each
+/// primitive comes from.
 struct Random;
 
 impl SecureRandom for Random {
     fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
+        if rustls_provider_aws_lc::IS_FIPS_BUILD {
+            return rustls_provider_aws_lc::Random.fill(buf);
+        }
         rustls_provider_ring::Random.fill(buf)
     }
 }
