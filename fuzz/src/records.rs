@@ -51,7 +51,13 @@ fn open_and_join(input: &[u8]) {
         if record.typ == ContentType::Handshake {
             let payload = &rest[record.payload];
             pushed.extend_from_slice(payload);
-            if joiner.push(payload).is_err() {
+            let Ok(mut rest) = joiner.begin(payload) else {
+                break;
+            };
+            while let Some(message) = joiner.next_in(&mut rest) {
+                popped.extend_from_slice(message);
+            }
+            if joiner.keep(rest).is_err() {
                 break;
             }
             while let Ok(Some(message)) = joiner.next_message() {
@@ -67,8 +73,8 @@ fn open_and_join(input: &[u8]) {
 /// The most operations of an input.
 const MOST_OPERATIONS: usize = 300;
 
-/// Joins messages of any length from pieces of any length, and lends one at any time. They must
-/// come out unchanged; messages that are too long are errors.
+/// Joins messages of any length from pieces of any length, returns some where they lie, and lends
+/// one at any time. They must come out unchanged; messages that are too long are errors.
 fn join(input: &mut Input<'_>) {
     let mut joiner = HandshakeJoiner::default();
     let (mut pushed, mut popped) = (Vec::new(), Vec::new());
@@ -82,11 +88,25 @@ fn join(input: &mut Input<'_>) {
                 wire.extend([message, 0, (len >> 8) as u8, len as u8]);
                 wire.extend((0..len).map(|at| (at ^ len) as u8));
             }
-            2..5 => {
+            2 | 3 => {
                 let len = input.len().min(wire.len());
                 let piece: Vec<u8> = wire.drain(..len).collect();
                 joiner.push(&piece).unwrap();
                 pushed.extend(piece);
+            }
+            4 => {
+                let len = input.len().min(wire.len());
+                let piece: Vec<u8> = wire.drain(..len).collect();
+                pushed.extend(&piece);
+                let mut rest = joiner.begin(&piece).unwrap();
+                for _ in 0..input.byte() % 4 {
+                    if let Some(message) = joiner.next_in(&mut rest) {
+                        popped.extend_from_slice(message);
+                        assert!(pushed.starts_with(&popped));
+                        assert_eq!(joiner.len(), rest.len());
+                    }
+                }
+                joiner.keep(rest).unwrap();
             }
             5 => {
                 // a length beyond the limit

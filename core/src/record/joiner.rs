@@ -1,9 +1,10 @@
 //! Reassembles handshake messages from handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames,
 //! whether fragmented or coalesced.
 //!
-//! The joiner owns the bytes from their arrival until their message has been handled. It interprets
-//! only message lengths. Its owner checks what may arrive between fragments, and uses
-//! [`HandshakeJoiner::is_empty`] to check that no message spans a change of keys.
+//! Messages that arrive whole stay where they are. The joiner owns the bytes of all others, from
+//! their arrival until their message has been handled. It interprets only message lengths. Its
+//! owner checks what may arrive between fragments, and uses [`HandshakeJoiner::is_empty`] to check
+//! that no message spans a change of keys.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -35,8 +36,22 @@ const STEP: usize = 256;
 ///   │ handed out │ message │ message │ the beginning of one │
 /// ```
 ///
-/// A joiner lends one message at a time, together with its memory, so that it neither copies
-/// messages nor allocates for them:
+/// A message that arrives whole is handed out where it lies:
+///
+/// ```
+/// # use rustls_core::record::joiner::HandshakeJoiner;
+/// let mut joiner = HandshakeJoiner::default();
+/// let mut rest = joiner.begin(&[20, 0, 0, 1, 0xaa, 24, 0, 0])?;
+/// while let Some(message) = joiner.next_in(&mut rest) {
+///     assert_eq!(message, [20, 0, 0, 1, 0xaa]);
+///     assert!(!joiner.is_empty(), "the next message has begun");
+/// }
+/// joiner.keep(rest)?;
+/// # Ok::<(), rustls_core::error::InvalidMessage>(())
+/// ```
+///
+/// A joiner lends one of the collected messages at a time, together with its memory, so that it
+/// neither copies messages nor allocates for them:
 ///
 /// ```
 /// # use rustls_core::record::joiner::HandshakeJoiner;
@@ -68,6 +83,49 @@ pub struct HandshakeJoiner {
 }
 
 impl HandshakeJoiner {
+    /// Begins to take messages from `payload`, the payload of a handshake record, without copying
+    /// them. Returns it, for [`Self::next_in`] and [`Self::keep`]. If earlier bytes are buffered,
+    /// appends it instead, and returns nothing.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::push`].
+    pub fn begin<'a>(&mut self, payload: &'a [u8]) -> Result<&'a [u8], InvalidMessage> {
+        if self.lent || !self.is_empty() {
+            self.push(payload)?;
+            return Ok(&[]);
+        }
+        let mut unchecked = payload;
+        while let Some(len) = message_len(unchecked)? {
+            unchecked = unchecked.get(len..).unwrap_or_default();
+        }
+        self.waiting = payload.len();
+        Ok(payload)
+    }
+
+    /// Removes the next message, header included, from `rest`, which comes from [`Self::begin`].
+    /// Returns `None` if it is incomplete.
+    pub fn next_in<'a>(&mut self, rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+        let len = message_len(rest).ok()??;
+        let (message, after) = rest.split_at_checked(len)?;
+        self.waiting = after.len();
+        *rest = after;
+        Some(message)
+    }
+
+    /// Buffers the messages in `rest` that [`Self::next_in`] has not returned.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Self::push`].
+    pub fn keep(&mut self, rest: &[u8]) -> Result<(), InvalidMessage> {
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.waiting = 0;
+        self.push(rest)
+    }
+
     /// Appends a piece: the payload of a handshake record.
     ///
     /// # Errors

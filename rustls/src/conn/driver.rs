@@ -41,10 +41,10 @@ const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 /// ```text
 ///   process_received ─┐                   ┌─► plaintext: a range of the same buffer
 ///   (own buffer)      ├─► process_record ─┤
-///   process           │    opens a record ├─► handshake bytes ─► joiner ─► handle_messages ─┐
+///   process           │    opens a record ├─► handshake bytes ─► handle_piece ─────────────┐
 ///   (caller's buffer)─┘                   └─► alert, change_cipher_spec                     │
 ///                                                                                           ▼
-///   QUIC's CRYPTO frames ─► process_crypto ─► joiner ─► handle_messages ─────────────► Machine
+///   QUIC's CRYPTO frames ─► process_crypto ─► handle_piece ◄─► joiner ───────────────► Machine
 ///                                                                                           ▲
 ///   a wake-up, while the handshake waits for an operation ─► poll_operation ────────────────┘
 /// ```
@@ -451,8 +451,7 @@ impl<Data> Driver<Data> {
         if payload.is_empty() {
             return Err(InvalidMessage::InvalidEmptyPayload.into());
         }
-        self.common.joiner().push(payload)?;
-        self.handle_messages()
+        self.handle_piece(payload)
     }
 
     /// Processes the next handshake bytes from QUIC CRYPTO frames, and handles the messages that
@@ -470,41 +469,76 @@ impl<Data> Driver<Data> {
         if is_waiting && joiner.len() + bytes.len() > MAX_WAITING_CRYPTO {
             return Err(self.fail(InvalidMessage::HandshakePayloadTooLarge.into()));
         }
-        let pushed = joiner.push(bytes).map_err(Failure::from);
-        pushed
-            .and_then(|()| self.handle_messages())
+        self.handle_piece(bytes)
             .map_err(|failure| self.fail(failure))
     }
 
-    fn handle_messages(&mut self) -> Result<(), Failure> {
-        if let Some(observation) = &mut self.common.observation {
-            observation.times.start_work();
+    /// Handles the messages that `piece` completes, and buffers the beginning of the next one.
+    fn handle_piece(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        let mut rest = self.common.joiner().begin(piece)?;
+        self.start_work();
+        while self.handshake.machine.is_ready() {
+            let Some(message) = self.common.joiner().next_in(&mut rest) else {
+                break;
+            };
+            self.handle_message(message)?;
+            self.common.send_buffered()?;
+            self.report();
         }
+        self.end_work();
+        let joiner = self.common.joiner();
+        joiner.keep(rest)?;
+        if joiner.is_empty() {
+            return Ok(());
+        }
+        self.handle_messages()
+    }
+
+    /// Handles the buffered messages.
+    fn handle_messages(&mut self) -> Result<(), Failure> {
+        self.start_work();
         while self.handshake.machine.is_ready() {
             let Some(message) = self.common.joiner().next_message()? else {
                 break;
             };
-            let message_in = HandshakeMessage::new(&message)?;
-            trace!("received {:?}, {} bytes", message_in.typ, message.len());
-            let (machine, mut cx) = self.machine_and_context();
-            machine.handle(message_in, &mut cx)?;
-            self.common.wait = machine.wait();
-            if let Some(wait) = self.common.wait {
-                debug!("waiting for a {}", wait.call);
-                self.common.records.unpolled.begin(wait.call);
-                if let Some(observation) = &mut self.common.observation {
-                    observation.times.end_work();
-                    observation.times.set_wait(Some(wait.call));
-                }
-            }
+            self.handle_message(&message)?;
             self.common.joiner().give_back(message);
             self.common.send_buffered()?;
             self.report();
         }
+        self.end_work();
+        Ok(())
+    }
+
+    fn handle_message(&mut self, message: &[u8]) -> Result<(), Failure> {
+        let message_in = HandshakeMessage::new(message)?;
+        trace!("received {:?}, {} bytes", message_in.typ, message.len());
+        let (machine, mut cx) = self.machine_and_context();
+        machine.handle(message_in, &mut cx)?;
+        self.common.wait = machine.wait();
+        if let Some(wait) = self.common.wait {
+            debug!("waiting for a {}", wait.call);
+            self.common.records.unpolled.begin(wait.call);
+            if let Some(observation) = &mut self.common.observation {
+                observation.times.end_work();
+                observation.times.set_wait(Some(wait.call));
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a piece of work on messages, for the observer.
+    fn start_work(&mut self) {
+        if let Some(observation) = &mut self.common.observation {
+            observation.times.start_work();
+        }
+    }
+
+    /// Ends a piece of work on messages.
+    fn end_work(&mut self) {
         if let Some(observation) = &mut self.common.observation {
             observation.times.end_work();
         }
-        Ok(())
     }
 
     /// True if the record at the front of `buf` must wait for a handshake operation; see

@@ -18,6 +18,89 @@ fn messages(joiner: &mut HandshakeJoiner) -> Vec<Vec<u8>> {
     seen
 }
 
+/// Takes in a payload like a connection. Returns the messages that are then complete.
+fn take_in(joiner: &mut HandshakeJoiner, payload: &[u8]) -> Vec<Vec<u8>> {
+    let mut seen = Vec::new();
+    let mut rest = joiner.begin(payload).unwrap();
+    while let Some(message) = joiner.next_in(&mut rest) {
+        assert_eq!(joiner.len(), rest.len());
+        assert_eq!(joiner.is_empty(), rest.is_empty());
+        seen.push(message.to_vec());
+    }
+    joiner.keep(rest).unwrap();
+    seen.extend(messages(joiner));
+    seen
+}
+
+#[test]
+fn whole_messages_are_returned_where_they_lie() {
+    let stream = [message(3), message(0), message(300)].concat();
+    let mut joiner = HandshakeJoiner::default();
+    let mut rest = joiner.begin(&stream).unwrap();
+    for (len, left) in [(7, 308), (4, 304), (304, 0)] {
+        let at = rest.as_ptr();
+        let message = joiner.next_in(&mut rest).unwrap();
+        assert_eq!((message.as_ptr(), message.len()), (at, len));
+        assert_eq!(joiner.len(), left);
+    }
+    assert_eq!(joiner.next_in(&mut rest), None);
+    joiner.keep(rest).unwrap();
+    assert!(joiner.is_empty());
+    assert_eq!(joiner.memory.capacity(), 0);
+}
+
+#[test]
+fn messages_taken_in_from_pieces_survive_any_split() {
+    let expected = [message(0), message(1), message(300), message(2)];
+    let stream = expected.concat();
+    for cut in (1..stream.len()).step_by(if cfg!(miri) { 29 } else { 1 }) {
+        let mut joiner = HandshakeJoiner::default();
+        let payloads = stream.chunks(cut);
+        let seen: Vec<_> = payloads.flat_map(|it| take_in(&mut joiner, it)).collect();
+        assert_eq!(seen, expected, "split every {cut} bytes");
+        assert!(joiner.is_empty());
+        assert_eq!(joiner.memory.capacity(), 0);
+    }
+}
+
+#[test]
+fn messages_that_are_not_taken_where_they_lie_are_kept() {
+    let stream = [message(3), message(5), message(0)].concat();
+    for taken in 0..=3 {
+        let mut joiner = HandshakeJoiner::default();
+        let mut rest = joiner.begin(&stream).unwrap();
+        for _ in 0..taken {
+            joiner.next_in(&mut rest).unwrap();
+        }
+        let left = rest.len();
+        joiner.keep(rest).unwrap();
+        assert_eq!(joiner.len(), left);
+
+        // those of the next record come after them
+        let next = [message(9), message(1)].concat();
+        if taken != 3 {
+            assert_eq!(joiner.begin(&next).unwrap(), &[]);
+        } else {
+            assert_eq!(joiner.begin(&next).unwrap(), next);
+            joiner.keep(&next).unwrap();
+        }
+        let all = [3, 5, 0, 9, 1].map(message);
+        assert_eq!(messages(&mut joiner), all[taken..]);
+    }
+}
+
+#[test]
+fn a_piece_with_a_message_that_is_too_long_returns_no_message() {
+    let stream = [&message(1)[..], &[2, 1, 0, 0]].concat();
+    let mut joiner = HandshakeJoiner::default();
+    let error = Err(InvalidMessage::HandshakePayloadTooLarge);
+    assert_eq!(joiner.begin(&stream), error);
+    // nor if a message has begun before
+    let mut joiner = HandshakeJoiner::default();
+    joiner.push(&[1, 0]).unwrap();
+    assert_eq!(joiner.begin(&[&[0, 0], &stream[..]].concat()), error);
+}
+
 #[test]
 fn messages_survive_any_split() {
     let expected = [message(0), message(1), message(300), message(2)];
