@@ -26,7 +26,9 @@ use core::convert::Infallible;
 use rustls_core::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
 use rustls_core::crypto::hash::Output;
 use rustls_core::crypto::tls12::{self, Prf};
-use rustls_core::crypto::{ActiveKeyExchange, with_deep_stack_erased, with_erased_stack};
+use rustls_core::crypto::{
+    ActiveKeyExchange, SecretVec, with_deep_stack_erased, with_erased_stack,
+};
 use zeroize::Zeroizing;
 
 use crate::enums::Side;
@@ -173,7 +175,7 @@ impl MasterSecret {
     pub(crate) fn key_block(&self) -> KeyBlock {
         let shape = self.suite.aead_alg.key_block_shape();
         let len = 2 * (shape.enc_key_len + shape.fixed_iv_len) + shape.explicit_nonce_len;
-        let mut bytes = Zeroizing::new(vec![0; len]);
+        let mut bytes = SecretVec::from(vec![0; len]);
         let seed = self.randoms.server_client();
         let secret = PreparedSecret::new(self.suite, &self.secret);
         secret.with_erased_stack(|secret| secret.derive(b"key expansion", &seed, &mut bytes));
@@ -280,7 +282,7 @@ impl PreparedSecret {
 /// are checked.
 pub(crate) struct KeyBlock {
     suite: &'static Tls12CipherSuite,
-    bytes: Zeroizing<Vec<u8>>,
+    bytes: SecretVec,
     secret: PreparedSecret,
 }
 

@@ -1,10 +1,9 @@
 //! The data shared by all states after the ServerHello.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use pki_types::UnixTime;
-use zeroize::Zeroizing;
+use rustls_core::crypto::SecretVec;
 
 use super::State;
 use super::finished::WaitChangeCipherSpec;
@@ -60,7 +59,7 @@ impl Handshake {
         &self,
         master_secret: &MasterSecret,
         cx: &ServerContext<'_>,
-    ) -> Option<Zeroizing<Vec<u8>>> {
+    ) -> Option<SecretVec> {
         match self.lifetime_left() {
             _ if !self.sends_ticket => None,
             0 => None,
