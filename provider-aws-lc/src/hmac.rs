@@ -18,22 +18,13 @@ use core::hint::black_box;
 
 use aws_lc_rs::digest;
 use rustls_core::crypto::hmac::{Key, Tag};
-use rustls_core::crypto::tls13::OkmBlock;
+use rustls_core::crypto::with_erased_stack;
 
 const IPAD: u8 = 0x36;
 const OPAD: u8 = 0x5c;
 
 /// The maximum block length of the hash functions, in bytes. Their outputs are never longer.
 const MAX_BLOCK_LEN: usize = digest::MAX_BLOCK_LEN;
-
-/// Fills `out`, one block, with the zero-padded key `k0` XORed with `pad`.
-#[inline]
-fn pad(out: &mut [u8], k0: &[u8], pad: u8) {
-    out.fill(pad);
-    for (out, key) in out.iter_mut().zip(k0) {
-        *out ^= key;
-    }
-}
 
 /// Overwrites a buffer that contains a padded key, which is as secret as the key.
 #[inline]
@@ -49,17 +40,55 @@ fn with_k0<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]
     if key.len() <= hash.block_len() {
         f(key)
     } else {
-        f(digest::digest(hash, key).as_ref())
+        with_hash(hash, key, f)
+    }
+}
+
+/// Passes the hash of a long key, which is as secret as the key, to `f`, and erases it.
+#[cold]
+fn with_hash<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]) -> T) -> T {
+    let mut k0 = [0; MAX_BLOCK_LEN];
+    let k0 = &mut k0[..hash.output_len()];
+    // the library's type does not erase itself
+    with_erased_stack(|| k0.copy_from_slice(digest::digest(hash, key).as_ref()));
+    let result = f(k0);
+    erase(k0);
+    result
+}
+
+/// A key for SHA-256, followed by zeros to the length of a block. Erased on drop.
+struct Block([u8; Self::LEN]);
+
+impl Block {
+    const LEN: usize = 64;
+
+    #[inline]
+    fn new(k0: &[u8]) -> Self {
+        let mut block = Self([0; Self::LEN]);
+        block.0[..k0.len()].copy_from_slice(k0);
+        block
+    }
+
+    /// Fills the front of `out` with the block XORed with `pad`.
+    #[inline]
+    fn copy_to(&self, out: &mut [u8], pad: u8) {
+        for (out, byte) in out[..Self::LEN].iter_mut().zip(&self.0) {
+            *out = byte ^ pad;
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        erase(&mut self.0);
     }
 }
 
 /// A key for SHA-256, kept as given. Each message takes two calls to the library's hash function,
 /// which need no context.
-pub(crate) struct UnpreparedKey(OkmBlock);
+pub(crate) struct UnpreparedKey(Block);
 
 impl UnpreparedKey {
-    const BLOCK_LEN: usize = 64;
-
     /// The length in bytes of the messages that are copied after the key's block.
     const ROOM: usize = 192;
 
@@ -68,15 +97,15 @@ impl UnpreparedKey {
 
     #[inline]
     pub(crate) fn new(key: &[u8]) -> Self {
-        with_k0(&digest::SHA256, key, |k0| Self(OkmBlock::new(k0)))
+        with_k0(&digest::SHA256, key, |k0| Self(Block::new(k0)))
     }
 
     /// Returns the hash of the key's block followed by the message.
     #[inline]
     fn inner(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> digest::Digest {
-        let mut input = [0; Self::BLOCK_LEN + Self::ROOM];
-        pad(&mut input[..Self::BLOCK_LEN], self.0.as_ref(), IPAD);
-        let mut end = Self::BLOCK_LEN;
+        let mut input = [0; Block::LEN + Self::ROOM];
+        self.0.copy_to(&mut input, IPAD);
+        let mut end = Block::LEN;
         let fits = pieces(first, middle, last).all(|piece| {
             let room = input.get_mut(end..end + piece.len());
             end += piece.len();
@@ -87,14 +116,14 @@ impl UnpreparedKey {
         } else {
             self.inner_of_long(first, middle, last)
         };
-        erase(&mut input[..Self::BLOCK_LEN + Self::SECRET_LEN]);
+        erase(&mut input[..Block::LEN + Self::SECRET_LEN]);
         hash
     }
 
     #[cold]
     fn inner_of_long(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> digest::Digest {
-        let mut block = [0; Self::BLOCK_LEN];
-        pad(&mut block, self.0.as_ref(), IPAD);
+        let mut block = [0; Block::LEN];
+        self.0.copy_to(&mut block, IPAD);
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(&block);
         for piece in pieces(first, middle, last) {
@@ -105,13 +134,11 @@ impl UnpreparedKey {
     }
 }
 
-const _: () = assert!(UnpreparedKey::BLOCK_LEN <= OkmBlock::MAX_LEN);
 const _: () = assert!(UnpreparedKey::SECRET_LEN <= UnpreparedKey::ROOM);
 
 impl Key for UnpreparedKey {
     fn sign_concat(&self, first: &[u8], middle: &[&[u8]], last: &[u8]) -> Tag {
-        let mut outer = OuterInput::of_key(self.0.as_ref());
-        outer.tag(&self.inner(first, middle, last))
+        outer(&self.0, &self.inner(first, middle, last))
     }
 
     fn tag_len(&self) -> usize {
@@ -119,43 +146,34 @@ impl Key for UnpreparedKey {
     }
 }
 
-/// The input of the outer hash: a block of the key, and the inner hash.
-struct OuterInput([u8; UnpreparedKey::BLOCK_LEN + digest::SHA256_OUTPUT_LEN]);
-
-impl OuterInput {
-    fn of_key(k0: &[u8]) -> Self {
-        let mut input = Self([0; UnpreparedKey::BLOCK_LEN + digest::SHA256_OUTPUT_LEN]);
-        pad(&mut input.0[..UnpreparedKey::BLOCK_LEN], k0, OPAD);
-        input
-    }
-
-    fn tag(&mut self, inner: &digest::Digest) -> Tag {
-        self.0[UnpreparedKey::BLOCK_LEN..].copy_from_slice(inner.as_ref());
-        let tag = Tag::new(digest::digest(&digest::SHA256, &self.0).as_ref());
-        erase(&mut self.0[..UnpreparedKey::BLOCK_LEN]);
-        tag
-    }
+/// Returns the hash of the key's block followed by the inner hash.
+#[inline]
+fn outer(k0: &Block, inner: &digest::Digest) -> Tag {
+    let mut input = [0; Block::LEN + digest::SHA256_OUTPUT_LEN];
+    k0.copy_to(&mut input, OPAD);
+    input[Block::LEN..].copy_from_slice(inner.as_ref());
+    let tag = Tag::new(digest::digest(&digest::SHA256, &input).as_ref());
+    erase(&mut input[..Block::LEN]);
+    tag
 }
 
 /// A key for SHA-256 whose inner block is hashed in advance. Hashing the outer block for each
 /// message takes less time than copying a context.
 pub(crate) struct HalfPreparedKey {
     inner: digest::Context,
-    k0: OkmBlock,
+    k0: Block,
 }
 
 impl HalfPreparedKey {
     pub(crate) fn new(key: &[u8]) -> Self {
         with_k0(&digest::SHA256, key, |k0| {
-            let mut block = [0; UnpreparedKey::BLOCK_LEN];
-            pad(&mut block, k0, IPAD);
+            let k0 = Block::new(k0);
+            let mut block = [0; Block::LEN];
+            k0.copy_to(&mut block, IPAD);
             let mut inner = digest::Context::new(&digest::SHA256);
             inner.update(&block);
             erase(&mut block);
-            Self {
-                inner,
-                k0: OkmBlock::new(k0),
-            }
+            Self { inner, k0 }
         })
     }
 }
@@ -166,7 +184,7 @@ impl Key for HalfPreparedKey {
         for piece in pieces(first, middle, last) {
             inner.update(piece);
         }
-        OuterInput::of_key(self.k0.as_ref()).tag(&inner.finish())
+        outer(&self.k0, &inner.finish())
     }
 
     fn tag_len(&self) -> usize {
@@ -185,8 +203,11 @@ impl PreparedKey {
         with_k0(hash, key, |k0| {
             let mut buffer = [0; MAX_BLOCK_LEN];
             let block = &mut buffer[..hash.block_len()];
-            let mut after = |byte| {
-                pad(block, k0, byte);
+            let mut after = |pad| {
+                block.fill(pad);
+                for (byte, key) in block.iter_mut().zip(k0) {
+                    *byte ^= key;
+                }
                 let mut context = digest::Context::new(hash);
                 context.update(block);
                 context
