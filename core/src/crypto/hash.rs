@@ -57,13 +57,16 @@ impl Output {
     /// # Panics
     ///
     /// Panics if `bytes` is longer than [`Self::MAX_LEN`].
+    #[inline]
     pub fn new(bytes: &[u8]) -> Self {
-        let mut output = Self {
-            bytes: [0; Self::MAX_LEN],
-            len: bytes.len(),
-        };
-        output.bytes[..bytes.len()].copy_from_slice(bytes);
-        output
+        let len = bytes.len();
+        let mut all = [0; Self::MAX_LEN];
+        match <&[u8; 32]>::try_from(bytes) {
+            // copying a constant length takes no call
+            Ok(bytes) => all[..32].copy_from_slice(bytes),
+            Err(_) => all[..len].copy_from_slice(bytes),
+        }
+        Self { bytes: all, len }
     }
 }
 

@@ -67,17 +67,21 @@ impl Tag {
     /// # Panics
     ///
     /// Panics if `bytes` is longer than [`Self::MAX_LEN`].
+    #[inline]
     pub fn new(bytes: &[u8]) -> Self {
-        let mut tag = Self {
-            bytes: SecretBytes::default(),
-            len: bytes.len(),
-        };
-        match <&[u8; 32]>::try_from(bytes) {
-            // most tags are of SHA-256: copying a constant length takes no call
-            Ok(bytes) => tag.bytes.0[..32].copy_from_slice(bytes),
-            Err(_) => tag.bytes.0[..bytes.len()].copy_from_slice(bytes),
+        // most tags are of SHA-256: copying a constant length takes no call
+        if let Ok(bytes) = <&[u8; 32]>::try_from(bytes) {
+            let mut all = [0; Self::MAX_LEN];
+            all[..32].copy_from_slice(bytes);
+            return Self {
+                bytes: SecretBytes(all),
+                len: 32,
+            };
         }
-        tag
+        Self::written_by(|room| {
+            room[..bytes.len()].copy_from_slice(bytes);
+            bytes.len()
+        })
     }
 
     /// Creates a tag in place, so that no copy of it is left behind. `write` writes the tag to the
