@@ -250,6 +250,14 @@ impl ClientSessionCommon {
         now.as_secs().saturating_sub(self.received_at.as_secs())
     }
 
+    /// Continues the session with a ticket that was received at `received_at`. The server's
+    /// verification stays the same.
+    #[cfg(feature = "tls12")]
+    fn renew(&mut self, received_at: UnixTime, lifetime_secs: u32) {
+        self.received_at = received_at;
+        self.lifetime_secs = Ord::min(lifetime_secs, MAX_TICKET_LIFETIME);
+    }
+
     pub(crate) fn server_chain(&self) -> &PeerChain {
         &self.server_chain
     }

@@ -50,7 +50,8 @@ pub(crate) struct Offer {
     /// The ID that accompanies a TLS 1.2 ticket, unless `session_id` is already random.
     #[cfg(feature = "tls12")]
     pub(super) random_id: [u8; 32],
-    /// The TLS 1.2 session that is offered, and the current time.
+    /// The TLS 1.2 session that is offered, and the time of the offer. After the ServerHello, the
+    /// session that is resumed.
     #[cfg(feature = "tls12")]
     pub(crate) tls12_session: Option<(Tls12ClientSessionValue, UnixTime)>,
     /// The group that this server chose earlier, as remembered by the session store.

@@ -3,6 +3,8 @@
 use alloc::sync::Arc;
 use core::fmt;
 
+use pki_types::UnixTime;
+
 use super::ClientSessionCommon;
 use crate::keys::tls12::SessionSecret;
 use crate::msgs::client_hello::SessionId;
@@ -40,6 +42,20 @@ impl Tls12ClientSessionValue {
             master_secret,
             uses_extended_master_secret,
         }
+    }
+
+    /// Returns the session with a new ticket, received at `received_at`, instead of its ID and its
+    /// old ticket.
+    pub(crate) fn renewed(
+        mut self,
+        ticket: &[u8],
+        received_at: UnixTime,
+        lifetime_secs: u32,
+    ) -> Self {
+        self.common.renew(received_at, lifetime_secs);
+        self.session_id = SessionId::EMPTY;
+        self.ticket = Some(ticket.into());
+        self
     }
 
     pub(crate) fn common(&self) -> &ClientSessionCommon {

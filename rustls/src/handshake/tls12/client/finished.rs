@@ -7,12 +7,9 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use pki_types::UnixTime;
-
 use super::State;
 use super::in_progress::Handshake;
 use super::resumption::{StoreEntry, store_session};
-use crate::config::session::client::Tls12ClientSessionValue;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::failure::Failure;
@@ -30,8 +27,6 @@ pub(super) struct Finishing {
     pub(super) handshake: Box<Handshake>,
     pub(super) master_secret: MasterSecret,
     pub(super) keys: KeyBlock,
-    /// The time when the ClientHello offered the resumed session, if any.
-    pub(super) resumed_at: Option<UnixTime>,
     pub(super) ticket: Option<ReceivedTicket>,
 }
 
@@ -44,16 +39,11 @@ pub(super) struct ReceivedTicket {
 }
 
 impl Finishing {
-    pub(super) fn new(
-        handshake: Box<Handshake>,
-        master_secret: MasterSecret,
-        resumed_at: Option<UnixTime>,
-    ) -> Box<Self> {
+    pub(super) fn new(handshake: Box<Handshake>, master_secret: MasterSecret) -> Box<Self> {
         Box::new(Self {
             handshake,
             keys: master_secret.key_block(),
             master_secret,
-            resumed_at,
             ticket: None,
         })
     }
@@ -67,27 +57,24 @@ impl Finishing {
     }
 }
 
-/// Resumes `session`, which was offered at the time `offered_at`, and accepted.
-pub(super) fn resume(
-    mut handshake: Box<Handshake>,
-    session: &Tls12ClientSessionValue,
-    offered_at: UnixTime,
+/// Returns the secret of the resumed session, or `None` in a full handshake.
+pub(super) fn resumed_secret(
+    handshake: &Handshake,
     cx: &mut ClientContext<'_>,
-) -> State {
-    handshake.offer.verification = Some(session.common().verification());
+) -> Option<MasterSecret> {
+    let offer = &handshake.offer;
+    let (session, _) = offer.tls12_session.as_ref()?;
     let server_chain = session.common().server_chain().clone();
-    let provider = &handshake.offer.config.provider;
-    cx.negotiated.set_expected_peer(server_chain, provider);
+    cx.negotiated
+        .set_expected_peer(server_chain, &offer.config.provider);
     let master_secret = MasterSecret::resumed(
         handshake.suite,
         session.master_secret().clone(),
         handshake.randoms,
         handshake.uses_extended_master_secret,
     );
-    handshake
-        .offer
-        .log_secret("CLIENT_RANDOM", master_secret.as_bytes());
-    Finishing::new(handshake, master_secret, Some(offered_at)).next_state()
+    offer.log_secret("CLIENT_RANDOM", master_secret.as_bytes());
+    Some(master_secret)
 }
 
 /// Sends change_cipher_spec, then Finished under the new keys.
@@ -155,7 +142,7 @@ impl WaitFinished {
         check_finished(&expected, finished)?;
         cx.negotiated.prove_peer();
 
-        if finishing.resumed_at.is_some() {
+        if finishing.handshake.offer.tls12_session.is_some() {
             finishing.handshake.transcript.add(encoded);
             send_finished(&mut finishing, cx.transport)?;
         }
@@ -163,7 +150,7 @@ impl WaitFinished {
             cx.recorder.events(|events| events.tickets_received += 1);
         }
         let server_chain = cx.negotiated.peer_chain();
-        if store_session(&finishing, server_chain, &mut cx.recorder) {
+        if store_session(&mut finishing, server_chain, &mut cx.recorder) {
             *cx.session = Some(StoreEntry::of(&finishing.handshake.offer));
         }
         *cx.established = Some(Established::Tls12(Box::new(finishing.master_secret)));

@@ -20,7 +20,6 @@ use crate::handshake::SessionInUse;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::negotiated::Facts;
 use crate::handshake::observation::Recorder;
-use crate::msgs::client_hello::SessionId;
 use crate::msgs::server_hello::ServerHello;
 use crate::suites::Tls12CipherSuite;
 
@@ -80,34 +79,29 @@ fn check_usable(
     }
 }
 
-/// Returns the session that the ServerHello resumes, and the time when it was offered. Returns
-/// `None` if the ServerHello starts a new session. A session that was not accepted stays in the
-/// store, because another machine behind the same name may still accept it.
+/// True if the ServerHello resumes the session in `offer`. Otherwise, removes the session from the
+/// offer, but not from the store, because another machine behind the same name may still accept it.
 ///
 /// # Errors
 ///
 /// Returns an error if the server resumes a session that was not offered, or changes its
 /// parameters.
-pub(super) fn resumed_session(
+pub(super) fn resumes_session(
     offer: &mut Offer,
     hello: &ServerHello<'_>,
     suite: &'static Tls12CipherSuite,
-) -> Result<Option<(Tls12ClientSessionValue, UnixTime)>, PeerMisbehaved> {
-    let offered = offer.tls12_session.take();
+) -> Result<bool, PeerMisbehaved> {
     let is_echo = !offer.session_id.is_empty() && hello.legacy_session_id_echo == offer.session_id;
-    let Some((session, now)) = offered else {
-        // RFC 9846 §4.2.2: the ID for middlebox compatibility does not name a session
-        return if is_echo {
-            Err(PeerMisbehaved::ServerEchoedCompatibilitySessionId)
-        } else {
-            Ok(None)
-        };
-    };
     if !is_echo {
-        return Ok(None);
+        offer.tls12_session = None;
+        return Ok(false);
     }
-    check_unchanged_parameters(&session, hello, suite)?;
-    Ok(Some((session, now)))
+    let Some((session, _)) = &offer.tls12_session else {
+        // RFC 9846 §4.2.2: the ID for middlebox compatibility does not name a session
+        return Err(PeerMisbehaved::ServerEchoedCompatibilitySessionId);
+    };
+    check_unchanged_parameters(session, hello, suite)?;
+    Ok(true)
 }
 
 /// Checks that the parameters of a resumed session have not changed.
@@ -154,17 +148,18 @@ impl SessionInUse for StoreEntry {
 /// Stores the session of a complete handshake if the server sent an ID or a ticket. Returns true if
 /// this stored a new session.
 pub(super) fn store_session(
-    finishing: &Finishing,
+    finishing: &mut Finishing,
     server_chain: Option<&PeerChain>,
     recorder: &mut Recorder<'_>,
 ) -> bool {
+    let resumed = finishing.handshake.offer.tls12_session.take();
+    let is_resumed = resumed.is_some();
     let handshake = &finishing.handshake;
     let config = &handshake.offer.config;
     let (ticket, lifetime) = match &finishing.ticket {
         Some(ticket) => (Some(&ticket.bytes[..]), ticket.lifetime_hint),
         None => (None, 0),
     };
-    let is_resumed = finishing.resumed_at.is_some();
     // a resumed session is already stored, and only a new ticket changes it
     let is_new = ticket.is_some() || !(is_resumed || handshake.session_id.is_empty());
     if !is_new {
@@ -176,42 +171,49 @@ pub(super) fn store_session(
         recorder.session(false);
         return false;
     };
-    // read the clock once: a new ticket may count as slightly older than it is
-    let now = finishing.resumed_at.or_else(|| config.current_time().ok());
-    let (Some(server_chain), Some(verification), Some(now)) =
-        (server_chain, handshake.offer.verification, now)
-    else {
-        recorder.session(false);
-        return false;
-    };
     // RFC 5077 §3.3: a hint of zero means that the lifetime is unspecified
     let lifetime = match lifetime {
         0 => USUAL_LIFETIME,
         secs => secs,
     };
+    let value = match (resumed, ticket) {
+        // read the clock once: a new ticket may count as slightly older than it is
+        (Some((session, offered_at)), Some(ticket)) => {
+            Some(session.renewed(ticket, offered_at, lifetime))
+        }
+        (_, ticket) => new_session(finishing, server_chain, ticket, lifetime),
+    };
+    recorder.session(value.is_some());
+    let Some(value) = value else {
+        return false;
+    };
+    store.set_tls12_session(handshake.offer.server_name.clone(), value);
+    !is_resumed
+}
+
+/// Returns the session of a full handshake. Returns `None` without a clock.
+fn new_session(
+    finishing: &Finishing,
+    server_chain: Option<&PeerChain>,
+    ticket: Option<&[u8]>,
+    lifetime: u32,
+) -> Option<Tls12ClientSessionValue> {
+    let handshake = &finishing.handshake;
+    let config = &handshake.offer.config;
     let common = ClientSessionCommon::new(
-        server_chain.clone(),
+        server_chain?.clone(),
         config.verifier(),
         config.client_auth(),
-        verification,
-        now,
+        handshake.offer.verification?,
+        config.current_time().ok()?,
         lifetime,
     );
-    // if the session was resumed by a ticket, this side chose its ID at random
-    let session_id = if is_resumed {
-        SessionId::EMPTY
-    } else {
-        handshake.session_id
-    };
-    let value = Tls12ClientSessionValue::new(
+    Some(Tls12ClientSessionValue::new(
         common,
         handshake.suite,
-        session_id,
+        handshake.session_id,
         ticket,
         finishing.master_secret.session_secret().clone(),
         finishing.master_secret.is_extended(),
-    );
-    store.set_tls12_session(handshake.offer.server_name.clone(), value);
-    recorder.session(true);
-    !is_resumed
+    ))
 }

@@ -147,7 +147,7 @@ impl WaitServerHelloDone {
         )?;
         let messages = flight.take_messages();
         let flight = flight.pause();
-        let finishing = Finishing::new(handshake, master_secret, None);
+        let finishing = Finishing::new(handshake, master_secret);
         let Some(CertificateChoice::Certificate(_, signer)) = client_auth else {
             return Ok((flight, finishing, None));
         };

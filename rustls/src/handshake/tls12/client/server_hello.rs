@@ -3,9 +3,9 @@
 use alloc::boxed::Box;
 
 use super::State;
-use super::finished::resume;
+use super::finished::{Finishing, resumed_secret};
 use super::in_progress::Handshake;
-use super::resumption::resumed_session;
+use super::resumption::resumes_session;
 use super::server_auth::WaitCertificate;
 use crate::config::handshake_kind::HandshakeKind;
 use crate::config::observer::handshake::{NotResumed, SessionSource};
@@ -41,17 +41,15 @@ pub(super) fn read_server_hello(
     cx.negotiated.version = version;
     let mut offer = sent.offer;
     let is_offered = offer.tls12_session.is_some();
-    let session = resumed_session(&mut offer, hello, suite)?;
+    let is_resumed = resumes_session(&mut offer, hello, suite)?;
     let facts = &mut cx.negotiated.facts;
-    match &session {
-        Some((session, _)) => {
-            facts.resumed_from = Some(match session.ticket() {
-                Some(_) => SessionSource::Ticket,
-                None => SessionSource::Storage,
-            });
-        }
-        None if is_offered => facts.not_resumed = Some(NotResumed::RefusedByServer),
-        None => {}
+    if let Some((session, _)) = &offer.tls12_session {
+        facts.resumed_from = Some(match session.ticket() {
+            Some(_) => SessionSource::Ticket,
+            None => SessionSource::Storage,
+        });
+    } else if is_offered {
+        facts.not_resumed = Some(NotResumed::RefusedByServer);
     }
     if let Some(selected) = hello.extensions.selected_protocol {
         offer.check_protocol(Some(selected))?;
@@ -60,18 +58,17 @@ pub(super) fn read_server_hello(
     }
     debug!("cipher suite {:?}", suite.common.suite);
     cx.negotiated.suite = Some(SupportedCipherSuite::Tls12(suite));
-    cx.negotiated.handshake_kind = Some(match session {
-        Some(_) => {
-            debug!("resuming a session");
-            HandshakeKind::Resumed
-        }
-        None => HandshakeKind::Full,
+    cx.negotiated.handshake_kind = Some(if is_resumed {
+        debug!("resuming a session");
+        HandshakeKind::Resumed
+    } else {
+        HandshakeKind::Full
     });
 
     let hash = suite.common.hash_provider;
     // RFC 5246 §7.4.8: a client's signature covers the messages, and may use a different hash
     // function
-    let may_sign = session.is_none() && offer.config.client_auth().has_certs();
+    let may_sign = !is_resumed && offer.config.client_auth().has_certs();
     let mut transcript = if may_sign {
         Transcript::start_keeping(hash, &sent.encoded)
     } else {
@@ -93,8 +90,8 @@ pub(super) fn read_server_hello(
         announces_ticket: hello.extensions.session_ticket_ack,
         may_send_status: hello.extensions.status_request_ack,
     });
-    match session {
-        Some((session, offered_at)) => Ok(resume(handshake, &session, offered_at, cx)),
+    match resumed_secret(&handshake, cx) {
+        Some(master_secret) => Ok(Finishing::new(handshake, master_secret).next_state()),
         None => {
             // an offered session that the server did not accept is not in use
             *cx.session = None;
