@@ -2,12 +2,13 @@
 //! shared code.
 //!
 //! ```text
-//!   client ──┬──► renegotiation   its refusal
-//!   server ──┘
+//!   client ──┬──► finished        the Finished that this side sends
+//!   server ──┴──► renegotiation   its refusal
 //! ```
 //!
 //! [`crate::keys::tls12`] derives the secrets.
 
 pub(crate) mod client;
+mod finished;
 pub(crate) mod renegotiation;
 pub(crate) mod server;

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::established::Established;
 use crate::handshake::finished::check_finished;
-use crate::handshake::flight::Flight;
+use crate::handshake::tls12::finished::send_finished;
 use crate::handshake::transport::Transport;
 use crate::keys::tls12::{KeyBlock, MasterSecret};
 use crate::msgs::Finished;
@@ -48,6 +48,12 @@ impl Finishing {
         })
     }
 
+    /// Sends change_cipher_spec, then Finished under the new keys.
+    pub(super) fn send_finished(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
+        let transcript = &mut self.handshake.transcript;
+        send_finished(Side::Client, &self.keys, transcript, transport)
+    }
+
     pub(super) fn next_state(self: Box<Self>) -> State {
         if self.handshake.announces_ticket {
             State::WaitNewSessionTicket(WaitNewSessionTicket(self))
@@ -75,20 +81,6 @@ pub(super) fn resumed_secret(
     );
     offer.log_secret("CLIENT_RANDOM", master_secret.as_bytes());
     Some(master_secret)
-}
-
-/// Sends change_cipher_spec, then Finished under the new keys.
-pub(super) fn send_finished(
-    finishing: &mut Finishing,
-    transport: &mut dyn Transport,
-) -> Result<(), Error> {
-    transport.change_sending_cipher(&finishing.keys, Side::Client);
-    let mut flight = Flight::new(&mut finishing.handshake.transcript);
-    let verify_data = finishing
-        .keys
-        .sent_verify_data(Side::Client, flight.transcript_hash());
-    flight.add(&Finished(&verify_data));
-    flight.send(transport)
 }
 
 /// Waits for the NewSessionTicket that the ServerHello announced.
@@ -144,7 +136,7 @@ impl WaitFinished {
 
         if finishing.handshake.offer.tls12_session.is_some() {
             finishing.handshake.transcript.add(encoded);
-            send_finished(&mut finishing, cx.transport)?;
+            finishing.send_finished(cx.transport)?;
         }
         if finishing.ticket.is_some() {
             cx.recorder.events(|events| events.tickets_received += 1);

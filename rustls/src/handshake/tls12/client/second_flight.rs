@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use rustls_core::crypto::SupportedKxGroup;
 
 use super::State;
-use super::finished::{Finishing, send_finished};
+use super::finished::Finishing;
 use super::in_progress::Handshake;
 use crate::certificates::PeerChain;
 use crate::config::observer::handshake::ClientCertificate;
@@ -178,7 +178,7 @@ fn end_flight(
     let master_secret = finishing.master_secret.as_bytes();
     let offer = &finishing.handshake.offer;
     offer.log_secret("CLIENT_RANDOM", master_secret);
-    send_finished(&mut finishing, cx.transport)?;
+    finishing.send_finished(cx.transport)?;
     Ok(finishing.next_state())
 }
 

@@ -19,15 +19,12 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::operation::{self, Call, Opens, Wait};
+use crate::handshake::tls12::finished::send_finished;
 use crate::handshake::transcript::Transcript;
 use crate::keys::tls12::{KeyBlock, MasterSecret, Randoms};
-use crate::msgs::Finished;
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::suites::Tls12CipherSuite;
-
-/// The length in bytes of a Finished message including its header.
-const FINISHED_LEN: usize = 4 + 12;
 
 pub(super) struct Handshake {
     pub(super) config: ServerSettings,
@@ -74,7 +71,7 @@ impl Handshake {
     }
 
     /// Sends the promised `ticket`, change_cipher_spec, and Finished.
-    fn send_finished(
+    fn send_ticket_and_finished(
         &mut self,
         ticket: &[u8],
         keys: &KeyBlock,
@@ -90,12 +87,7 @@ impl Handshake {
             });
             flight.send(cx.transport)?;
         }
-        cx.transport.change_sending_cipher(keys, Side::Server);
-
-        let mut flight = Flight::with_capacity(FINISHED_LEN, &mut self.transcript);
-        let verify_data = keys.sent_verify_data(Side::Server, flight.transcript_hash());
-        flight.add(&Finished(&verify_data));
-        flight.send(cx.transport)
+        send_finished(Side::Server, keys, &mut self.transcript, cx.transport)
     }
 
     /// Logs the master secret, the only TLS 1.2 secret in the log (RFC 9850).
@@ -126,7 +118,7 @@ impl WaitChangeCipherSpec {
                 let Self {
                     handshake, keys, ..
                 } = &mut *finished;
-                handshake.send_finished(ticket, keys, cx)?;
+                handshake.send_ticket_and_finished(ticket, keys, cx)?;
                 if !ticket.is_empty() {
                     cx.recorder.events(|events| events.tickets_made += 1);
                 }
