@@ -54,6 +54,29 @@ fn the_room_is_reported_during_the_handshake_and_after() {
     }
 }
 
+/// Returns the number of bytes that a write accepts if a KeyUpdate must be sent before them.
+macro_rules! accepted_after_key_update {
+    ($module:ident, $case:expr, $limit:expr) => {{
+        use crate::behaviour::connected::$module::{connected, input};
+        let (mut conn, mut peer) = connected($case);
+        conn.set_buffer_limit(Some($limit));
+        peer.refresh_traffic_keys();
+        input(&mut conn, &peer.take_output()).unwrap();
+        conn.writer().write(&[7; 100]).unwrap()
+    }};
+}
+
+#[test]
+fn a_due_key_update_does_not_count_against_the_limit_of_a_write() {
+    /// The length of the record, which counts in upstream.
+    const KEY_UPDATE: usize = 5 + 5 + 1 + 16;
+    for (case, limit) in product(tls13_cases(), [1, 26, 27, 28, 50]) {
+        assert_eq!(accepted_after_key_update!(this, case, limit), limit);
+        let of_upstream = accepted_after_key_update!(upstream, case, limit);
+        assert_eq!(of_upstream, limit.saturating_sub(KEY_UPDATE));
+    }
+}
+
 #[test]
 fn no_room_is_left_after_a_failure() {
     for case in tls13_cases() {
