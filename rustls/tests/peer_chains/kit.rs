@@ -8,9 +8,7 @@ use harness::peers::configs::{Provider, SERVER_NAME, Versions, server_name};
 use harness::peers::endpoints::Transfer;
 use harness::peers::pki::{self, Issuer};
 use pki_types::{CertificateDer, PrivateKeyDer};
-use rcgen::{
-    CertificateParams, CustomExtension, DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd,
-};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 use rustls::crypto::CryptoProvider;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
@@ -60,7 +58,8 @@ impl Authority {
         self.changed_chain(name, purpose, |_| ())
     }
 
-    fn changed_chain(
+    /// Returns a chain whose end-entity certificate is modified by `change`.
+    pub(crate) fn changed_chain(
         &self,
         name: &str,
         purpose: ExtendedKeyUsagePurpose,
@@ -82,15 +81,6 @@ impl Authority {
     pub(crate) fn client_chain(&self, number: usize) -> Vec<CertificateDer<'static>> {
         let name = format!("client-{number}.example");
         self.chain(&name, ExtendedKeyUsagePurpose::ClientAuth)
-    }
-
-    /// Returns the chain of a client, which is too long for a map of verified chains.
-    pub(crate) fn long_client_chain(&self) -> Vec<CertificateDer<'static>> {
-        let purpose = ExtendedKeyUsagePurpose::ClientAuth;
-        self.changed_chain("long.example", purpose, |params| {
-            let unknown = CustomExtension::from_oid_content(&[1, 3, 6, 1, 4, 1], vec![0; 17_000]);
-            params.custom_extensions.push(unknown);
-        })
     }
 
     pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
