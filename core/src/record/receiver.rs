@@ -181,6 +181,10 @@ impl RecordReceiver {
     /// Counts all further records with `counted`, from zero.
     pub fn count(&mut self, mut counted: Box<Counted>) {
         counted.traffic = Traffic::default();
+        self.resume_counting(counted);
+    }
+
+    fn resume_counting(&mut self, mut counted: Box<Counted>) {
         counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
         self.protection = Protection::Counted(counted);
     }
@@ -208,6 +212,14 @@ impl RecordReceiver {
         }
     }
 
+    /// Adds records that were opened before they were counted.
+    pub fn count_opened(&mut self, traffic: Traffic) {
+        if let Protection::Counted(counted) = &mut self.protection {
+            counted.traffic.records += traffic.records;
+            counted.traffic.bytes += traffic.bytes;
+        }
+    }
+
     /// Calls `open`, and counts the record that it opened.
     #[cold]
     fn open_counted<T>(
@@ -215,14 +227,13 @@ impl RecordReceiver {
         open: impl FnOnce(&mut Self) -> T,
         record_len: impl FnOnce(&T) -> Option<usize>,
     ) -> T {
-        let counted = self.stop_counting();
-        let opened = open(self);
-        if let Some(mut counted) = counted {
-            if let Some(record_len) = record_len(&opened) {
-                counted.traffic.add(1, record_len);
-            }
-            counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
-            self.protection = Protection::Counted(counted);
+        let mut uncounted = Uncounted {
+            counted: self.stop_counting(),
+            receiver: self,
+        };
+        let opened = open(uncounted.receiver);
+        if let (Some(record_len), Some(counted)) = (record_len(&opened), &mut uncounted.counted) {
+            counted.traffic.add(1, record_len);
         }
         opened
     }
@@ -639,6 +650,20 @@ impl RecordReceiver {
             self.consecutive_empty = 0;
         }
         Ok(())
+    }
+}
+
+/// A receiver that does not count. Dropping this resumes counting, even if a decrypter panics.
+struct Uncounted<'a> {
+    receiver: &'a mut RecordReceiver,
+    counted: Option<Box<Counted>>,
+}
+
+impl Drop for Uncounted<'_> {
+    fn drop(&mut self) {
+        if let Some(counted) = self.counted.take() {
+            self.receiver.resume_counting(counted);
+        }
     }
 }
 

@@ -136,6 +136,10 @@ impl RecordSender {
     /// Counts all further records with `counted`, from zero.
     pub fn count(&mut self, mut counted: Box<Counted>) {
         counted.traffic = Traffic::default();
+        self.resume_counting(counted);
+    }
+
+    fn resume_counting(&mut self, mut counted: Box<Counted>) {
         counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
         self.protection = Protection::Counted(counted);
     }
@@ -177,15 +181,15 @@ impl RecordSender {
         seal: impl FnOnce(&mut Self) -> Result<T, E>,
         len: impl FnOnce(&T) -> usize,
     ) -> Result<T, E> {
-        let counted = self.stop_counting();
         let before = self.seq;
-        let sealed = seal(self);
-        if let Some(mut counted) = counted {
-            if let Ok(sealed) = &sealed {
-                counted.traffic.add(self.seq - before, len(sealed));
-            }
-            counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
-            self.protection = Protection::Counted(counted);
+        let mut uncounted = Uncounted {
+            counted: self.stop_counting(),
+            sender: self,
+        };
+        let sealed = seal(uncounted.sender);
+        if let (Ok(sealed), Some(counted)) = (&sealed, &mut uncounted.counted) {
+            let records = uncounted.sender.seq - before;
+            counted.traffic.add(records, len(sealed));
         }
         sealed
     }
@@ -271,9 +275,8 @@ impl RecordSender {
             max_fragment_len: self.max_fragment_len,
             ..Self::new()
         };
-        if let Some(mut counted) = counted {
-            counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
-            self.protection = Protection::Counted(counted);
+        if let Some(counted) = counted {
+            self.resume_counting(counted);
         }
     }
 
@@ -619,6 +622,20 @@ impl RecordSender {
         take_sequence(&mut self.seq)?;
         write_header(header, typ.into(), version, payload_len);
         Ok(())
+    }
+}
+
+/// A sender that does not count. Dropping this resumes counting, even if an encrypter panics.
+struct Uncounted<'a> {
+    sender: &'a mut RecordSender,
+    counted: Option<Box<Counted>>,
+}
+
+impl Drop for Uncounted<'_> {
+    fn drop(&mut self) {
+        if let Some(counted) = self.counted.take() {
+            self.sender.resume_counting(counted);
+        }
     }
 }
 

@@ -787,3 +787,108 @@ fn empty_records_opened_into_another_buffer_count_towards_the_limit() {
         }
     }
 }
+
+#[test]
+fn a_counting_receiver_opens_like_any_other() {
+    for protection in Protection::ALL {
+        for begins_plain in [false, true] {
+            for is_closed in [false, true] {
+                let new = || {
+                    let mut receiver = RecordReceiver::new();
+                    receiver.skip_early_data(Some(30));
+                    if !begins_plain {
+                        receiver.set_decrypter(protection.decrypter(), protection.version());
+                    }
+                    receiver
+                };
+                let (mut plain, mut counted) = (new(), new());
+                counted.count(Box::default());
+                if is_closed {
+                    for receiver in [&mut plain, &mut counted] {
+                        receiver.close();
+                        receiver.set_decrypter(protection.decrypter(), protection.version());
+                    }
+                }
+                let mut sender = protection.sender();
+                let records = [
+                    record(21, &[1, 0]),
+                    record(20, &[1]),
+                    record(23, &[7; 30]),
+                    record(23, &[7; 60]),
+                    sealed(&mut sender, DATA, b"data"),
+                    sealed(&mut sender, ContentType::Handshake, b"message"),
+                    sealed(&mut sender, DATA, b"more"),
+                    record(21, &[1, 0]),
+                    record(23, &[7; 30]),
+                    record(23, &[7; 17000]),
+                    record(9, &[7; 30]),
+                ];
+                let mut expected = Traffic::default();
+                for record in &records {
+                    let (mut out, mut same) = (vec![0; 60], vec![0; 60]);
+                    let into = plain.open_into(record, &mut out);
+                    assert_eq!(counted.open_into(record, &mut same), into);
+                    assert_eq!(same, out);
+                    assert_eq!(counted.peek(record), plain.peek(record));
+                    if into.is_none() {
+                        for len in [0, 1, 4, 5, record.len() - 1] {
+                            let mut buf = record[..len].to_vec();
+                            let opened = plain.open(&mut buf);
+                            assert_eq!(counted.open(&mut buf), opened);
+                        }
+                        let (mut buf, mut same) = (record.clone(), record.clone());
+                        let opened = plain.open(&mut buf);
+                        assert_eq!(counted.open(&mut same), opened);
+                        assert_eq!(same, buf);
+                        if opened.is_ok() {
+                            expected.add(1, record.len());
+                        }
+                    } else if let Some(Ok(_)) = into {
+                        expected.add(1, record.len());
+                    }
+                    assert_eq!(format!("{counted:?}"), format!("{plain:?}"));
+                    assert_eq!(counted.skips_early_data(), plain.skips_early_data());
+                    assert_eq!(counted.traffic(), Some(expected));
+                }
+            }
+        }
+    }
+}
+
+/// The memory of a counter outlives its connection.
+#[test]
+fn a_counter_that_has_stopped_holds_no_key() {
+    let mut receiver = Protection::Tls13.receiver();
+    receiver.count(Box::default());
+    let counter = receiver.stop_counting().unwrap();
+    assert!(matches!(counter.protection, super::Protection::Closed));
+    assert!(receiver.is_decrypting());
+    receiver.count(counter);
+    assert_eq!(receiver.traffic(), Some(Traffic::default()));
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn a_panic_of_the_decrypter_stops_no_counting() {
+    struct Panics;
+
+    impl MessageDecrypter for Panics {
+        fn decrypt<'a>(
+            &mut self,
+            _: InboundOpaqueMessage<'a>,
+            _: u64,
+        ) -> Result<InboundPlainMessage<'a>, Error> {
+            panic!("as planned");
+        }
+    }
+
+    let mut receiver = RecordReceiver::new();
+    receiver.count(Box::default());
+    open(&mut receiver, &record(22, b"message")).unwrap();
+    receiver.set_decrypter(Box::new(Panics), ProtocolVersion::TLSv1_3);
+    let opening = std::panic::AssertUnwindSafe(|| open(&mut receiver, &record(23, &[7; 30])));
+    assert!(std::panic::catch_unwind(opening).is_err());
+    let mut expected = Traffic::default();
+    expected.add(1, 12);
+    assert_eq!(receiver.traffic(), Some(expected));
+}

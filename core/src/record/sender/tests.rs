@@ -737,3 +737,130 @@ fn the_structs_of_both_directions_are_small() {
     assert_eq!(size_of::<RecordSender>(), 72);
     assert_eq!(size_of::<crate::record::receiver::RecordReceiver>(), 56);
 }
+
+/// Returns a sender that counts, in the same state as `sender`.
+fn counting(mut sender: RecordSender) -> RecordSender {
+    sender.count(Box::default());
+    sender
+}
+
+/// Returns the result of sealing, and the output.
+fn seal(sender: &mut RecordSender, payload: &[u8]) -> (Result<usize, SealError>, Vec<u8>) {
+    let mut out = vec![0xee; 300];
+    let sealed = sender.seal(DATA, payload.into(), &mut out);
+    (sealed, out)
+}
+
+#[test]
+fn a_counting_sender_seals_like_any_other() {
+    type Change = fn(&mut RecordSender, Protection);
+    let changes: [Change; 7] = [
+        |_, _| {},
+        |sender, _| sender.set_max_fragment_size(Some(32)).unwrap(),
+        |sender, _| sender.retire_key(),
+        |sender, it| {
+            sender.set_encrypter(it.encrypter(), it.version(), 1);
+        },
+        |sender, _| sender.clear_encrypter(),
+        |sender, _| sender.set_plaintext_version(ProtocolVersion::TLSv1_0),
+        |sender, _| sender.close(),
+    ];
+    for protection in Protection::ALL {
+        for begins_plain in [false, true] {
+            let new = || match begins_plain {
+                true => RecordSender::new(),
+                false => protection.sender(),
+            };
+            let (mut plain, mut counted) = (new(), counting(new()));
+            let mut expected = Traffic::default();
+            // again after `close`
+            for change in changes.iter().chain(&changes) {
+                change(&mut plain, protection);
+                change(&mut counted, protection);
+                for len in [1, 90, 0, 400] {
+                    let before = plain.sequence();
+                    let sealed = seal(&mut plain, &plaintext(len));
+                    assert_eq!(seal(&mut counted, &plaintext(len)), sealed, "{len}");
+                    if let (Ok(len), _) = sealed {
+                        expected.add(plain.sequence() - before, len);
+                    }
+                }
+                for payload in [40..60, 0..10, 290..310, 50..50] {
+                    let (mut buf, mut same) = (plaintext(300), plaintext(300));
+                    let range = plain.seal_in_place(DATA, &mut buf, payload.clone());
+                    let counted = counted.seal_in_place(DATA, &mut same, payload);
+                    assert_eq!((&counted, same), (&range, buf));
+                    if let Ok(range @ Range { start: ..40, .. }) = range {
+                        expected.add(1, range.len());
+                    }
+                }
+                assert_eq!(format!("{counted:?}"), format!("{plain:?}"));
+                assert_eq!(counted.sealed_len(200), plain.sealed_len(200));
+                assert_eq!(counted.payload_left(), plain.payload_left());
+                assert_eq!(counted.in_place_room(), plain.in_place_room());
+                assert_eq!(counted.traffic(), Some(expected));
+                assert_eq!(plain.traffic(), None);
+            }
+        }
+    }
+}
+
+/// The memory of a counter outlives its connection.
+#[test]
+fn a_counter_that_has_stopped_holds_no_key() {
+    let mut sender = counting(Protection::Tls13.sender());
+    let counter = sender.stop_counting().unwrap();
+    assert!(matches!(counter.protection, super::Protection::Closed));
+    assert!(sender.is_encrypting());
+    let (sealed, _) = seal(&mut sender, b"uncounted");
+    assert!(sealed.is_ok());
+    sender.count(counter);
+    assert_eq!(sender.traffic(), Some(Traffic::default()));
+}
+
+#[cfg(feature = "std")]
+#[test]
+fn a_panic_of_the_encrypter_stops_no_counting() {
+    struct Panics(Box<dyn MessageEncrypter>);
+
+    impl MessageEncrypter for Panics {
+        fn encrypt(
+            &mut self,
+            msg: OutboundPlainMessage<'_>,
+            seq: u64,
+            out: &mut [u8],
+        ) -> Result<usize, EncryptError> {
+            assert_eq!(seq, 0);
+            self.0.encrypt(msg, seq, out)
+        }
+
+        fn encrypt_in_place(
+            &mut self,
+            _: ContentType,
+            _: ProtocolVersion,
+            _: usize,
+            _: u64,
+            _: &mut [u8],
+        ) -> Result<usize, EncryptError> {
+            Err(EncryptError::Failed)
+        }
+
+        fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+            self.0.encrypted_payload_len(payload_len)
+        }
+
+        fn payload_offset(&self) -> usize {
+            self.0.payload_offset()
+        }
+    }
+
+    let mut sender = counting(RecordSender::new());
+    let encrypter = Box::new(Panics(Protection::Tls13.encrypter()));
+    sender.set_encrypter(encrypter, ProtocolVersion::TLSv1_3, u64::MAX);
+    assert_eq!(seal(&mut sender, b"sent").0, Ok(26));
+    let sealing = std::panic::AssertUnwindSafe(|| seal(&mut sender, b"not sent"));
+    assert!(std::panic::catch_unwind(sealing).is_err());
+    let mut expected = Traffic::default();
+    expected.add(1, 26);
+    assert_eq!(sender.traffic(), Some(expected));
+}
