@@ -140,8 +140,8 @@ where
     S: From<Operation<S, Data>> + 'static,
     Data: 'static,
 {
-    cx.negotiated.facts.server_signature = Some(server.signature.signed.scheme);
     authenticate(server, cx, |server, authenticated, cx| {
+        cx.negotiated.facts.server_signature = Some(server.signature.signed.scheme);
         let AuthenticatedChain { chain, verdict } = authenticated;
         let verifier = server.config().verifier();
         let verified_at = verdict.verified_at;
@@ -215,8 +215,8 @@ where
     S: From<Operation<S, Data>> + 'static,
     Data: 'static,
 {
-    cx.negotiated.facts.client_signature = Some(client.signature.signed.scheme);
     authenticate(client, cx, |client, authenticated, cx| {
+        cx.negotiated.facts.client_signature = Some(client.signature.signed.scheme);
         next(client.handshake, authenticated, cx)
     })
 }

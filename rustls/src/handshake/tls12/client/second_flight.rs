@@ -93,14 +93,14 @@ impl WaitServerHelloDone {
         let Some(Unsigned { signer, messages }) = unsigned else {
             return end_flight(flight, finishing, cx);
         };
-        let facts = &mut cx.negotiated.facts;
-        facts.client_certificate = ClientCertificate::Sent;
-        facts.client_signature = Some(signer.scheme());
         let called = cx.callbacks.sign(&*signer, &messages);
         let wait = Wait::before_finished(Call::Signature);
         operation::after(called, wait, cx, move |signature, cx| {
             let mut flight = flight.resume(&mut finishing.handshake.transcript);
             flight.add(&signed(&*signer, signature)?);
+            let facts = &mut cx.negotiated.facts;
+            facts.client_certificate = ClientCertificate::Sent;
+            facts.client_signature = Some(signer.scheme());
             let flight = flight.pause();
             end_flight(flight, finishing, cx)
         })

@@ -39,8 +39,8 @@ pub(super) fn read_server_hello(
     check_extensions(&sent, &hello.extensions)?;
 
     cx.negotiated.version = version;
+    let is_offered = sent.session.is_some() || sent.offer.tls12_session.is_some();
     let mut offer = sent.offer;
-    let is_offered = offer.tls12_session.is_some();
     let is_resumed = resumes_session(&mut offer, hello, suite)?;
     let facts = &mut cx.negotiated.facts;
     if let Some((session, _)) = &offer.tls12_session {

@@ -71,7 +71,6 @@ pub(super) fn send_flight(
     let flight = flight.pause();
     let randoms = &next.handshake.randoms;
     let content = key_exchange_params(&*next.kx).signed_content(&randoms.client, &randoms.server);
-    cx.negotiated.facts.server_signature = Some(signer.scheme());
     let called = cx.callbacks.sign(&*signer, &content);
     let wait = Wait::before_finished(Call::Signature);
     operation::after(called, wait, cx, move |signature, cx| {
@@ -81,6 +80,7 @@ pub(super) fn send_flight(
             params: key_exchange_params(&**kx),
             signature: signed(&*signer, signature)?,
         });
+        cx.negotiated.facts.server_signature = Some(signer.scheme());
         let requests_certificate = add_certificate_request(&mut flight, &handshake.config);
         flight.add(&ServerHelloDone);
         flight.send(cx.transport)?;

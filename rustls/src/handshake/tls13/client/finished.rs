@@ -71,14 +71,14 @@ impl WaitFinished {
             if let CertificateChoice::Certificate(_, signer) = client_auth.choice {
                 let content = signed_content(Side::Client, flight.transcript_hash());
                 let flight = flight.pause();
-                let facts = &mut cx.negotiated.facts;
-                facts.client_certificate = ClientCertificate::Sent;
-                facts.client_signature = Some(signer.scheme());
                 let called = cx.callbacks.sign(&*signer, content.as_ref());
                 let wait = Wait::after_finished(Call::Signature);
                 return operation::after(called, wait, cx, move |signature, cx| {
                     let mut flight = flight.resume(&mut handshake.transcript);
                     flight.add(&signed(&*signer, signature)?);
+                    let facts = &mut cx.negotiated.facts;
+                    facts.client_certificate = ClientCertificate::Sent;
+                    facts.client_signature = Some(signer.scheme());
                     let flight = flight.pause();
                     handshake.end_flight(flight, &server_finished, cx)
                 });

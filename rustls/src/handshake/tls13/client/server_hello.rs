@@ -52,12 +52,14 @@ pub(super) fn read_server_hello(
         "cipher suite {:?}, group {:?}",
         suite.common.suite, server_share.group
     );
-    let offered = sent.session.is_some();
+    let is_offered = sent.session.is_some();
+    #[cfg(feature = "tls12")]
+    let is_offered = is_offered || sent.offer.tls12_session.is_some();
     let resumed = resumed_session(sent.session.take(), hello.extensions.pre_shared_key, suite)?;
     if resumed.is_some() {
         debug!("resuming a session");
     }
-    note_session(offered, resumed.is_some(), &mut cx.negotiated.facts);
+    note_session(is_offered, resumed.is_some(), &mut cx.negotiated.facts);
 
     let mut transcript = sent.take_transcript(suite.common.hash_provider);
     transcript.add(encoded);

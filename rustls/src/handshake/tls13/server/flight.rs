@@ -227,12 +227,12 @@ impl WaitFinished {
         let mut flight = flight.resume(&mut self.transcript);
         let content = signed_content(Side::Server, flight.transcript_hash());
         let flight = flight.pause();
-        cx.negotiated.facts.server_signature = Some(signer.scheme());
         let called = cx.callbacks.sign(&*signer, content.as_ref());
         let wait = Wait::before_finished(Call::Signature);
         operation::after(called, wait, cx, move |signature, cx| {
             let mut flight = flight.resume(&mut self.transcript);
             flight.add(&signed(&*signer, signature)?);
+            cx.negotiated.facts.server_signature = Some(signer.scheme());
             let flight = flight.pause();
             self.end_flight(flight, &client_random, cx)?;
             if requests_certificate {
