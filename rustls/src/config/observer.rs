@@ -36,8 +36,12 @@ use crate::enums::Side;
 ///
 /// A connection calls its observer on the thread that drives it, without holding a lock, and after
 /// its own state is complete. A slow observer slows the connection down. A panic is handled like
-/// one in a verifier: the connection fails. While a connection is dropped, a panic is caught
+/// one in a verifier: the connection fails. While a connection is dropped, each panic is caught
 /// instead (without `std` it is not).
+///
+/// The halves of a [split](crate::split) connection call the observer on their own threads, perhaps
+/// at the same time. The half that fails reports the failure, and the half that is dropped last the
+/// end.
 ///
 /// # Example
 ///
@@ -88,12 +92,14 @@ pub trait Observer: Debug + Send + Sync {
         let _ = (connection, failure);
     }
 
-    /// The keys of one direction were replaced (TLS 1.3, RFC 9846 §4.7.3).
+    /// The keys of one direction were replaced (TLS 1.3, RFC 9846 §4.7.3). Not called over QUIC,
+    /// which replaces keys itself.
     fn keys_updated(&self, connection: &Observed<'_>, update: &KeysUpdated) {
         let _ = (connection, update);
     }
 
-    /// A session ticket was made, received or refused.
+    /// A session ticket was made, received or refused. If a client offers several tickets, only the
+    /// last refusal is reported.
     fn ticket(&self, connection: &Observed<'_>, event: &TicketEvent) {
         let _ = (connection, event);
     }

@@ -301,35 +301,45 @@ impl CommonState {
         // logging and the observer come last, because they may panic
         let first = self.failed.is_none();
         let alert = failure.alert;
-        let can_send = self.quic.is_some() || !self.records.is_closed();
-        if first && self.observation.is_some() {
+        if first {
             self.prepare_failure(server_name);
         }
-        let error = self.end(failure);
+        let (error, is_alert_sent) = self.end(failure);
         if first {
             log_failure(&error, alert, server_name);
-            self.report_failure(&error, alert.filter(|_| can_send));
+            self.report_failure(&error, alert.filter(|_| is_alert_sent));
         }
         error
     }
 
-    /// Ends the connection like [`Self::fail`], but does not log the error.
+    /// Ends the connection because the other half has failed, which logs and reports the error.
     #[cold]
-    pub(super) fn end(&mut self, failure: Failure) -> Error {
-        self.failed = Some(Box::new(failure.error.clone()));
-        if let Some(quic) = &mut self.quic {
-            quic.fail(failure.alert);
+    pub(super) fn adopt(&mut self, failure: Failure) {
+        self.prepare_failure(None);
+        if let Some(observation) = &mut self.observation {
+            observation.leave_failure_to_other_half();
         }
+        self.end(failure);
+    }
+
+    /// Ends the connection. Returns the error, and true if this side sends the alert.
+    #[cold]
+    fn end(&mut self, failure: Failure) -> (Error, bool) {
+        self.failed = Some(Box::new(failure.error.clone()));
         if let Some(link) = &self.records.other_half {
             link.fail(failure.clone());
         }
-        if self.quic.is_none() {
-            self.records.fail(failure.alert);
-        }
+        let is_alert_sent = match &mut self.quic {
+            Some(quic) => {
+                quic.fail(failure.alert);
+                true
+            }
+            None => self.records.fail(failure.alert) || self.records.is_alert_requested(),
+        };
         self.established = None;
         self.wait = None;
         self.records.unpolled.end();
-        failure.error
+        (failure.error, is_alert_sent)
     }
 
     /// Ends the connection after a panic and drops all secrets. Sends no alert over records; only
@@ -341,13 +351,18 @@ impl CommonState {
             "the connection is over: a call of the application's code has panicked".into(),
         ));
         let failed_before = self.failed.is_some();
-        if let (Some(observation), false) = (&mut self.observation, failed_before) {
-            observation.has_panicked = true;
+        if !failed_before {
+            self.prepare_failure(None);
+            if let Some(observation) = &mut self.observation {
+                observation.has_panicked = true;
+            }
         }
         match &mut self.quic {
             Some(quic) if failed_before => quic.fail(quic.alert),
             Some(quic) => quic.fail(panicked.alert),
-            None => self.records.fail(None),
+            None => {
+                self.records.fail(None);
+            }
         }
         self.established = None;
         self.wait = None;

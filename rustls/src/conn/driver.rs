@@ -26,6 +26,8 @@ use crate::record::HEADER_LEN;
 use crate::record::buffer::ReceiveBuffer;
 #[cfg(feature = "std")]
 use crate::record::receiver::RecordOpenedInto;
+#[cfg(feature = "std")]
+use crate::record::traffic::Traffic;
 
 mod alerts;
 
@@ -344,14 +346,15 @@ impl<Data> Driver<Data> {
 
     /// Processes received bytes up to the first handshake message, and calls `look` with it.
     /// Returns `None` if it is incomplete. The message, and bytes after it, stay buffered for
-    /// [`Self::start_handshake`].
+    /// [`Self::start_handshake`]. Adds the records to `received`.
     #[cfg(feature = "std")]
     pub(crate) fn first_message<T>(
         &mut self,
+        received: &mut Traffic,
         look: impl FnOnce(HandshakeMessage<'_>) -> Result<T, Failure>,
     ) -> Result<Option<T>, Error> {
         self.check_failed()?;
-        self.receive_first_message()?;
+        self.receive_first_message(received)?;
         let Some(message) = self.common.records.joiner.peek() else {
             return Ok(None);
         };
@@ -362,11 +365,14 @@ impl<Data> Driver<Data> {
     }
 
     #[cfg(feature = "std")]
-    fn receive_first_message(&mut self) -> Result<(), Error> {
+    fn receive_first_message(&mut self, traffic: &mut Traffic) -> Result<(), Error> {
         let TakenBuffer { driver, received } = &mut TakenBuffer::of(self);
         while driver.common.records.joiner.peek().is_none() {
             match driver.process_rare_record(received.unopened())? {
-                Some(record) => received.keep(record.record_len, record.plaintext),
+                Some(record) => {
+                    traffic.add(1, record.record_len);
+                    received.keep(record.record_len, record.plaintext);
+                }
                 None => break,
             }
         }
@@ -645,10 +651,10 @@ impl<Data> Driver<Data> {
 }
 
 impl<Data> Driver<Data> {
-    /// Ends the connection because the other half has failed. That half has logged the error.
+    /// Ends the connection because the other half has failed, which logs and reports the error.
     #[cold]
     pub(super) fn adopt(&mut self, failure: Failure) {
-        self.common.end(failure);
+        self.common.adopt(failure);
         self.handshake.end();
     }
 }

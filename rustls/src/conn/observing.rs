@@ -54,6 +54,13 @@ impl CommonState {
         observation.set_observer(observer.clone(), self.side, carrier);
     }
 
+    /// True if there is an observer.
+    #[cfg(feature = "std")]
+    pub(crate) fn is_observed(&self) -> bool {
+        let observation = self.observation.as_ref();
+        observation.is_some_and(|observation| observation.has_observer())
+    }
+
     /// Remembers the application's number for a connection whose configuration is not known yet.
     #[cfg(feature = "std")]
     pub(crate) fn keep_observer_context(&mut self, context: u64) {
@@ -98,9 +105,12 @@ impl CommonState {
         }
     }
 
-    /// Notes what the failure, which comes next, changes.
+    /// Notes what the failure, which comes next, changes. Calls no code of the application.
     #[cold]
     pub(super) fn prepare_failure(&mut self, server_name: Option<&str>) {
+        if self.observation.is_none() {
+            return;
+        }
         let before = self.ending();
         if let Some(observation) = &mut self.observation {
             observation.before_failure = Some(before);
@@ -147,6 +157,7 @@ impl CommonState {
     /// Tells the observer if a server could not continue with its configuration.
     pub(crate) fn report_configured<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(error) = &result {
+            self.prepare_failure(None);
             self.report_failure(error, None);
         }
         result
@@ -164,7 +175,7 @@ impl CommonState {
         }
     }
 
-    /// Tells the observer that the connection is dropped. A panic of the observer is caught.
+    /// Tells the observer that the connection is dropped.
     #[cold]
     fn report_end(&mut self) {
         let Some(mut observation) = self.observation.take() else {
@@ -188,15 +199,7 @@ impl CommonState {
             sent: ending.sent,
             received: ending.received,
         };
-        let failed = self.failed();
-        let report = || observation.report_end(&view, failed, ending);
-        #[cfg(feature = "std")]
-        let _ = std::panic::catch_unwind(core::panic::AssertUnwindSafe(report));
-        #[cfg(not(feature = "std"))]
-        {
-            let mut report = report;
-            report();
-        }
+        observation.report_end(&view, self.failed(), ending);
         observation.counters = (
             self.records.sender.stop_counting(),
             self.records.receiver.stop_counting(),

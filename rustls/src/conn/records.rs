@@ -261,14 +261,17 @@ impl Records {
     }
 
     /// Ends both directions: sends `alert` unless this side has stopped sending, and drops keys and
-    /// plaintext.
-    pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) {
+    /// plaintext. Returns true if the alert is queued.
+    pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) -> bool {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         let can_send = !matches!(self.sending, Sending::Closed | Sending::Elsewhere);
+        let mut is_queued = false;
         if let Some(description) = alert.filter(|_| can_send) {
             // if the cipher fails, no alert can be sent; the caller still logs it with the failure
             let alert = [u8::from(AlertLevel::Fatal), u8::from(description)];
-            let _ = self.seal(ContentType::Alert, alert.as_slice().into());
+            is_queued = self
+                .seal(ContentType::Alert, alert.as_slice().into())
+                .is_ok();
         }
         self.end_sending();
         // RFC 9846 §6: after a failure no key is kept
@@ -276,6 +279,16 @@ impl Records {
         self.receiver.close();
         self.joiner = HandshakeJoiner::default();
         self.unsent_plaintext = UnsentPlaintext::default();
+        is_queued
+    }
+
+    /// True if the sending half of a split connection has been asked for an alert, and still sends.
+    pub(super) fn is_alert_requested(&self) -> bool {
+        let link = match self.sending {
+            Sending::Elsewhere => self.other_half.as_ref(),
+            _ => None,
+        };
+        link.is_some_and(|link| link.wants_sender(|failure| failure.alert.is_some()))
     }
 
     /// Ends sending. In a split connection, the sending half also sets the link's flag, so that the

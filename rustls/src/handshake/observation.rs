@@ -11,6 +11,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt::Write;
+#[cfg(feature = "std")]
+use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
@@ -123,6 +125,8 @@ pub(crate) struct Observation {
     pub(crate) has_panicked: bool,
     /// True if the application has taken the keys.
     pub(crate) is_extracted: bool,
+    /// True while the connection is dropped: the observer must not panic.
+    is_dropped: bool,
     /// Shared with the other half of a split connection.
     halves: Option<Arc<Halves>>,
     /// Unused counters for records.
@@ -310,6 +314,7 @@ impl Observation {
         }
         self.begin();
         self.report_refused_ticket(view);
+        self.report_pending();
         let during_handshake = self.stage != Stage::Finished;
         self.stage = Stage::Failed;
         if let Some(halves) = &self.halves {
@@ -329,8 +334,15 @@ impl Observation {
         self.call(|observer, observed| observer.failed(observed, &failure));
     }
 
+    /// Leaves it to the other half to tell the observer about its failure.
+    pub(crate) fn leave_failure_to_other_half(&mut self) {
+        self.stage = Stage::Failed;
+    }
+
     /// Tells the observer that the connection was dropped. Of two halves, only the last one does.
+    /// A panic of the observer is caught.
     pub(crate) fn report_end(&mut self, view: &View<'_>, failed: Option<&Error>, ending: Ending) {
+        self.is_dropped = true;
         match failed {
             Some(error) => self.report_failure(view, error, None),
             None if view.is_handshaking && self.stage != Stage::Finished => {
@@ -403,6 +415,12 @@ impl Observation {
             carrier: carrier.into(),
             server_name: self.has_name.then_some(&*self.name),
         };
+        #[cfg(feature = "std")]
+        if self.is_dropped {
+            let call = AssertUnwindSafe(|| call(&**observer, &observed));
+            let _ = std::panic::catch_unwind(call);
+            return;
+        }
         call(&**observer, &observed);
     }
 }

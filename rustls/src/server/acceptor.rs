@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::handshake::machine::server::{ServerHandshake, read_client_hello};
 use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 use crate::record::buffer::OutgoingBuffer;
+use crate::record::traffic::Traffic;
 
 /// Reads a ClientHello, for servers that choose their configuration depending on it.
 ///
@@ -67,6 +68,8 @@ use crate::record::buffer::OutgoingBuffer;
 pub struct Acceptor {
     /// `None` once the connection was returned or has failed.
     connection: Option<ConnectionCommon<ServerConnectionData>>,
+    /// The records that the ClientHello takes.
+    received: Traffic,
 }
 
 impl Default for Acceptor {
@@ -79,6 +82,7 @@ impl Default for Acceptor {
         );
         Self {
             connection: Some(ConnectionCommon::new(driver)),
+            received: Traffic::default(),
         }
     }
 }
@@ -145,12 +149,13 @@ impl Acceptor {
             return Err((error, AcceptedAlert::none()));
         };
         let read = |message: HandshakeMessage<'_>| Ok(read_client_hello(&message)?.1);
-        match connection.driver.first_message(read) {
+        match connection.driver.first_message(&mut self.received, read) {
             Ok(Some(server_name)) => {
                 let name = server_name.as_ref().map(AsRef::as_ref);
                 connection.driver.common.observe_client_hello(name);
                 Ok(Some(Accepted {
                     connection,
+                    received: self.received,
                     server_name,
                     lists: KeptLists::default(),
                 }))
@@ -169,6 +174,7 @@ impl Acceptor {
 /// A connection whose ClientHello has been read, and which is waiting for a configuration.
 pub struct Accepted {
     connection: ConnectionCommon<ServerConnectionData>,
+    received: Traffic,
     server_name: Option<DnsName<'static>>,
     lists: KeptLists,
 }
@@ -218,7 +224,12 @@ impl Accepted {
         config: Arc<ServerConfig>,
     ) -> Result<ServerConnection, (Error, AcceptedAlert)> {
         let driver = &mut self.connection.driver;
+        let is_observed = driver.common.is_observed();
         let configured = configure(config, &mut driver.common);
+        if !is_observed {
+            let receiver = &mut driver.common.records.receiver;
+            receiver.count_opened(self.received);
+        }
         let handshake = match driver.common.report_configured(configured) {
             Ok(handshake) => handshake,
             Err(error) => return Err((error, AcceptedAlert::none())),

@@ -5,7 +5,7 @@ mod closing;
 mod failing;
 mod handed_over;
 mod in_place;
-mod kit;
+pub(crate) mod kit;
 mod opening_into;
 mod splitting;
 mod threads;

@@ -170,7 +170,8 @@ pub struct ConnectionClosed {
     pub sent: Traffic,
     /// The data received.
     pub received: Traffic,
-    /// The time since the connection was created; `None` without `std`.
+    /// The time since the connection got its observer, usually since it was created; `None` without
+    /// `std`.
     pub age: Option<Duration>,
 }
 
@@ -178,10 +179,11 @@ pub struct ConnectionClosed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum End {
-    /// A close_notify ended it, from either side (RFC 9846 §6.1).
+    /// The peer's close_notify ended it, or this side's if the end of the stream was not seen (RFC
+    /// 9846 §6.1).
     Clean,
-    /// The stream ended without a close_notify, so data may be missing. Only buffered connections
-    /// see the end of the stream.
+    /// The stream ended without the peer's close_notify, so data may be missing. Only buffered
+    /// connections see the end of the stream.
     Truncated,
     /// An error ended it.
     Failed,

@@ -20,7 +20,7 @@ pub struct HandshakeFacts<'a> {
     /// The key exchange group; `None` if a TLS 1.2 session is resumed.
     pub group: Option<NamedGroup>,
     /// The signature scheme with which the server proved its identity; `None` if a session is
-    /// resumed.
+    /// resumed, and before the signature is made or verified.
     pub server_signature: Option<SignatureScheme>,
     /// The signature scheme with which the client proved its identity; `None` without a client
     /// certificate, and if a session is resumed.
@@ -31,7 +31,8 @@ pub struct HandshakeFacts<'a> {
     pub resumed_from: Option<SessionSource>,
     /// The reason why a session was not resumed; `None` if it was, and if there was none.
     ///
-    /// On a server, this is the reason against the last session that the client offered.
+    /// On a server, this is the reason against the last session that the client offered. A server
+    /// of TLS 1.2 takes any session ID for an offer, even a random one from a client with TLS 1.3.
     pub not_resumed: Option<NotResumed>,
     /// The outcome of early data.
     pub early_data: EarlyData,
@@ -46,9 +47,9 @@ pub struct HandshakeFacts<'a> {
     pub peer_chain: PeerChainCheck,
     /// The time that the handshake took; `None` without `std`.
     pub durations: Option<Durations>,
-    /// The data sent so far.
+    /// The data sent so far. If the receiving half of a split connection fails, 0.
     pub sent: Traffic,
-    /// The data received so far.
+    /// The data received so far. If the sending half of a split connection fails, 0.
     pub received: Traffic,
 }
 
@@ -151,6 +152,8 @@ impl EarlyData {
 }
 
 /// The times of a handshake.
+///
+/// A wait ends when the handshake has continued with the result, so it includes that work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Durations {

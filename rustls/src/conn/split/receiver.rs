@@ -188,7 +188,6 @@ impl<Data> Driver<Data> {
     fn adopt_failure(&mut self, link: &Link) {
         if !self.common.has_failed() {
             if let Some(failure) = link.failure() {
-                // the other half has logged it
                 self.adopt(Failure {
                     error: failure.error.clone(),
                     alert: None,

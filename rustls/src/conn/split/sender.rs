@@ -255,8 +255,7 @@ impl CommonState {
         let requests = link.take_requests();
         if let Some(failure) = link.failure() {
             if !self.has_failed() {
-                // the other half has logged it
-                self.end(failure.clone());
+                self.adopt(failure.clone());
             }
             return;
         }
