@@ -5,7 +5,6 @@
 use alloc::boxed::Box;
 #[cfg(feature = "std")]
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -183,18 +182,16 @@ impl<A: Aead> ProducesTickets for AeadTicketer<A> {
             return None;
         }
 
-        let mut ticket = vec![0; overhead + plain.len()];
-        let (key_name, rest) = ticket.split_at_mut(KEY_NAME_LEN);
-        let (nonce_place, sealed) = rest.split_at_mut(NONCE_LEN);
-        let (text, tag) = sealed.split_at_mut(plain.len());
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;
 
-        key_name.copy_from_slice(&self.key_name);
-        nonce_place.copy_from_slice(&nonce);
-        text.copy_from_slice(plain);
+        let mut ticket = Vec::with_capacity(overhead + plain.len());
+        ticket.extend_from_slice(&self.key_name);
+        ticket.extend_from_slice(&nonce);
+        ticket.extend_from_slice(plain);
+        let text = &mut ticket[KEY_NAME_LEN + NONCE_LEN..];
         match self.aead.seal_in_place(Nonce(nonce), &self.key_name, text) {
-            Ok(sealed) => tag.copy_from_slice(&sealed),
+            Ok(tag) => ticket.extend_from_slice(&tag),
             Err(_) => {
                 text.zeroize();
                 return None;
@@ -231,6 +228,7 @@ impl<A> fmt::Debug for AeadTicketer<A> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
     use core::sync::atomic::{AtomicU8, Ordering};
 
     use super::*;

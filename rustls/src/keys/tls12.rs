@@ -19,9 +19,9 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::convert::Infallible;
+use core::iter;
 
 use rustls_core::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
 use rustls_core::crypto::hash::Output;
@@ -175,7 +175,8 @@ impl MasterSecret {
     pub(crate) fn key_block(&self) -> KeyBlock {
         let shape = self.suite.aead_alg.key_block_shape();
         let len = 2 * (shape.enc_key_len + shape.fixed_iv_len) + shape.explicit_nonce_len;
-        let mut bytes = SecretVec::from(vec![0; len]);
+        // `vec!` calls calloc, which takes longer than malloc
+        let mut bytes = SecretVec::from(Vec::from_iter(iter::repeat_n(0, len)));
         let seed = self.randoms.server_client();
         let secret = PreparedSecret::new(self.suite, &self.secret);
         secret.with_erased_stack(|secret| secret.derive(b"key expansion", &seed, &mut bytes));

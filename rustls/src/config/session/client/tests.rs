@@ -87,7 +87,7 @@ fn tls12_session() -> Tls12ClientSessionValue {
         lasting(3600),
         suite,
         id,
-        Some(&[1, 2, 3]),
+        Some([1, 2, 3].into()),
         SessionSecret::copy(&[0xab; 48]),
         true,
     )
@@ -110,7 +110,7 @@ fn a_session_is_found_by_its_id_or_its_ticket() {
         let (common, secret) = (common.clone(), secret.clone());
         Tls12ClientSessionValue::new(common, session.suite(), none, ticket, secret, false)
     };
-    assert!(without_id(Some(&[1])).is_resumable());
+    assert!(without_id(Some([1].into())).is_resumable());
     assert!(!without_id(None).is_resumable());
 }
 

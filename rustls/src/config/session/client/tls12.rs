@@ -30,7 +30,7 @@ impl Tls12ClientSessionValue {
         common: ClientSessionCommon,
         suite: &'static Tls12CipherSuite,
         session_id: SessionId,
-        ticket: Option<&[u8]>,
+        ticket: Option<Arc<[u8]>>,
         master_secret: SessionSecret,
         uses_extended_master_secret: bool,
     ) -> Self {
@@ -38,7 +38,7 @@ impl Tls12ClientSessionValue {
             common,
             suite,
             session_id,
-            ticket: ticket.map(Arc::from),
+            ticket,
             master_secret,
             uses_extended_master_secret,
         }
@@ -48,13 +48,13 @@ impl Tls12ClientSessionValue {
     /// old ticket.
     pub(crate) fn renewed(
         mut self,
-        ticket: &[u8],
+        ticket: Arc<[u8]>,
         received_at: UnixTime,
         lifetime_secs: u32,
     ) -> Self {
         self.common.renew(received_at, lifetime_secs);
         self.session_id = SessionId::EMPTY;
-        self.ticket = Some(ticket.into());
+        self.ticket = Some(ticket);
         self
     }
 

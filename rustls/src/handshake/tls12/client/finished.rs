@@ -5,7 +5,7 @@
 //! session, it replies with its Finished.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
+use alloc::sync::Arc;
 
 use super::State;
 use super::in_progress::Handshake;
@@ -35,7 +35,7 @@ pub(super) struct ReceivedTicket {
     /// The ticket's lifetime in seconds; 0 if the server did not specify it.
     pub(super) lifetime_hint: u32,
     /// The ticket, not empty.
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Arc<[u8]>,
 }
 
 impl Finishing {
@@ -96,7 +96,7 @@ impl WaitNewSessionTicket {
         if !ticket.ticket.is_empty() {
             self.0.ticket = Some(ReceivedTicket {
                 lifetime_hint: ticket.lifetime_hint,
-                bytes: ticket.ticket.to_vec(),
+                bytes: ticket.ticket.into(),
             });
         }
         self.0.handshake.transcript.add(encoded);

@@ -154,12 +154,12 @@ pub(super) fn store_session(
 ) -> bool {
     let resumed = finishing.handshake.offer.tls12_session.take();
     let is_resumed = resumed.is_some();
-    let handshake = &finishing.handshake;
-    let config = &handshake.offer.config;
-    let (ticket, lifetime) = match &finishing.ticket {
-        Some(ticket) => (Some(&ticket.bytes[..]), ticket.lifetime_hint),
+    let (ticket, lifetime) = match finishing.ticket.take() {
+        Some(ticket) => (Some(ticket.bytes), ticket.lifetime_hint),
         None => (None, 0),
     };
+    let handshake = &finishing.handshake;
+    let config = &handshake.offer.config;
     // a resumed session is already stored, and only a new ticket changes it
     let is_new = ticket.is_some() || !(is_resumed || handshake.session_id.is_empty());
     if !is_new {
@@ -195,7 +195,7 @@ pub(super) fn store_session(
 fn new_session(
     finishing: &Finishing,
     server_chain: Option<&PeerChain>,
-    ticket: Option<&[u8]>,
+    ticket: Option<Arc<[u8]>>,
     lifetime: u32,
 ) -> Option<Tls12ClientSessionValue> {
     let handshake = &finishing.handshake;

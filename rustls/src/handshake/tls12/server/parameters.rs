@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::handshake::raw_public_key::CertificateTypes;
 use crate::handshake::server::protocol::select_protocol;
 use crate::msgs::client_hello::ClientHello;
+use crate::msgs::short_list::ShortList;
 use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
 
 /// The number of TLS 1.2 suites that a provider usually has.
@@ -198,11 +199,11 @@ fn offered_schemes<'a>(hello: &'a ClientHello<'_>) -> &'a [SignatureScheme] {
 pub(super) fn usable_schemes(
     hello: &ClientHello<'_>,
     config: &ServerConfig,
-) -> Vec<SignatureScheme> {
+) -> ShortList<SignatureScheme> {
     let is_offered = |suite: &&Tls12CipherSuite| hello.cipher_suites.contains(&suite.common.suite);
     // both lists of the client may be long, so they are not compared with each other
     let suites: SmallVec<[_; USUAL_SUITES]> = tls12_suites(config).filter(is_offered).collect();
-    let mut schemes = offered_schemes(hello).to_vec();
+    let mut schemes = ShortList::from_slice(offered_schemes(hello));
     schemes.retain(|scheme| suites.iter().any(|suite| suite.sign.contains(scheme)));
     schemes
 }
