@@ -30,6 +30,7 @@ chapters! {
     in_place,
     kernel_tls,
     moving_from_0_23,
+    observers,
     operations,
     sessions,
     throughput,

@@ -1,0 +1,181 @@
+//! An HTTPS server with a page for Prometheus: hyper, with the metrics of its TLS connections.
+//!
+//! ```text
+//! cargo run --manifest-path rustls/Cargo.toml --example certificate -- /tmp/demo
+//! cargo run -p rustls-observe --example prometheus -- /tmp/demo/server.pem /tmp/demo/server.key
+//! curl --cacert /tmp/demo/ca.pem https://localhost:8443
+//! curl http://localhost:9898/metrics
+//! ```
+//!
+//! Nothing in the accept loop knows of the metrics: the observer belongs to the configuration. The
+//! page is on a port of its own, without TLS, which should be reachable for Prometheus only.
+
+#[cfg(test)]
+#[path = "prometheus/tests.rs"]
+mod tests;
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_observe::Metrics;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+/// The upper bounds of the buckets for durations, in seconds.
+const BUCKETS: [f64; 6] = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0];
+
+/// The interval at which durations are moved into their buckets, which bounds their memory.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Serve a page over HTTPS, and the metrics of the TLS connections to Prometheus
+#[derive(Parser)]
+struct Options {
+    /// PEM file with the server's certificate chain, the server's own certificate first
+    cert_file: PathBuf,
+
+    /// PEM file with the private key of the server's certificate
+    key_file: PathBuf,
+
+    /// Address and port to listen on; port 0 picks a free port
+    #[arg(long, default_value = "127.0.0.1:8443")]
+    address: SocketAddr,
+
+    /// Address and port of the page for Prometheus
+    #[arg(long, default_value = "127.0.0.1:9898")]
+    metrics: SocketAddr,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(&Options::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("prometheus: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    let mut config = config(options)?;
+    let pages = observe(&mut config)?;
+
+    let listener = listen(options.address).await?;
+    let scrapes = listen(options.metrics).await?;
+    println!("listening on https://{}", listener.local_addr()?);
+    println!("metrics on http://{}/metrics", scrapes.local_addr()?);
+    tokio::spawn(serve_metrics(scrapes, pages));
+    serve(listener, config).await;
+    Ok(())
+}
+
+/// Lets the connections of `config` report to Prometheus' recorder, and returns its pages.
+fn observe(config: &mut ServerConfig) -> Result<PrometheusHandle, Box<dyn Error>> {
+    let pages = PrometheusBuilder::new()
+        .set_buckets(&BUCKETS)?
+        .install_recorder()?;
+    let metrics = Metrics::new();
+    metrics.describe();
+    config.observer = Some(Arc::new(metrics));
+    Ok(pages)
+}
+
+fn config(options: &Options) -> Result<ServerConfig, Box<dyn Error>> {
+    let file = options.cert_file.display();
+    let chain: Result<Vec<_>, _> =
+        CertificateDer::pem_file_iter(&options.cert_file).and_then(Iterator::collect);
+    let chain = chain.map_err(|error| format!("cannot read {file}: {error}"))?;
+    let file = options.key_file.display();
+    let key = PrivateKeyDer::from_pem_file(&options.key_file)
+        .map_err(|error| format!("no private key in {file}: {error}"))?;
+    Ok(
+        ServerConfig::builder_with_provider(default_provider().into())
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)?,
+    )
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| format!("cannot listen on {address}: {error}"))
+}
+
+/// Answers requests over HTTPS.
+async fn serve(listener: TcpListener, config: ServerConfig) {
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    loop {
+        let Ok((socket, _)) = listener.accept().await else {
+            continue;
+        };
+        let acceptor = acceptor.clone();
+        tokio::spawn(async move {
+            // the observer has seen a failure
+            let Ok(stream) = acceptor.accept(socket).await else {
+                return;
+            };
+            let service = service_fn(async |_| page("hello\n".into()));
+            let connection = http1::Builder::new();
+            // clients may leave at any time
+            let _ = connection
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+/// Answers Prometheus' requests over HTTP.
+async fn serve_metrics(listener: TcpListener, pages: PrometheusHandle) {
+    let mut upkeep = tokio::time::interval(UPKEEP);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = upkeep.tick() => {
+                pages.run_upkeep();
+                continue;
+            }
+        };
+        let Ok((socket, _)) = accepted else {
+            continue;
+        };
+        let pages = pages.clone();
+        tokio::spawn(async move {
+            let service = service_fn(async |request: Request<Incoming>| {
+                if request.uri().path() == "/metrics" {
+                    page(pages.render())
+                } else {
+                    let mut nothing = page(String::new());
+                    if let Ok(nothing) = &mut nothing {
+                        *nothing.status_mut() = StatusCode::NOT_FOUND;
+                    }
+                    nothing
+                }
+            });
+            let connection = http1::Builder::new();
+            let _ = connection
+                .serve_connection(TokioIo::new(socket), service)
+                .await;
+        });
+    }
+}
+
+fn page(text: String) -> Result<Response<Full<Bytes>>, Infallible> {
+    Ok(Response::new(Full::new(text.into())))
+}

@@ -1,0 +1,190 @@
+//! Counters without a dependency.
+//!
+//! Each thread adds to one of several stripes, so that cores do not compete for the same memory. A
+//! [`Snapshot`](crate::Snapshot) adds the stripes up.
+
+mod table;
+
+use core::cell::Cell;
+use core::fmt;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::time::Duration;
+use std::thread;
+
+use rustls::observer::{
+    ConnectionClosed, ConnectionFailed, HandshakeFacts, KeysUpdated, Observed, Observer,
+    SessionEvent, TicketEvent,
+};
+
+use self::table::Table;
+use crate::catalog::{CELLS, Kind, Named, labels_of_cell};
+use crate::recording::{self, Sink};
+use crate::snapshot::{Sample, Snapshot, Value};
+
+/// The maximum number of stripes.
+const MOST_STRIPES: usize = 16;
+
+/// Counts the events of connections.
+///
+/// Adding takes no lock and allocates nothing. The memory, some 100 kB, is allocated once.
+/// Configurations may share one.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use rustls_observe::Counters;
+///
+/// # fn serve(mut config: rustls::ServerConfig) {
+/// let counters = Arc::new(Counters::new());
+/// config.observer = Some(counters.clone());
+/// // ... serve, and later:
+/// let snapshot = counters.snapshot();
+/// let finished = snapshot.count("tls_handshakes_total", &[("outcome", "finished")]);
+/// println!("{finished} handshakes\n\n{snapshot}");
+/// # }
+/// ```
+pub struct Counters {
+    stripes: Box<[Stripe]>,
+    named: Table,
+}
+
+/// The cells of some threads, in cache lines of their own.
+#[repr(align(128))]
+struct Stripe {
+    /// Counts. A gauge wraps around below zero if it falls on another stripe than it rose on.
+    counts: [AtomicU64; CELLS],
+    /// Nanoseconds, for cells of durations.
+    nanos: [AtomicU64; CELLS],
+}
+
+impl Counters {
+    /// Creates counters that are zero.
+    pub fn new() -> Self {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let stripes = threads.next_power_of_two().min(MOST_STRIPES);
+        Self {
+            stripes: (0..stripes).map(|_| Stripe::new()).collect(),
+            named: Table::new(),
+        }
+    }
+
+    /// Returns the present values. Those of metrics that nothing has happened to are left out.
+    ///
+    /// Connections may continue meanwhile, so the values need not be of the same instant.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut samples = Vec::new();
+        for cell in 0..CELLS {
+            let (metric, labels) = labels_of_cell(cell);
+            let sum = |cells: fn(&Stripe) -> &[AtomicU64; CELLS]| {
+                let loads = self.stripes.iter();
+                let loads = loads.map(|stripe| cells(stripe)[cell].load(Ordering::Relaxed));
+                loads.fold(0, u64::wrapping_add)
+            };
+            let count = sum(|stripe| &stripe.counts);
+            if count == 0 && metric.kind != Kind::Gauge {
+                continue;
+            }
+            let value = match metric.kind {
+                Kind::Counter | Kind::Bytes => Value::Count(count),
+                // below zero if a fall was read without its rise
+                Kind::Gauge => Value::Gauge(if count <= u64::MAX / 2 { count } else { 0 }),
+                Kind::Time => Value::Time {
+                    count,
+                    sum: Duration::from_nanos(sum(|stripe| &stripe.nanos)),
+                },
+            };
+            samples.push(Sample::new(metric.name, labels, value));
+        }
+        self.named.sample(&mut samples);
+        Snapshot::new(samples)
+    }
+
+    fn stripe(&self) -> &Stripe {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
+        }
+        let thread = THREAD.get().unwrap_or_else(|| {
+            let thread = THREADS.fetch_add(1, Ordering::Relaxed);
+            THREAD.set(Some(thread));
+            thread
+        });
+        &self.stripes[thread % self.stripes.len()]
+    }
+}
+
+impl Stripe {
+    fn new() -> Self {
+        Self {
+            counts: [const { AtomicU64::new(0) }; CELLS],
+            nanos: [const { AtomicU64::new(0) }; CELLS],
+        }
+    }
+}
+
+impl Sink for Counters {
+    fn add(&self, cell: usize, amount: u64) {
+        self.stripe().counts[cell].fetch_add(amount, Ordering::Relaxed);
+    }
+
+    fn shift(&self, cell: usize, rises: bool) {
+        let count = &self.stripe().counts[cell];
+        match rises {
+            true => count.fetch_add(1, Ordering::Relaxed),
+            false => count.fetch_sub(1, Ordering::Relaxed),
+        };
+    }
+
+    fn time(&self, cell: usize, took: Duration) {
+        let stripe = self.stripe();
+        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        stripe.counts[cell].fetch_add(1, Ordering::Relaxed);
+        stripe.nanos[cell].fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    fn add_named(&self, named: &'static Named, values: [&'static str; 4]) {
+        self.named.add(named, values);
+    }
+}
+
+impl Observer for Counters {
+    fn handshake_begun(&self, connection: &Observed<'_>) {
+        recording::begun(self, connection);
+    }
+
+    fn handshake_finished(&self, connection: &Observed<'_>, handshake: &HandshakeFacts<'_>) {
+        recording::finished(self, connection, handshake);
+    }
+
+    fn failed(&self, connection: &Observed<'_>, failure: &ConnectionFailed<'_>) {
+        recording::failed(self, connection, failure);
+    }
+
+    fn keys_updated(&self, connection: &Observed<'_>, update: &KeysUpdated) {
+        recording::keys_updated(self, connection, update);
+    }
+
+    fn ticket(&self, _: &Observed<'_>, event: &TicketEvent) {
+        recording::ticket(self, event);
+    }
+
+    fn session(&self, connection: &Observed<'_>, event: &SessionEvent) {
+        recording::session(self, connection, event);
+    }
+
+    fn closed(&self, connection: &Observed<'_>, closed: &ConnectionClosed) {
+        recording::closed(self, connection, closed);
+    }
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counters").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,328 @@
+//! The observer for the crate `tracing`.
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustls::client::EchStatus;
+use rustls::observer::{
+    Alert, ConnectionClosed, ConnectionFailed, Durations, EarlyData, Fault, HandshakeFacts,
+    KeysUpdated, Observed, Observer, SessionEvent, TicketEvent,
+};
+use rustls::{ProtocolVersion, Side};
+use tracing::field::Empty;
+use tracing::{Span, debug, info, info_span, warn};
+
+use crate::names::{KINDS, group, kind, scheme, suite};
+
+/// The number of maps for spans, so that threads seldom wait for each other.
+const SHARDS: usize = 16;
+
+/// Reports the events of connections to the subscriber of the crate [`tracing`](::tracing).
+///
+/// # The span
+///
+/// A handshake is one span `tls.handshake` of level `INFO`, from
+/// [`handshake_begun`](Observer::handshake_begun) until the handshake has finished or failed. Its
+/// parent is the span that is current when it begins. The observer keeps it until then, and so
+/// keeps one span for each handshake that is in progress. The span is never entered: its time is
+/// that of the handshake, and not of this thread's work, which `rustls.own_work_seconds` has.
+///
+/// Fields have the names of OpenTelemetry's semantic conventions where they have one. The names in
+/// `rustls.` are those of [`Observed`], [`HandshakeFacts`] and [`Durations`].
+///
+/// | field | value |
+/// |---|---|
+/// | `otel.kind`, `otel.status_code` | `client` or `server`; `error` once it has failed |
+/// | `server.address` | the server's name, also of a server that a client requested |
+/// | `tls.protocol.name`, `tls.protocol.version` | `tls`; `1.2` or `1.3` |
+/// | `tls.cipher`, `tls.curve` | the IANA names of the suite and the group |
+/// | `tls.resumed` | true if a session was resumed |
+/// | `tls.established` | true if the handshake has finished |
+/// | `tls.next_protocol` | the application protocol |
+/// | `error.type` | the [label](rustls::Error::label) of the failure |
+/// | `rustls.connection_id`, `rustls.context` | the library's and the application's number |
+/// | `rustls.carrier`, `rustls.kind` | as labels of metrics |
+/// | `rustls.server_signature`, `rustls.client_signature` | signature schemes |
+/// | `rustls.not_resumed`, `rustls.early_data`, `rustls.early_data_rejected` | labels |
+/// | `rustls.ech`, `rustls.client_certificate`, `rustls.peer_chain` | labels |
+/// | `rustls.fault`, `rustls.alert_sent`, `rustls.alert_received` | of a failure |
+/// | `rustls.sent_bytes`, `rustls.received_bytes` | in the handshake |
+/// | `rustls.own_work_seconds`, `rustls.wait_seconds` | durations |
+///
+/// # Events
+///
+/// Other events have the field `rustls.connection_id`, `rustls.context` and those of their struct.
+/// During the handshake, they are in its span; afterwards in the span that is current. Their level
+/// is `DEBUG`; that of failures is `WARN` if this side has caused them, and `INFO` otherwise.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use rustls_observe::Tracing;
+///
+/// # fn configure(mut config: rustls::ServerConfig) {
+/// config.observer = Some(Arc::new(Tracing::new()));
+/// # }
+/// ```
+#[derive(Default)]
+pub struct Tracing {
+    /// The spans of handshakes in progress, by connection.
+    spans: [Mutex<HashMap<u64, Span>>; SHARDS],
+}
+
+impl Tracing {
+    /// Creates an observer for the subscriber that is current when events happen.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the number of handshakes whose spans are open.
+    pub fn open_spans(&self) -> usize {
+        let shards = self.spans.iter();
+        shards.map(|shard| lock(shard).len()).sum()
+    }
+
+    fn shard(&self, id: u64) -> MutexGuard<'_, HashMap<u64, Span>> {
+        lock(&self.spans[id as usize % SHARDS])
+    }
+
+    /// Returns the span of the connection's handshake, or the current one. No lock is held while
+    /// the subscriber is called, because it may open connections itself.
+    fn span(&self, connection: &Observed<'_>) -> Span {
+        let span = self.shard(connection.id).get(&connection.id).cloned();
+        span.unwrap_or_else(Span::current)
+    }
+
+    /// Removes the span of a handshake that is over.
+    fn take(&self, connection: &Observed<'_>) -> Option<Span> {
+        self.shard(connection.id).remove(&connection.id)
+    }
+}
+
+/// A panic under the lock is impossible, and would leave the map as it was.
+fn lock(shard: &Mutex<HashMap<u64, Span>>) -> MutexGuard<'_, HashMap<u64, Span>> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Observer for Tracing {
+    fn handshake_begun(&self, connection: &Observed<'_>) {
+        let kind = match connection.side {
+            Side::Client => "client",
+            Side::Server => "server",
+        };
+        let span = info_span!(
+            "tls.handshake",
+            otel.kind = kind,
+            otel.status_code = Empty,
+            server.address = connection.server_name,
+            tls.protocol.name = "tls",
+            tls.protocol.version = Empty,
+            tls.cipher = Empty,
+            tls.curve = Empty,
+            tls.resumed = Empty,
+            tls.established = Empty,
+            tls.next_protocol = Empty,
+            error.r#type = Empty,
+            rustls.connection_id = connection.id,
+            rustls.context = connection.context,
+            rustls.carrier = connection.carrier.label(),
+            rustls.kind = Empty,
+            rustls.server_signature = Empty,
+            rustls.client_signature = Empty,
+            rustls.not_resumed = Empty,
+            rustls.early_data = Empty,
+            rustls.early_data_rejected = Empty,
+            rustls.ech = Empty,
+            rustls.client_certificate = Empty,
+            rustls.peer_chain = Empty,
+            rustls.fault = Empty,
+            rustls.alert_sent = Empty,
+            rustls.alert_received = Empty,
+            rustls.sent_bytes = Empty,
+            rustls.received_bytes = Empty,
+            rustls.own_work_seconds = Empty,
+            rustls.wait_seconds = Empty,
+        );
+        if !span.is_disabled() {
+            self.shard(connection.id).insert(connection.id, span);
+        }
+    }
+
+    fn handshake_finished(&self, connection: &Observed<'_>, handshake: &HandshakeFacts<'_>) {
+        if let Some(span) = self.take(connection) {
+            span.record("tls.established", true);
+            record(&span, connection, handshake);
+        }
+    }
+
+    fn failed(&self, connection: &Observed<'_>, failure: &ConnectionFailed<'_>) {
+        let span = self.take(connection);
+        if let Some(span) = &span {
+            span.record("tls.established", false);
+            span.record("otel.status_code", "error");
+            span.record("error.type", failure.label);
+            span.record("rustls.fault", failure.fault.label());
+            let (sent, received) = alerts(failure.alert);
+            span.record("rustls.alert_sent", sent);
+            span.record("rustls.alert_received", received);
+            record(span, connection, &failure.handshake);
+        }
+        let parent = span.unwrap_or_else(Span::current);
+        let (alert_sent, alert_received) = alerts(failure.alert);
+        let error = failure.error.map(tracing::field::display);
+        let stage = match failure.during_handshake {
+            true => "handshake",
+            false => "traffic",
+        };
+        macro_rules! event {
+            ($level:ident) => {
+                $level!(
+                    parent: &parent,
+                    rustls.connection_id = connection.id,
+                    rustls.context = connection.context,
+                    rustls.stage = stage,
+                    rustls.fault = failure.fault.label(),
+                    rustls.alert_sent = alert_sent,
+                    rustls.alert_received = alert_received,
+                    server.address = connection.server_name,
+                    error.r#type = failure.label,
+                    error.message = error,
+                    "TLS connection failed"
+                )
+            };
+        }
+        match failure.fault {
+            Fault::Local => event!(warn),
+            _ => event!(info),
+        }
+    }
+
+    fn keys_updated(&self, connection: &Observed<'_>, update: &KeysUpdated) {
+        debug!(
+            parent: &self.span(connection),
+            rustls.connection_id = connection.id,
+            rustls.context = connection.context,
+            rustls.direction = update.direction.label(),
+            "TLS keys updated"
+        );
+    }
+
+    fn ticket(&self, connection: &Observed<'_>, event: &TicketEvent) {
+        debug!(
+            parent: &self.span(connection),
+            rustls.connection_id = connection.id,
+            rustls.context = connection.context,
+            rustls.action = event.action.label(),
+            rustls.reason = event.reason.map(|reason| reason.label()),
+            "TLS session ticket"
+        );
+    }
+
+    fn session(&self, connection: &Observed<'_>, event: &SessionEvent) {
+        debug!(
+            parent: &self.span(connection),
+            rustls.connection_id = connection.id,
+            rustls.context = connection.context,
+            rustls.is_stored = event.is_stored,
+            "TLS session"
+        );
+    }
+
+    fn closed(&self, connection: &Observed<'_>, closed: &ConnectionClosed) {
+        let parent = self.take(connection).unwrap_or_else(Span::current);
+        debug!(
+            parent: &parent,
+            rustls.connection_id = connection.id,
+            rustls.context = connection.context,
+            rustls.end = closed.end.label(),
+            rustls.sent_bytes = closed.sent.bytes,
+            rustls.sent_records = closed.sent.records,
+            rustls.received_bytes = closed.received.bytes,
+            rustls.received_records = closed.received.records,
+            rustls.age_seconds = closed.age.map(|age| age.as_secs_f64()),
+            "TLS connection closed"
+        );
+    }
+}
+
+/// Records the facts of a handshake that is over.
+fn record(span: &Span, connection: &Observed<'_>, facts: &HandshakeFacts<'_>) {
+    // a server learns the name, and an application sets its number, after the span was created
+    span.record("server.address", connection.server_name);
+    span.record("rustls.context", connection.context);
+    let version = match facts.version {
+        Some(ProtocolVersion::TLSv1_2) => Some("1.2"),
+        Some(ProtocolVersion::TLSv1_3) => Some("1.3"),
+        _ => None,
+    };
+    span.record("tls.protocol.version", version);
+    span.record("tls.cipher", facts.cipher_suite.map(suite));
+    span.record("tls.curve", facts.group.map(group));
+    let protocol = facts.alpn_protocol.map(String::from_utf8_lossy);
+    span.record("tls.next_protocol", protocol.as_deref());
+    if facts.kind.is_some() {
+        let kind = KINDS[kind(facts)];
+        span.record("tls.resumed", kind.starts_with("resumed"));
+        span.record("rustls.kind", kind);
+    }
+    span.record(
+        "rustls.server_signature",
+        facts.server_signature.map(scheme),
+    );
+    span.record(
+        "rustls.client_signature",
+        facts.client_signature.map(scheme),
+    );
+    let not_resumed = facts.not_resumed.map(|reason| reason.label());
+    span.record("rustls.not_resumed", not_resumed);
+    span.record("rustls.early_data", facts.early_data.label());
+    if let EarlyData::Rejected(reason) = facts.early_data {
+        span.record("rustls.early_data_rejected", reason.label());
+    }
+    span.record("rustls.ech", ech(facts.ech));
+    span.record(
+        "rustls.client_certificate",
+        facts.client_certificate.label(),
+    );
+    span.record("rustls.peer_chain", facts.peer_chain.label());
+    span.record("rustls.sent_bytes", facts.sent.bytes);
+    span.record("rustls.received_bytes", facts.received.bytes);
+    if let Some(times) = &facts.durations {
+        span.record("rustls.own_work_seconds", times.own_work.as_secs_f64());
+        span.record("rustls.wait_seconds", waits(times).as_secs_f64());
+    }
+}
+
+/// Returns the time of all waits.
+fn waits(times: &Durations) -> Duration {
+    times.certificate + times.session + times.verification + times.signature + times.ticket
+}
+
+fn ech(status: EchStatus) -> &'static str {
+    match status {
+        EchStatus::NotOffered => "not_offered",
+        EchStatus::Grease => "grease",
+        EchStatus::Offered => "offered",
+        EchStatus::Accepted => "accepted",
+        EchStatus::Rejected => "rejected",
+    }
+}
+
+/// Returns the names of the alerts sent and received.
+fn alerts(alert: Option<Alert>) -> (Option<&'static str>, Option<&'static str>) {
+    match alert {
+        Some(Alert::Sent(sent)) => (Some(crate::names::alert(sent)), None),
+        Some(Alert::Received(received)) => (None, Some(crate::names::alert(received))),
+        _ => (None, None),
+    }
+}
+
+impl fmt::Debug for Tracing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracing")
+            .field("open_spans", &self.open_spans())
+            .finish()
+    }
+}
