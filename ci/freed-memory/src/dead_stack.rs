@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use bench_allocator::record_stack;
-use harness::peers::configs::{ClientAuth, PROVIDERS, Provider, Versions, product, server_name};
+use harness::peers::configs::{ClientAuth, PROVIDERS, Provider, Versions, server_name};
 use harness::peers::pairs::this::{Configs, unbuffered};
 use rustls::crypto::tls13::OkmBlock;
 use rustls::{
@@ -212,50 +212,6 @@ fn no_call_of_any_suite_or_group_leaves_a_secret_on_the_stack() {
         }
     }
     assert!(left.is_empty(), "{left:#?}");
-}
-
-/// HMAC replaces a key that is longer than a block with its hash.
-#[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "unoptimised frames keep copies of values that are moved"
-)]
-fn direct_calls_of_key_derivation_leave_no_hash_of_a_long_key_on_the_stack() {
-    let key: [u8; 150] = core::array::from_fn(|at| 0x81 ^ (at as u8).wrapping_mul(37));
-    for suite in Provider::AwsLc.this().cipher_suites {
-        let mut stacks = Stacks::default();
-        let mut output = [0; 48];
-        let hash = match suite {
-            SupportedCipherSuite::Tls13(suite) => {
-                let hkdf = suite.hkdf_provider;
-                stacks.call("extract_from_zero_ikm", || {
-                    hkdf.extract_from_zero_ikm(Some(&key));
-                });
-                stacks.call("extract_from_secret", || {
-                    hkdf.extract_from_secret(Some(&key), b"secret");
-                });
-                suite.common.hash_provider
-            }
-            SupportedCipherSuite::Tls12(suite) => {
-                let prf = suite.prf_provider;
-                stacks.call("for_secret", || {
-                    prf.for_secret(&mut output, &key, b"label", b"seed");
-                });
-                stacks.call("prepare", || {
-                    let secret = prf.prepare(&key).unwrap();
-                    secret.derive(&mut output, b"label", b"seed");
-                });
-                suite.common.hash_provider
-            }
-        };
-        let hash = hash.hash(&key);
-        for ((name, stack), pad) in product(&stacks.0, [0, 0x36, 0x5c]) {
-            let padded: Vec<u8> = hash.as_ref().iter().map(|byte| byte ^ pad).collect();
-            let mut parts = padded.windows(16);
-            let is_left = parts.any(|part| stack.windows(16).any(|window| window == part));
-            assert!(!is_left, "{suite:?}, {name}, pad {pad:#x}");
-        }
-    }
 }
 
 /// Programs can call the key derivation of a suite, too. Padding of HMAC keys is our own code on
