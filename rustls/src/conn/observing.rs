@@ -199,7 +199,8 @@ impl CommonState {
             sent: ending.sent,
             received: ending.received,
         };
-        observation.report_end(&view, self.failed(), ending);
+        let quic_alert = self.quic.as_ref().and_then(|quic| quic.alert);
+        observation.report_end(&view, self.failed(), quic_alert.map(Alert::Sent), ending);
         observation.counters = (
             self.records.sender.stop_counting(),
             self.records.receiver.stop_counting(),

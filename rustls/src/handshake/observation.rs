@@ -340,11 +340,18 @@ impl Observation {
     }
 
     /// Tells the observer that the connection was dropped. Of two halves, only the last one does.
-    /// A panic of the observer is caught.
-    pub(crate) fn report_end(&mut self, view: &View<'_>, failed: Option<&Error>, ending: Ending) {
+    /// A panic of the observer is caught. `alert` is that of a failure that was not reported
+    /// because of a panic.
+    pub(crate) fn report_end(
+        &mut self,
+        view: &View<'_>,
+        failed: Option<&Error>,
+        alert: Option<Alert>,
+        ending: Ending,
+    ) {
         self.is_dropped = true;
         match failed {
-            Some(error) => self.report_failure(view, error, None),
+            Some(error) => self.report_failure(view, error, alert),
             None if view.is_handshaking && self.stage != Stage::Finished => {
                 self.report_unfinished(view, ending.seen_eof);
             }

@@ -12,11 +12,11 @@ use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange, handshake};
 use harness::verifiers::this::Verifier;
 use rustls::client::WebPkiServerVerifier;
 use rustls::observer::{
-    ConnectionClosed, ConnectionFailed, HandshakeFacts, KeysUpdated, Observed, Observer,
-    SessionEvent, TicketEvent,
+    ConnectionClosed, ConnectionFailed, EarlyData, EarlyDataRejected, HandshakeFacts, KeysUpdated,
+    Observed, Observer, SessionEvent, TicketEvent,
 };
-use rustls::server::Acceptor;
-use rustls::{CertificateError, ClientConfig, ClientConnection, ServerConfig};
+use rustls::server::{Acceptor, ServerSessionMemoryCache};
+use rustls::{CertificateError, ClientConfig, ClientConnection, ServerConfig, quic};
 
 use crate::cases::{Case, cases, tls13_cases};
 use crate::split::kit::{APPLICATION_DATA, Bare, Halves, split};
@@ -373,6 +373,72 @@ fn the_client_hello_that_an_acceptor_reads_counts_as_received() {
                 );
                 assert_eq!(*received.0.lock().unwrap(), [expected]);
             }
+        }
+    }
+}
+
+/// Over QUIC, a panic has an alert, although the failure is reported later.
+#[test]
+fn after_a_panic_over_quic_the_failure_has_the_alert() {
+    for provider in PROVIDERS {
+        let notes = Notes::panicking(&["begun"]);
+        let client = client(provider, Versions::Tls13);
+        let mut config = server(provider, Versions::Tls13);
+        config.observer = Some(notes.clone());
+        let (version, parameters) = (quic::Version::V1, b"parameters".to_vec());
+        let mut client =
+            quic::ClientConnection::new(client.into(), version, server_name(), parameters.clone())
+                .unwrap();
+        let mut hello = Vec::new();
+        client.write_hs(&mut hello);
+        let mut server = quic::ServerConnection::new(config.into(), version, parameters).unwrap();
+        panics(|| server.read_hs(&hello));
+        let alert = server.alert().unwrap();
+        drop(server);
+        let expected = format!("failed general application Some(Sent({alert:?}))");
+        assert_eq!(notes.take_end(), [&expected, "closed failed false false"]);
+    }
+}
+
+/// Keeps the early data of finished handshakes.
+#[derive(Debug, Default)]
+struct Early(Mutex<Vec<EarlyData>>);
+
+impl Observer for Early {
+    fn handshake_finished(&self, _: &Observed<'_>, it: &HandshakeFacts<'_>) {
+        self.0.lock().unwrap().push(it.early_data);
+    }
+}
+
+/// The server resumes the session with another cipher suite, so it must not accept early data.
+#[test]
+fn early_data_of_another_suite_is_reported_as_rejected() {
+    let (aes, chacha) = (0x1301_u16, 0x1303_u16);
+    for provider in PROVIDERS {
+        let (of_client, of_server) = (Arc::new(Early::default()), Arc::new(Early::default()));
+        let mut config = client(provider, Versions::Tls13);
+        config.enable_early_data = true;
+        config.observer = Some(of_client.clone());
+        let config = Arc::new(config);
+        let storage = ServerSessionMemoryCache::new(8);
+        for suite in [aes, chacha] {
+            let mut crypto = provider.this();
+            crypto
+                .cipher_suites
+                .sort_by_key(|it| u16::from(it.suite()) != suite);
+            let mut server = configs::server(crypto, KEY, ClientAuth::None);
+            server.ignore_client_order = true;
+            server.session_storage = storage.clone();
+            server.max_early_data_size = 1000;
+            server.observer = Some(of_server.clone());
+            let mut server = ThisBuffered::server(server);
+            let mut client = ThisBuffered::client(config.clone());
+            handshake(&mut client, &mut server);
+        }
+        let rejected = EarlyData::Rejected(EarlyDataRejected::OtherCipherSuite);
+        for early in [of_client, of_server] {
+            let early = early.0.lock().unwrap();
+            assert_eq!(*early, [EarlyData::NotOffered, rejected], "{provider:?}");
         }
     }
 }

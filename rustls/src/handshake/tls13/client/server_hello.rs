@@ -69,7 +69,14 @@ pub(super) fn read_server_hello(
         Some(it) if it.with_early_data && it.value.suite() == suite => {
             (it.early_secret, Some(it.value), EarlyData::Offered)
         }
-        Some(it) => (it.early_secret, Some(it.value), EarlyData::No),
+        Some(it) => {
+            let facts = &mut cx.negotiated.facts;
+            if facts.early_data == observer::EarlyData::Offered {
+                let reason = EarlyDataRejected::OtherCipherSuite;
+                facts.early_data = observer::EarlyData::Rejected(reason);
+            }
+            (it.early_secret, Some(it.value), EarlyData::No)
+        }
         None => (EarlySecret::new(suite, None), None, EarlyData::No),
     };
     let is_session_id_echoed = hello.legacy_session_id_echo == sent.offer.session_id;
