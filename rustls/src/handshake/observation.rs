@@ -11,12 +11,13 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt::Write;
+use core::net;
 #[cfg(feature = "std")]
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 
-use pki_types::ServerName;
+use pki_types::{IpAddr, ServerName};
 
 use self::halves::Halves;
 use self::times::Times;
@@ -145,6 +146,10 @@ impl Observation {
     }
 
     /// Returns the memory of an observation that is over to the pool.
+    #[cfg_attr(
+        not(feature = "std"),
+        expect(clippy::boxed_local, reason = "there is no pool for the box")
+    )]
     pub(crate) fn put_back(mut self: Box<Self>) {
         let mut name = core::mem::take(&mut self.name);
         name.clear();
@@ -185,8 +190,13 @@ impl Observation {
         match name {
             ServerName::DnsName(name) => self.set_server_name(name.as_ref()),
             ServerName::IpAddress(address) => {
+                // without `std`, pki_types has no conversion
+                let address: net::IpAddr = match address {
+                    IpAddr::V4(v4) => net::Ipv4Addr::from(*v4.as_ref()).into(),
+                    IpAddr::V6(v6) => net::Ipv6Addr::from(*v6.as_ref()).into(),
+                };
                 // writing to a string cannot fail
-                let _ = write!(self.name, "{}", core::net::IpAddr::from(*address));
+                let _ = write!(self.name, "{address}");
                 self.has_name = true;
             }
             _ => {}

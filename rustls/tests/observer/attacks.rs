@@ -1,6 +1,5 @@
-//! What an observer is told when something goes wrong: the application's code panics, one half of a
-//! split connection fails, a connection cannot start. Each event comes once, and what it says is
-//! true.
+//! Events of connections that go wrong: the application's code panics, one half of a split
+//! connection fails, a connection cannot start. Each event comes once, and its facts are true.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex};
@@ -18,6 +17,7 @@ use rustls::observer::{
 use rustls::server::{Acceptor, ServerSessionMemoryCache};
 use rustls::{CertificateError, ClientConfig, ClientConnection, ServerConfig, quic};
 
+use super::kit::Lines;
 use crate::cases::{Case, cases, tls13_cases};
 use crate::split::kit::{APPLICATION_DATA, Bare, Halves, split};
 
@@ -440,5 +440,17 @@ fn early_data_of_another_suite_is_reported_as_rejected() {
             let early = early.0.lock().unwrap();
             assert_eq!(*early, [EarlyData::NotOffered, rejected], "{provider:?}");
         }
+    }
+}
+
+#[test]
+fn an_address_is_a_server_name() {
+    for (address, expected) in [("192.0.2.1", "192.0.2.1"), ("2001:db8:0::1", "2001:db8::1")] {
+        let lines = Lines::new();
+        let mut config = client(Provider::AwsLc, Versions::Both);
+        config.observer = Some(lines.clone());
+        ClientConnection::new(config.into(), address.try_into().unwrap()).unwrap();
+        let begun = format!("begun Client records Some({expected:?})");
+        assert_eq!(lines.take()[0], begun);
     }
 }
