@@ -39,13 +39,15 @@ pub(crate) fn start(
     name: ServerName<'static>,
     alpn_protocols: Vec<Vec<u8>>,
 ) -> Result<Driver<ClientConnectionData>, Error> {
-    common.configure(
+    // first, so that the observer is told of errors
+    common.observe(config.observer.as_ref());
+    common.observe_client(&name);
+    let configured = common.configure(
         config.max_fragment_size,
         config.enable_secret_extraction,
         config.fips(),
-        config.observer.as_ref(),
-    )?;
-    common.observe_client(&name);
+    );
+    common.report_configured(configured)?;
     let mut data = ClientConnectionData::default();
     #[cfg(feature = "tls12")]
     let mut session = None;

@@ -76,6 +76,7 @@ pub trait Observer: Debug + Send + Sync {
     /// A handshake begins: a client is created, or a server has processed the ClientHello.
     ///
     /// A server that never gets a ClientHello calls this before it calls [`failed`](Self::failed).
+    /// So does a constructor that returns an error.
     fn handshake_begun(&self, connection: &Observed<'_>) {
         let _ = connection;
     }

@@ -6,7 +6,6 @@
 //! [`super::sending`] encrypts application data.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -17,7 +16,6 @@ use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::unwinding::{Abandon, fail_on_panic};
 use crate::callbacks::Callbacks;
-use crate::config::observer::Observer;
 use crate::config::observer::events::Direction;
 use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
@@ -99,7 +97,6 @@ impl CommonState {
         max_fragment_size: Option<usize>,
         is_extractable: bool,
         is_fips: bool,
-        observer: Option<&Arc<dyn Observer>>,
     ) -> Result<(), Error> {
         self.records
             .sender
@@ -110,7 +107,6 @@ impl CommonState {
             self.is_fips = is_fips;
         }
         let _ = is_fips;
-        self.observe(observer);
         Ok(())
     }
 

@@ -526,7 +526,6 @@ impl<Data> Driver<Data> {
             debug!("waiting for a {}", wait.call);
             self.common.records.unpolled.begin(wait.call);
             if let Some(observation) = &mut self.common.observation {
-                observation.times.end_work();
                 observation.times.set_wait(Some(wait.call));
             }
         }
@@ -583,12 +582,7 @@ impl<Data> Driver<Data> {
     /// Tells the observer what has happened, if there is one.
     fn report(&mut self) {
         if let Some(observation) = &mut self.common.observation {
-            // a server may still be waiting before it has read the name
-            let name = self.handshake.machine.server_name(&self.data);
-            if name.is_none() && self.common.wait.is_some() {
-                return;
-            }
-            if let Some(name) = name {
+            if let Some(name) = self.handshake.machine.server_name(&self.data) {
                 observation.set_server_name(name);
             }
             self.common.report();

@@ -51,7 +51,17 @@ impl CommonState {
                     .count(received.take().unwrap_or_default());
             }
         }
+        observation.is_accepting = false;
         observation.set_observer(observer.clone(), self.side, carrier);
+    }
+
+    /// Starts telling `observer` about a connection that has no configuration yet.
+    #[cfg(feature = "std")]
+    pub(crate) fn observe_accepting(&mut self, observer: &Arc<dyn Observer>) {
+        self.observe(Some(observer));
+        if let Some(observation) = &mut self.observation {
+            observation.is_accepting = true;
+        }
     }
 
     /// True if there is an observer.
@@ -100,6 +110,8 @@ impl CommonState {
 
     /// Tells the observer that the keys of one direction were replaced.
     pub(crate) fn report_keys(&mut self, direction: Direction) {
+        // data that waited for the end of the handshake may wear out a key before it is reported
+        self.report();
         if let Some(observation) = &mut self.observation {
             observation.report_keys(direction);
         }
@@ -123,7 +135,10 @@ impl CommonState {
     /// Tells the observer about the error that ended the connection.
     #[cold]
     pub(super) fn report_failure(&mut self, error: &Error, alert: Option<AlertDescription>) {
-        let (sent, received) = self.traffic();
+        let Some(observation) = &self.observation else {
+            return;
+        };
+        let (sent, received) = self.traffic_of_both(observation);
         let view = View {
             negotiated: &self.negotiated,
             is_handshaking: self.is_handshaking(),
@@ -131,7 +146,11 @@ impl CommonState {
             received,
         };
         if let Some(observation) = &mut self.observation {
-            observation.report_failure(&view, error, alert.map(Alert::Sent));
+            // an `Acceptor` does not return this alert
+            let is_dropped =
+                observation.is_accepting && matches!(error, Error::InappropriateMessage { .. });
+            let alert = alert.filter(|_| !is_dropped).map(Alert::Sent);
+            observation.report_failure(&view, error, alert);
         }
     }
 
@@ -193,11 +212,12 @@ impl CommonState {
             }
             None => self.ending(),
         };
+        let (sent, received) = self.traffic_of_both(&observation);
         let view = View {
             negotiated: &self.negotiated,
             is_handshaking: self.is_handshaking(),
-            sent: ending.sent,
-            received: ending.received,
+            sent,
+            received,
         };
         let quic_alert = self.quic.as_ref().and_then(|quic| quic.alert);
         observation.report_end(&view, self.failed(), quic_alert.map(Alert::Sent), ending);
@@ -235,8 +255,20 @@ impl CommonState {
         }
     }
 
+    /// Returns the data sent and received. A half of a split connection does not know how much the
+    /// other half has moved since the split.
+    fn traffic_of_both(&self, observation: &Observation) -> (Traffic, Traffic) {
+        let (sent, received) = self.traffic();
+        let (sent_before, received_before) = observation.before_split;
+        match (&self.records.other_half, self.records.sending) {
+            (None, _) => (sent, received),
+            (Some(_), Sending::Elsewhere) => (sent_before, received),
+            (Some(_), _) => (sent, received_before),
+        }
+    }
+
     /// Returns the data sent and received.
-    fn traffic(&self) -> (Traffic, Traffic) {
+    pub(super) fn traffic(&self) -> (Traffic, Traffic) {
         match &self.quic {
             Some(quic) => (quic.sent, quic.received),
             None => (

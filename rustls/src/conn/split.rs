@@ -72,8 +72,9 @@ pub(crate) fn split<Data>(mut driver: Driver<Data>) -> (Sender, Receiver<Data>) 
     {
         sending.buffer_limit = connection.buffer_limit;
     }
+    let traffic = connection.traffic();
     if let Some(observation) = &mut connection.observation {
-        sending.observation = Some(observation.split());
+        sending.observation = Some(observation.split(traffic));
         sending.negotiated = connection.negotiated.clone();
     }
     let (from, to) = (&mut connection.records, &mut sending.records);

@@ -130,6 +130,10 @@ pub(crate) struct Observation {
     is_dropped: bool,
     /// Shared with the other half of a split connection.
     halves: Option<Arc<Halves>>,
+    /// The data sent and received before the connection was split.
+    pub(crate) before_split: (Traffic, Traffic),
+    /// True for an `Acceptor` whose connection has no configuration yet.
+    pub(crate) is_accepting: bool,
     /// Unused counters for records.
     pub(crate) counters: (Option<Box<sender::Counted>>, Option<Box<receiver::Counted>>),
 }
@@ -203,8 +207,10 @@ impl Observation {
         }
     }
 
-    /// Copies the observation for the other half of a connection that is split.
-    pub(crate) fn split(&mut self) -> Box<Self> {
+    /// Copies the observation for the other half of a connection that is split. Before that, the
+    /// connection has sent and received `traffic`.
+    pub(crate) fn split(&mut self, traffic: (Traffic, Traffic)) -> Box<Self> {
+        self.before_split = traffic;
         let halves = Arc::new(Halves::new());
         let mut other = Self::new();
         other.observer = self.observer.clone();
@@ -217,6 +223,7 @@ impl Observation {
         other.stage = self.stage;
         other.has_reported_refusal = self.has_reported_refusal;
         other.times = self.times;
+        other.before_split = traffic;
         other.halves = Some(halves.clone());
         self.halves = Some(halves);
         other
@@ -446,6 +453,14 @@ impl Observation {
 pub(crate) struct Recorder<'a>(pub(crate) Option<&'a mut Observation>);
 
 impl Recorder<'_> {
+    /// Notes that an asynchronous call has returned, and that the handshake continues.
+    pub(crate) fn call_returned(&mut self) {
+        if let Some(observation) = &mut self.0 {
+            observation.times.set_wait(None);
+            observation.times.start_work();
+        }
+    }
+
     /// Records events, which the driver reports after the message.
     #[inline]
     pub(crate) fn events(&mut self, record: impl FnOnce(&mut Pending)) {

@@ -216,6 +216,7 @@ impl<S, Data> Operation<S, Data> {
         cx: &mut Context<'_, Data>,
     ) -> Poll<Result<S, Failure>> {
         let next = ready!(self.future.get_mut().as_mut().poll(task));
+        cx.recorder.call_returned();
         Poll::Ready(next.and_then(|next| next(cx)))
     }
 }

@@ -103,7 +103,7 @@ impl Acceptor {
     /// before either has been told anything. Call it before [`Self::read_tls`].
     pub fn set_observer(&mut self, observer: Arc<dyn Observer>) {
         if let Some(connection) = &mut self.connection {
-            connection.driver.common.observe(Some(&observer));
+            connection.driver.common.observe_accepting(&observer);
         }
     }
 

@@ -33,7 +33,8 @@ pub(crate) fn start(
     mut common: CommonState,
     config: Arc<ServerConfig>,
 ) -> Result<Driver<ServerConnectionData>, Error> {
-    let handshake = configure(config, &mut common)?;
+    let configured = configure(config, &mut common);
+    let handshake = common.report_configured(configured)?;
     Ok(Driver::new(
         handshake,
         ServerConnectionData::default(),
@@ -46,12 +47,13 @@ pub(super) fn configure(
     config: Arc<ServerConfig>,
     common: &mut CommonState,
 ) -> Result<Box<dyn Machine<ServerConnectionData>>, Error> {
+    // first, so that the observer is told of errors
+    common.observe(config.observer.as_ref());
     ServerConfig::check_client_cert_verifier(&*config.configured_verifier)?;
     common.configure(
         config.max_fragment_size,
         config.enable_secret_extraction,
         config.fips(),
-        config.observer.as_ref(),
     )?;
     Ok(Box::new(ServerHandshake::start(config)))
 }

@@ -168,7 +168,7 @@ pub struct ConnectionClosed {
     pub close_notify_received: bool,
     /// The data sent. Records after [an extraction](End::Extracted) are not counted.
     pub sent: Traffic,
-    /// The data received.
+    /// The data received. Records that cannot be opened are not counted.
     pub received: Traffic,
     /// The time since the connection got its observer, usually since it was created; `None` without
     /// `std`.

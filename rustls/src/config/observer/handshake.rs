@@ -47,9 +47,11 @@ pub struct HandshakeFacts<'a> {
     pub peer_chain: PeerChainCheck,
     /// The time that the handshake took; `None` without `std`.
     pub durations: Option<Durations>,
-    /// The data sent so far. If the receiving half of a split connection fails, 0.
+    /// The data sent so far. If the receiving half of a split connection fails, that before the
+    /// split.
     pub sent: Traffic,
-    /// The data received so far. If the sending half of a split connection fails, 0.
+    /// The data received so far. If the sending half of a split connection fails, that before the
+    /// split.
     pub received: Traffic,
 }
 
@@ -153,7 +155,7 @@ impl EarlyData {
 
 /// The times of a handshake.
 ///
-/// A wait ends when the handshake has continued with the result, so it includes that work.
+/// A wait ends when its result is there. The work that follows is this side's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Durations {

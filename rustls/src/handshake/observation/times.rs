@@ -28,9 +28,10 @@ mod clock {
             self.created = Some(Instant::now());
         }
 
-        /// Starts a piece of work on handshake messages. The first one starts the handshake.
+        /// Starts a piece of work on handshake messages, unless it has to wait. The first one starts
+        /// the handshake.
         pub(crate) fn start_work(&mut self) {
-            if !self.is_over {
+            if !self.is_over && self.waiting.is_none() {
                 let now = Instant::now();
                 self.begun.get_or_insert(now);
                 self.working = Some(now);
@@ -44,10 +45,13 @@ mod clock {
             }
         }
 
-        /// Starts waiting for `call`, or ends a wait.
+        /// Ends the work and starts waiting for `call`, or ends a wait.
         pub(crate) fn set_wait(&mut self, call: Option<Call>) {
             if self.waiting.map(|(call, _)| call) == call || self.is_over {
                 return;
+            }
+            if call.is_some() {
+                self.end_work();
             }
             let now = Instant::now();
             if let Some((call, start)) = self.waiting.take() {
