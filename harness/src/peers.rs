@@ -16,6 +16,7 @@
 //!   programs ──── programs of other stacks, and the files that they read
 //!   ports ─────── reserved ports for servers of other stacks
 //!   log_lines ─── the log lines of a call
+//!   events ────── an observer that keeps events, and checks their rules
 //! ```
 
 pub mod additions;
@@ -23,6 +24,7 @@ pub mod callbacks;
 pub mod clients;
 pub mod configs;
 pub mod endpoints;
+pub mod events;
 pub mod faulty;
 pub mod log_lines;
 pub mod memory;

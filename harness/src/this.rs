@@ -21,14 +21,17 @@ use transparent::Identity;
 
 use crate::operations::{Slow, finish, plan_of_process, slow_client, slow_server};
 use crate::peers::configs::Provider;
+use crate::peers::events::events_of_process;
 use crate::providers::transparent::TAG;
 
 pub(crate) fn provider(of: Provider) -> CryptoProvider {
     of.this()
 }
 
-/// Makes a client's callbacks asynchronous if `HARNESS_OPERATIONS` asks for that.
+/// Makes a client's callbacks asynchronous if `HARNESS_OPERATIONS` asks for that, and sets an
+/// observer if `HARNESS_OBSERVER` does.
 pub(crate) fn prepare_client(config: &mut tls::ClientConfig, roots: Arc<tls::RootCertStore>) {
+    config.observer = events_of_process();
     if let Some(plan) = plan_of_process() {
         let provider = config.crypto_provider().clone();
         let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider);
@@ -36,11 +39,18 @@ pub(crate) fn prepare_client(config: &mut tls::ClientConfig, roots: Arc<tls::Roo
     }
 }
 
-/// Makes a server's callbacks asynchronous if `HARNESS_OPERATIONS` asks for that.
+/// Makes a server's callbacks asynchronous if `HARNESS_OPERATIONS` asks for that, and sets an
+/// observer if `HARNESS_OBSERVER` does.
 pub(crate) fn prepare_server(config: &mut tls::ServerConfig) {
+    observe_server(config);
     if let Some(plan) = plan_of_process() {
         slow_server(config, plan);
     }
+}
+
+/// Sets a server's observer if `HARNESS_OBSERVER` asks for that.
+pub(crate) fn observe_server(config: &mut tls::ServerConfig) {
+    config.observer = events_of_process();
 }
 
 /// Makes a verifier's methods asynchronous if `HARNESS_OPERATIONS` asks for that.

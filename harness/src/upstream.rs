@@ -32,6 +32,8 @@ pub(crate) fn prepare_client(_: &mut tls::ClientConfig, _: Arc<tls::RootCertStor
 
 pub(crate) fn prepare_server(_: &mut tls::ServerConfig) {}
 
+pub(crate) fn observe_server(_: &mut tls::ServerConfig) {}
+
 pub(crate) fn prepare_verifier(
     verifier: Arc<dyn ClientCertVerifier>,
 ) -> Arc<dyn ClientCertVerifier> {

@@ -5,9 +5,9 @@
 //! live in those two modules.
 
 use super::{
-    HPKE_SUITES, exported, finish_operation, finish_quic, finish_unbuffered, prepare_client,
-    prepare_connection, prepare_server, prepare_unbuffered, prepare_verifier, process_into,
-    provider, ring, tls,
+    HPKE_SUITES, exported, finish_operation, finish_quic, finish_unbuffered, observe_server,
+    prepare_client, prepare_connection, prepare_server, prepare_unbuffered, prepare_verifier,
+    process_into, provider, ring, tls,
 };
 
 /// Defines the accessors that all endpoints have. This is a macro, because their connections have

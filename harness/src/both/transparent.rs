@@ -150,6 +150,7 @@ fn trust(client: &mut tls::ClientConfig, server: &mut tls::ServerConfig, setup: 
     server.alpn_protocols = alpn_protocols;
     server.cert_compressors.clear();
     server.cert_decompressors.clear();
+    super::observe_server(server);
 }
 
 /// Returns the provider for the usual setup.

@@ -15,6 +15,7 @@ use super::ends::Api;
 use super::{Plan, Slow, slow_client, slow_server};
 use crate::peers::configs::this::roots;
 use crate::peers::configs::{KeyType, Provider};
+use crate::peers::events::events_of_process;
 use crate::this::stores::ThreadSessions;
 
 /// All operations, by the names of their synchronous methods.
@@ -173,6 +174,7 @@ impl Kind {
             server.verified_chains = Arc::new(VerifiedChains::disabled());
         }
         slow_server(&mut server, plan);
+        server.observer = events_of_process();
 
         let verifier = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone());
         let builder = ClientConfig::builder_with_provider(provider)
@@ -192,6 +194,7 @@ impl Kind {
             client.resumption = Resumption::store(Arc::new(ThreadSessions::default()));
         }
         slow_client(&mut client, verifier.build().unwrap(), plan);
+        client.observer = events_of_process();
         World {
             client: client.into(),
             server: server.into(),

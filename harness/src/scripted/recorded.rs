@@ -8,7 +8,12 @@ mod conversations;
 pub mod extensions;
 pub mod flights;
 
+use std::sync::Arc;
+
+use rustls::observer::Observer;
+
 pub use self::conversation::Conversation;
+use self::conversation::Flights;
 use self::conversations::conversations;
 use self::flights::{APPLICATION_DATA, Framing, Record};
 use crate::comparison::noted;
@@ -129,7 +134,18 @@ impl Scene {
             Receiver::Upstream => &self.conversation.theirs,
             _ => &self.conversation.ours,
         };
-        let mut endpoint = self.conversation.endpoint(self.side, receiver);
+        let endpoint = self.conversation.endpoint(self.side, receiver);
+        self.before(endpoint, flights)
+    }
+
+    /// Like [`Self::receiver`], for a connection of this crate with an observer.
+    pub fn observed(&self, receiver: Receiver, observer: Arc<dyn Observer>) -> Box<dyn Endpoint> {
+        let endpoint = self.conversation.observed(self.side, receiver, observer);
+        self.before(endpoint, &self.conversation.ours)
+    }
+
+    /// Returns `endpoint` after it has received the flights before this one.
+    fn before(&self, mut endpoint: Box<dyn Endpoint>, flights: &Flights) -> Box<dyn Endpoint> {
         endpoint.take_output();
         for flight in &flights[self.side as usize][..self.index] {
             endpoint.receive(flight).unwrap();

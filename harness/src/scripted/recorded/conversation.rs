@@ -3,8 +3,10 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rustls::HandshakeType;
+use rustls::observer::Observer;
 
 use super::Receiver;
 use super::flights::{self, Framing, HANDSHAKE, Record};
@@ -31,7 +33,7 @@ pub struct Conversation {
 const EARLY: &[u8] = b"early data";
 
 /// The flights that client and server receive.
-type Flights = [Vec<Vec<u8>>; 2];
+pub(super) type Flights = [Vec<Vec<u8>>; 2];
 
 impl Conversation {
     /// Records the first connection with these configurations, or a second one that resumes its
@@ -105,6 +107,27 @@ impl Conversation {
 
     /// Creates a new connection. A resuming client has made only the previous connection.
     pub fn endpoint(&'static self, side: Role, receiver: Receiver) -> Box<dyn Endpoint> {
+        self.prepare(side, receiver);
+        self.with_early_data(side, self.new_endpoint(side, receiver))
+    }
+
+    /// Like [`Self::endpoint`], for a connection of this crate with an observer.
+    pub fn observed(
+        &'static self,
+        side: Role,
+        receiver: Receiver,
+        observer: Arc<dyn Observer>,
+    ) -> Box<dyn Endpoint> {
+        self.prepare(side, receiver);
+        let (mut client, mut server) = (self.this.client.clone(), self.this.server.clone());
+        Arc::make_mut(&mut client).observer = Some(observer.clone());
+        Arc::make_mut(&mut server).observer = Some(observer);
+        let configs = transparent::this::Configs { client, server };
+        self.with_early_data(side, self.endpoint_with(&configs, side, receiver))
+    }
+
+    /// Gives a client the session that it resumes.
+    fn prepare(&'static self, side: Role, receiver: Receiver) {
         transparent::this::forget_sessions();
         transparent::upstream::forget_sessions();
         if side == Role::Client
@@ -119,7 +142,9 @@ impl Conversation {
                 Framing::Tls12 => drop(self.client_after(receiver, flights)),
             }
         }
-        let mut endpoint = self.new_endpoint(side, receiver);
+    }
+
+    fn with_early_data(&self, side: Role, mut endpoint: Box<dyn Endpoint>) -> Box<dyn Endpoint> {
         if self.setup.early_data && side == Role::Client {
             endpoint.send_early(EARLY);
         }
@@ -161,10 +186,19 @@ impl Conversation {
     }
 
     fn new_endpoint(&self, side: Role, receiver: Receiver) -> Box<dyn Endpoint> {
-        let Self { this, upstream, .. } = self;
+        self.endpoint_with(&self.this, side, receiver)
+    }
+
+    /// Creates an endpoint. One of this crate has a configuration of `this`.
+    fn endpoint_with(
+        &self,
+        this: &transparent::this::Configs,
+        side: Role,
+        receiver: Receiver,
+    ) -> Box<dyn Endpoint> {
         let is_quic = self.setup.quic;
         match (receiver, side) {
-            (Receiver::Upstream, _) => upstream.endpoint(side, is_quic),
+            (Receiver::Upstream, _) => self.upstream.endpoint(side, is_quic),
             (Receiver::Buffered, _) => this.endpoint(side, is_quic),
             _ if is_quic => this.endpoint(side, is_quic),
             (_, Role::Client) => Box::new(ThisUnbuffered::client(this.client.clone())),
