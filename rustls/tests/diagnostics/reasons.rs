@@ -74,7 +74,7 @@ fn assert_reason(versions: Versions, prepare: Change, change: Change, text: &str
 fn unopened_tickets_are_logged() {
     let new_ticketer: Change = |config, provider| config.ticketer = provider.this_ticketer();
     for versions in Versions::EACH {
-        let text = "a ticket cannot be opened";
+        let text = "a session is not resumed: the ticket cannot be opened";
         assert_reason(versions, new_ticketer, new_ticketer, text);
     }
 }
@@ -83,16 +83,15 @@ fn unopened_tickets_are_logged() {
 fn missing_sessions_are_logged() {
     let new_storage: Change =
         |config, _| config.session_storage = ServerSessionMemoryCache::new(10);
-    let missing_id = "the session ID is not in the storage";
-    let missing = "the session of a ticket is not in the storage";
-    for (versions, text) in [(Versions::Tls12, missing_id), (Versions::Tls13, missing)] {
+    for versions in Versions::EACH {
+        let text = "a session is not resumed: the session is not in the storage";
         assert_reason(versions, |_, _| {}, new_storage, text);
     }
 }
 
 #[test]
 fn unsuitable_sessions_are_logged() {
-    let text = "a session is not resumed: the policy for client certificates has changed";
+    let text = "a session is not resumed: the policy for certificates has changed";
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let before = server_with(provider, versions, ClientAuth::None);
         let mut after = server_with(provider, versions, ClientAuth::OptionalAbsent);
@@ -107,7 +106,7 @@ fn unsuitable_sessions_are_logged() {
         replace(config, crypto, Versions::Tls12);
         config.alpn_protocols = vec![b"h2".to_vec()];
     };
-    let text = "a session is not resumed: it has another cipher suite";
+    let text = "a session is not resumed: the cipher suite, or its hash, differs";
     let h2: Change = |config, _| config.alpn_protocols = vec![b"h2".to_vec()];
     assert_reason(Versions::Tls12, h2, other_suite, text);
 }
