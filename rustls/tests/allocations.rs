@@ -10,6 +10,7 @@ mod counting;
 use std::io::{BufRead, Read, Write};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use harness::peers::callbacks::this::{ClientKey, ServerKey};
 use harness::peers::configs::{
@@ -23,6 +24,7 @@ use harness::wire::client_hello::{self, ClientHello, host_name};
 use rustls::client::{
     ClientConnectionData, Resumption, UnbufferedClientConnection, WebPkiServerVerifier,
 };
+use rustls::observer::{ConnectionClosed, HandshakeFacts, Observed, Observer};
 use rustls::server::{
     Acceptor, ResolvesServerCert, ResolvesServerCertUsingSni, ServerConnectionData,
     UnbufferedServerConnection, WebPkiClientVerifier,
@@ -169,6 +171,7 @@ fn records_cause_no_allocation() {
         received_tickets(provider);
         handshakes(provider);
         connections_that_may_wait(provider);
+        observed_connections(provider);
         stapled_responses(provider);
         certificates_by_name(provider);
         halves(provider, Versions::Tls12);
@@ -357,6 +360,71 @@ fn connections_that_may_wait(provider: Provider) {
                 let what = format!("{provider:?} {versions:?} {auth:?} {kind:?} {has_tickets}");
                 assert_eq!(may_wait, sync, "{what} {has_own_callbacks}");
             }
+        }
+    }
+}
+
+/// An observer that counts.
+#[derive(Debug, Default)]
+struct Counts {
+    finished: AtomicUsize,
+    closed: AtomicUsize,
+}
+
+impl Observer for Counts {
+    fn handshake_finished(&self, connection: &Observed<'_>, handshake: &HandshakeFacts<'_>) {
+        assert!(connection.server_name.is_some() && handshake.version.is_some());
+        self.finished.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn closed(&self, _: &Observed<'_>, closed: &ConnectionClosed) {
+        assert!(closed.sent.bytes != 0 && closed.received.bytes != 0);
+        self.closed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Connections with an observer allocate no more than others: its memory stays with the thread.
+fn observed_connections(provider: Provider) {
+    // its signatures have a fixed length
+    let key = KeyType::Ed25519;
+    for versions in Versions::EACH {
+        let resuming = Configs::new(versions, provider.this(), key);
+        let mut client = (*resuming.client).clone();
+        client.resumption = Resumption::disabled();
+        let full = Configs {
+            client: Arc::new(client),
+            server: resuming.server.clone(),
+        };
+        cost(&resuming, HandshakeKind::Full, false);
+        for (configs, kind) in [
+            (&full, HandshakeKind::Full),
+            (&resuming, HandshakeKind::Resumed),
+        ] {
+            let counts = Arc::new(Counts::default());
+            let mut observed = Configs {
+                client: configs.client.clone(),
+                server: configs.server.clone(),
+            };
+            Arc::make_mut(&mut observed.client).observer = Some(counts.clone());
+            Arc::make_mut(&mut observed.server).observer = Some(counts.clone());
+            let [without, with] = [configs, &observed].map(|configs| {
+                // the stores grow at times
+                (0..6).map(|_| cost(configs, kind, false)).min().unwrap()
+            });
+            assert_eq!(with, without, "{provider:?} {versions:?} {kind:?}");
+            assert_eq!(counts.finished.load(Ordering::Relaxed), 2 * 6);
+            assert_eq!(counts.closed.load(Ordering::Relaxed), 2 * 6);
+        }
+        // and their records none
+        let mut observed = resuming;
+        let counts = Arc::new(Counts::default());
+        Arc::make_mut(&mut observed.client).observer = Some(counts.clone());
+        Arc::make_mut(&mut observed.server).observer = Some(counts);
+        let pair = buffered::Pair::connect(&observed).unwrap();
+        let (mut client, mut server) = (pair.client, pair.server);
+        for size in SIZES {
+            by_buffered!("observed", size, &mut client, &mut server);
+            by_buffered!("observed", size, &mut server, &mut client);
         }
     }
 }

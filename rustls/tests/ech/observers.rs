@@ -4,12 +4,14 @@
 use std::sync::{Arc, Mutex};
 
 use harness::peers::configs::{PROVIDERS, Versions};
+use harness::peers::events::{Event, Events, What};
 use harness::scripted::Script;
 use harness::verifiers::this::Verifier;
+use rustls::client::EchStatus;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, KeyLog, SignatureScheme};
 
-use crate::ech::clients::{Setup, this};
+use crate::ech::clients::{Mode, Setup, this};
 use crate::ech::kit::{self, ACCEPTED, PUBLIC, Peers, Run, SECRET, accepting_retry};
 
 /// A key log and verifier that records its arguments.
@@ -85,6 +87,51 @@ fn observers_see_the_hello_in_use() {
             let rejected = run(&peers, &config, &script);
             assert_eq!(rejected.conversation.outcome, kit::rejected());
             observer.assert_seen(&rejected.outer()[0].random, PUBLIC);
+        }
+    }
+}
+
+/// Events name the inner server, and have the outcome of ECH.
+#[test]
+fn events_have_the_outcome_of_ech() {
+    for peers in PROVIDERS.map(Peers::new) {
+        let rejected = "peer_incompatible.server_rejected_encrypted_client_hello";
+        let cases = [
+            (peers.setup(), peers.accepting(), EchStatus::Accepted, None),
+            (
+                peers.setup(),
+                peers.to_accept(accepting_retry()),
+                EchStatus::Accepted,
+                None,
+            ),
+            (
+                peers.setup(),
+                peers.rejecting(),
+                EchStatus::Rejected,
+                Some(rejected),
+            ),
+            (peers.greasing(), Script::new(), EchStatus::Grease, None),
+            (
+                peers.setup_with(Mode::Off),
+                Script::new(),
+                EchStatus::NotOffered,
+                None,
+            ),
+        ];
+        for (setup, script, status, label) in cases {
+            let events = Events::new();
+            let mut config = this::config(&setup).unwrap();
+            config.observer = Some(events.clone());
+            drop(run(&peers, &config.into(), &script));
+            let events = events.take_one();
+            let is_named = |event: &Event| event.of.server_name.as_deref() == Some(SECRET);
+            assert!(events.iter().all(is_named));
+            let told = events.iter().find_map(|event| match &event.what {
+                What::Finished(facts) => Some((facts.ech, None)),
+                What::Failed(failed) => Some((failed.handshake.ech, Some(failed.label))),
+                _ => None,
+            });
+            assert_eq!(told, Some((status, label)));
         }
     }
 }

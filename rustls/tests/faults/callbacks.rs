@@ -70,6 +70,10 @@ impl Scene {
     /// Runs a connection for each callback and each call at which it fails.
     fn each(&mut self, wrong: Wrong, mut check: impl FnMut(&Self, &str, Option<Talk>, Stop)) {
         for (name, count) in self.calls() {
+            // comes after all calls; a panic in it is caught
+            if name == "Observer::closed" {
+                continue;
+            }
             let mut times = vec![0, count / 2, count - 1];
             times.dedup();
             times.retain(|at| !self.fails_last || *at == count - 1);
@@ -81,6 +85,8 @@ impl Scene {
                 let (talk, stop) = Talk::run(&self.rig, self.setup, self.api);
                 assert!(bomb::disarm(), "never called");
                 check(self, name, talk, stop);
+                // in order, and to the end
+                let _ = self.rig.events.take();
                 // other connections still work
                 good(&self.rig, self.setup, self.api);
             }

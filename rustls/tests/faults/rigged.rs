@@ -44,6 +44,7 @@ mod provider;
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions};
+use harness::peers::events::Events;
 use harness::providers::leak;
 use harness::verifiers::hooked::Hooked;
 use rustls::client::{ClientSessionMemoryCache, Resumption, WebPkiServerVerifier};
@@ -74,13 +75,20 @@ pub(crate) struct Setup {
 pub(crate) struct Rig {
     pub(crate) client: Arc<ClientConfig>,
     pub(crate) server: Arc<ServerConfig>,
+    /// The events of all connections, which the observer of both sides keeps.
+    pub(crate) events: Arc<Events>,
 }
 
 impl Rig {
     pub(crate) fn new(setup: Setup) -> Self {
+        let events = Events::new();
+        let (mut client, mut server) = (client(setup), server(setup));
+        client.observer = Some(Arc::new(Rigged(events.clone())));
+        server.observer = Some(Arc::new(Rigged(events.clone())));
         Self {
-            client: Arc::new(client(setup)),
-            server: Arc::new(server(setup)),
+            client: Arc::new(client),
+            server: Arc::new(server),
+            events,
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use harness::peers::events::Events;
 use harness::verifiers::hooked::Hook;
 use pki_types::{ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::client::{
@@ -14,6 +15,10 @@ use rustls::compress::{
     CertCompressor, CertDecompressor, CompressionFailed, CompressionLevel, DecompressionFailed,
 };
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
+use rustls::observer::{
+    ConnectionClosed, ConnectionFailed, HandshakeFacts, KeysUpdated, Observed, Observer,
+    SessionEvent, TicketEvent,
+};
 use rustls::server::{
     ClientHello, ProducesTickets, ResolvesServerCert, ServerSessionMemoryCache,
     StoresServerSessions,
@@ -161,4 +166,26 @@ rigged! { ActiveKeyExchange, Box<dyn ActiveKeyExchange>:
         fails("ActiveKeyExchange::complete")?;
         self.0.complete(peer)
     }
+}
+
+/// Keeps each event before the bomb is called, so that events are complete even if one fails.
+macro_rules! rigged_observer {
+    ($($name:ident $(($event:ident: $typ:ty))?;)*) => {
+        impl Observer for Rigged<Arc<Events>> {
+            $(fn $name(&self, connection: &Observed<'_> $(, $event: $typ)?) {
+                self.0.$name(connection $(, $event)?);
+                called(concat!("Observer::", stringify!($name)));
+            })*
+        }
+    };
+}
+
+rigged_observer! {
+    handshake_begun;
+    handshake_finished(event: &HandshakeFacts<'_>);
+    failed(event: &ConnectionFailed<'_>);
+    keys_updated(event: &KeysUpdated);
+    ticket(event: &TicketEvent);
+    session(event: &SessionEvent);
+    closed(event: &ConnectionClosed);
 }
