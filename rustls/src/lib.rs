@@ -36,6 +36,7 @@
 //! - [`unbuffered`], [`split`], [`kernel`]: the alternatives to buffered connections.
 //! - `relay`: proxies.
 //! - [`quic`]: the handshake of QUIC.
+//! - [`observer`]: metrics and traces of connections.
 //! - [`client::EchConfig`]: Encrypted ClientHello of clients.
 //! - [`certificates`]: certificates parsed once and shared.
 //! - [`crypto`]: crypto providers, and how to write one.
