@@ -54,7 +54,7 @@ pub(crate) struct Pending {
     pub(crate) receiving_keys: u32,
 }
 
-/// What the observer has been told about the handshake.
+/// The last event of the handshake that the observer has been told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     #[default]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product, product3};
-use harness::peers::endpoints::Endpoint;
+use harness::peers::endpoints::{Endpoint, handshake};
 use harness::peers::events::Events;
 use rustls::observer::{
     ConnectionClosed, ConnectionFailed, HandshakeFacts, KeysUpdated, Observed, Observer,
@@ -260,7 +260,7 @@ fn connections_may_end_on_other_threads() {
     for _ in 0..connections {
         let pair = pair.clone();
         let (mut client, mut server) = (pair.client.buffered(), pair.server.buffered());
-        harness::peers::endpoints::handshake(&mut client, &mut server);
+        handshake(&mut client, &mut server);
         let client = client.conn;
         thread::spawn(move || drop(client)).join().unwrap();
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{ClientAuth, PROVIDERS, Provider, Versions, product};
+use harness::peers::endpoints::handshake;
 use harness::peers::events::Events;
 use harness::verifiers::raw_keys::this::{present_client, present_server, trust_server, verifier};
 use rustls::client::Resumption;
@@ -408,7 +409,7 @@ fn one_observer_may_serve_both_sides() {
         |server| server.observer = Some(both.clone()),
     );
     let [mut client, mut server] = pair.ends([Api::Buffered; 2]);
-    harness::peers::endpoints::handshake(&mut client, &mut server);
+    handshake(&mut client, &mut server);
     drop((client, server));
     let connections = both.take();
     assert_eq!(connections.len(), 2);

@@ -187,7 +187,7 @@ fn after_handshake(events: &[Event]) -> String {
     rest.to_owned()
 }
 
-/// Whichever half notices a failure reports it, and whichever is dropped last reports the end.
+/// The half that notices a failure reports it, and the half that is dropped last reports the end.
 #[test]
 fn halves_report_each_event_once() {
     for (provider, sender_is_first) in product(PROVIDERS, [true, false]) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use harness::peers::callbacks::Clock;
 use harness::peers::configs::this::roots;
-use harness::peers::configs::{ClientAuth, PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, exchange};
 use harness::peers::events::{Event, Events, Facts, What};
 use harness::peers::roles::this::Config;
@@ -16,11 +16,14 @@ use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::CryptoProvider;
 use rustls::observer::{EarlyData, EarlyDataRejected, NotResumed, TicketAction};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
-use rustls::{CertificateError, CipherSuite, ClientConfig, NamedGroup, ServerConfig};
+use rustls::{
+    CertificateError, CipherSuite, ClientConfig, NamedGroup, ServerConfig, SupportedCipherSuite,
+};
 
 use super::pairs::{Api, KEY_TYPE, Pair, Wire, failed, finished};
 
@@ -73,14 +76,14 @@ fn run(pair: &Pair, mut client: Wire, mut server: Wire) -> Reports {
 }
 
 /// Returns the provider with only this suite.
-fn only(provider: Provider, suite: CipherSuite) -> rustls::crypto::CryptoProvider {
-    harness::peers::configs::this::provider_of(provider, suite)
+fn only(provider: Provider, suite: CipherSuite) -> CryptoProvider {
+    configs::this::provider_of(provider, suite)
 }
 
 /// Replaces the provider, the versions and the verifier of `server`.
 fn rebuild(
     server: &mut ServerConfig,
-    crypto: rustls::crypto::CryptoProvider,
+    crypto: CryptoProvider,
     versions: Versions,
     verifier: Arc<dyn ClientCertVerifier>,
 ) {
@@ -100,7 +103,7 @@ fn rebuild(
 /// Replaces the provider and the versions of `client`.
 fn rebuild_client(
     client: &mut ClientConfig,
-    crypto: rustls::crypto::CryptoProvider,
+    crypto: CryptoProvider,
     versions: Versions,
     verifier: &Arc<dyn ServerCertVerifier>,
 ) {
@@ -149,12 +152,7 @@ const SERVERS: &[(NotResumed, &[bool], Change)] = &[
         TICKETS,
         |server, provider, versions| {
             let crypto = provider.this();
-            let ticketer = harness::peers::configs::this::server_of(
-                versions,
-                crypto,
-                KEY_TYPE,
-                ClientAuth::None,
-            );
+            let ticketer = configs::this::server_of(versions, crypto, KEY_TYPE, ClientAuth::None);
             server.ticketer = ticketer.ticketer;
             server.session_storage = Arc::new(NoServerSessionStorage {});
         },
@@ -485,7 +483,7 @@ const EARLY: &[(EarlyDataRejected, EarlyDataRejected, Change)] = &[
             let mut crypto = provider.this();
             let suites = &mut crypto.cipher_suites;
             suites.retain(|suite| suite.suite() != CipherSuite::TLS13_AES_256_GCM_SHA384);
-            let is_first = |suite: &rustls::SupportedCipherSuite| {
+            let is_first = |suite: &SupportedCipherSuite| {
                 suite.suite() == CipherSuite::TLS13_CHACHA20_POLY1305_SHA256
             };
             suites.sort_by_key(|suite| !is_first(suite));

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use harness::peers::configs::{self, ClientAuth, PROVIDERS, Versions, product, product3};
+use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::{Endpoint, Transfer, handshake};
-use harness::peers::events::{Events, What};
+use harness::peers::events::{Event, Events, What};
 use harness::peers::roles::Role;
 use harness::providers::provider_with_limit;
 use harness::wire;
@@ -93,8 +93,7 @@ fn all_records_count_until_the_end() {
             let events = events.take_one();
             assert_eq!(amount(closed(&events).sent), sent);
             assert_eq!(amount(closed(&events).received), received);
-            let updates =
-                |event: &&harness::peers::events::Event| matches!(event.what, What::KeysUpdated(_));
+            let updates = |event: &&Event| matches!(event.what, What::KeysUpdated(_));
             let expected = match versions {
                 // each update of one side is answered by the other
                 Versions::Tls13 => 10,
@@ -235,7 +234,7 @@ fn the_halves_of_a_connection_count_together() {
 }
 
 /// True if the client received `back` last.
-fn closed_received(events: &[harness::peers::events::Event], back: &[u8]) -> bool {
+fn closed_received(events: &[Event], back: &[u8]) -> bool {
     let facts = finished(events);
     let least: Amount = plus(amount(facts.received), amount_of(back));
     let received = amount(closed(events).received);
@@ -253,7 +252,7 @@ fn is_closed(events: &Events) -> bool {
 /// Records in pieces count once they are whole.
 #[test]
 fn incomplete_records_do_not_count() {
-    let pair = Pair::of(harness::peers::configs::Provider::AwsLc, Versions::Tls13);
+    let pair = Pair::of(Provider::AwsLc, Versions::Tls13);
     let [mut client, mut server] = pair.ends([Api::Buffered; 2]);
     let hello = client.take_output();
     let record = wire::records(&hello)[0].to_bytes();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use harness::operations::ends::{APIS, Api, End};
 use harness::operations::kinds::{KINDS, Kind, MORE_KINDS, OPERATIONS, World};
 use harness::operations::{Plan, When, finish};
-use harness::peers::configs::product3;
+use harness::peers::configs::{product, product3};
 use harness::peers::events::{Event, Events};
 use rustls::observer::End as Ended;
 
@@ -120,7 +120,7 @@ fn a_waiting_server_has_begun() {
 fn a_connection_may_be_dropped_in_each_wait() {
     let kinds: Vec<_> = all_kinds().collect();
     let mut waited = 0;
-    for (operation, (kind, api)) in harness::peers::configs::product(OPERATIONS, kinds) {
+    for (operation, (kind, api)) in product(OPERATIONS, kinds) {
         let plan = Arc::new(Plan::new(When::Never).only(operation));
         let (world, events) = observed(kind, api, &plan);
         prepare(kind, api, &world, &events);

@@ -118,13 +118,13 @@ impl Direction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TicketEvent {
-    /// What has happened to the ticket.
+    /// The event.
     pub action: TicketAction,
     /// For a refused ticket, the reason.
     pub reason: Option<NotResumed>,
 }
 
-/// What happens to a session ticket.
+/// An event of a session ticket, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TicketAction {

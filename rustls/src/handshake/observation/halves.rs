@@ -1,5 +1,5 @@
-//! What the observations of the two halves of a split connection share, so that one of them reports
-//! each event that happens once.
+//! State that the observations of the two halves of a split connection share, so that one of them
+//! reports each event that happens once.
 
 use alloc::boxed::Box;
 

@@ -28,8 +28,8 @@ mod clock {
             self.created = Some(Instant::now());
         }
 
-        /// Starts a piece of work on handshake messages, unless it has to wait. The first one starts
-        /// the handshake.
+        /// Starts a piece of work on messages, unless they have to wait. The first one starts the
+        /// handshake.
         pub(crate) fn start_work(&mut self) {
             if !self.is_over && self.waiting.is_none() {
                 let now = Instant::now();
