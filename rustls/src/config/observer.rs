@@ -120,7 +120,8 @@ pub trait Observer: Debug + Send + Sync {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Observed<'a> {
-    /// A number that no other connection of the process has, to bring events together.
+    /// A number that no other connection of the process has, to bring events together. On 32-bit
+    /// platforms, numbers repeat after 2^32 connections.
     pub id: u64,
     /// The application's number for the connection, 0 unless
     /// [`set_observer_context`](crate::CommonState::set_observer_context) set one.
