@@ -28,7 +28,7 @@
 //! comes from aws-lc-rs.
 //!
 //! All items have the names of those in [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs), and all but
-//! [`Ticketer`] their types.
+//! `Ticketer` their types.
 //! Sessions and tickets created with one provider can be resumed with another.
 //!
 //! With feature `fips`, this is [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs) and nothing else.
