@@ -13,7 +13,6 @@ use core::fmt;
 pub use erased_stack::{with_deep_stack_erased, with_erased_stack};
 pub use kx::{ActiveKeyExchange, CompletedKeyExchange, SharedSecret, SupportedKxGroup};
 use pki_types::{PrivateKeyDer, SignatureVerificationAlgorithm};
-pub use secret_bytes::SecretVec;
 
 pub use crate::enums::KeyExchangeAlgorithm;
 use crate::enums::SignatureScheme;

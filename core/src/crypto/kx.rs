@@ -4,7 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::secret_bytes::SecretVec;
+use zeroize::Zeroize;
+
 use crate::enums::{NamedGroup, ProtocolVersion};
 use crate::error::Error;
 use crate::ffdhe_groups::{self, FfdheGroup};
@@ -150,7 +151,7 @@ pub struct CompletedKeyExchange {
 }
 
 /// The result of a key exchange. Zeroized on drop.
-pub struct SharedSecret(SecretVec);
+pub struct SharedSecret(Vec<u8>);
 
 impl SharedSecret {
     /// Returns the bytes of the secret.
@@ -164,20 +165,26 @@ impl SharedSecret {
     /// their number determines the length of the PRF key.
     fn without_leading_zeros(mut self) -> Self {
         let zeros = self.0.iter().take_while(|byte| **byte == 0).count();
-        // the bytes freed at the end stay within the capacity, which is erased on drop
+        // the bytes freed at the end stay within the capacity, which is zeroized on drop
         self.0.drain(..zeros);
         self
     }
 }
 
+impl Drop for SharedSecret {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
 impl From<&[u8]> for SharedSecret {
     fn from(secret: &[u8]) -> Self {
-        secret.to_vec().into()
+        Self(secret.to_vec())
     }
 }
 
 impl From<Vec<u8>> for SharedSecret {
     fn from(secret: Vec<u8>) -> Self {
-        Self(secret.into())
+        Self(secret)
     }
 }

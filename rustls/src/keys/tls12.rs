@@ -26,9 +26,7 @@ use core::iter;
 use rustls_core::crypto::cipher::{AeadKey, MessageDecrypter, MessageEncrypter};
 use rustls_core::crypto::hash::Output;
 use rustls_core::crypto::tls12::{self, Prf};
-use rustls_core::crypto::{
-    ActiveKeyExchange, SecretVec, with_deep_stack_erased, with_erased_stack,
-};
+use rustls_core::crypto::{ActiveKeyExchange, with_deep_stack_erased, with_erased_stack};
 use zeroize::Zeroizing;
 
 use crate::enums::Side;
@@ -176,7 +174,7 @@ impl MasterSecret {
         let shape = self.suite.aead_alg.key_block_shape();
         let len = 2 * (shape.enc_key_len + shape.fixed_iv_len) + shape.explicit_nonce_len;
         // `vec!` calls calloc, which takes longer than malloc
-        let mut bytes = SecretVec::from(Vec::from_iter(iter::repeat_n(0, len)));
+        let mut bytes = Zeroizing::new(Vec::from_iter(iter::repeat_n(0, len)));
         let seed = self.randoms.server_client();
         let secret = PreparedSecret::new(self.suite, &self.secret);
         secret.with_erased_stack(|secret| secret.derive(b"key expansion", &seed, &mut bytes));
@@ -283,7 +281,7 @@ impl PreparedSecret {
 /// are checked.
 pub(crate) struct KeyBlock {
     suite: &'static Tls12CipherSuite,
-    bytes: SecretVec,
+    bytes: Zeroizing<Vec<u8>>,
     secret: PreparedSecret,
 }
 

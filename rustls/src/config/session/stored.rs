@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
-use rustls_core::crypto::SecretVec;
+use zeroize::Zeroizing;
 
 use super::value::{chain_len, encode_chain};
 use crate::certificates::PeerChain;
@@ -20,7 +20,7 @@ use crate::certificates::PeerChain;
 #[derive(Clone)]
 pub struct ServerSessionValue {
     /// The encoded session, without the chain at its end if `chain` is present.
-    bytes: SecretVec,
+    bytes: Zeroizing<Vec<u8>>,
     chain: Option<PeerChain>,
 }
 
@@ -28,7 +28,7 @@ impl ServerSessionValue {
     /// Creates a session from `bytes`, which do not end with a chain, and the `chain`.
     pub(crate) fn new(bytes: Vec<u8>, chain: PeerChain) -> Self {
         Self {
-            bytes: bytes.into(),
+            bytes: Zeroizing::new(bytes),
             chain: Some(chain),
         }
     }
@@ -62,7 +62,7 @@ impl From<Vec<u8>> for ServerSessionValue {
     /// ignored when a client tries to resume the session.
     fn from(bytes: Vec<u8>) -> Self {
         Self {
-            bytes: bytes.into(),
+            bytes: Zeroizing::new(bytes),
             chain: None,
         }
     }

@@ -283,14 +283,14 @@ fn a_resumed_session_has_different_keys() {
     let first = vector.extended_secret();
     let secret = || first.session_secret().clone();
     let resumed = MasterSecret::resumed(first.suite, secret(), RANDOMS, true);
-    assert_eq!(*resumed.key_block().bytes, *first.key_block().bytes);
+    assert_eq!(resumed.key_block().bytes, first.key_block().bytes);
 
     let randoms = Randoms {
         server: Random([0x23; 32]),
         ..RANDOMS
     };
     let resumed = MasterSecret::resumed(first.suite, secret(), randoms, true);
-    assert_ne!(*resumed.key_block().bytes, *first.key_block().bytes);
+    assert_ne!(resumed.key_block().bytes, first.key_block().bytes);
     assert_eq!(resumed.randoms.server, Random([0x23; 32]));
 }
 

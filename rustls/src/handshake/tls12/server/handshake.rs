@@ -1,9 +1,10 @@
 //! The data shared by all states after the ServerHello.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use pki_types::UnixTime;
-use rustls_core::crypto::SecretVec;
+use zeroize::Zeroizing;
 
 use super::State;
 use super::finished::WaitChangeCipherSpec;
@@ -56,7 +57,7 @@ impl Handshake {
         &self,
         master_secret: &MasterSecret,
         cx: &ServerContext<'_>,
-    ) -> Option<SecretVec> {
+    ) -> Option<Zeroizing<Vec<u8>>> {
         match self.lifetime_left() {
             _ if !self.sends_ticket => None,
             0 => None,

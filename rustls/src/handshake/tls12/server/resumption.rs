@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::pin::pin;
 
 use pki_types::UnixTime;
-use rustls_core::crypto::SecretVec;
+use zeroize::Zeroizing;
 
 use super::handshake::Handshake;
 use super::hello::HelloFacts;
@@ -264,8 +264,8 @@ impl Handshake {
         &self,
         master_secret: &MasterSecret,
         cx: &ServerContext<'_>,
-    ) -> Option<SecretVec> {
-        let mut plain = SecretVec::default();
+    ) -> Option<Zeroizing<Vec<u8>>> {
+        let mut plain = Zeroizing::new(Vec::new());
         self.session(master_secret, cx)?.encode(&mut plain);
         Some(plain)
     }

@@ -11,9 +11,9 @@ use core::mem;
 use core::task::{self, Poll};
 
 use pki_types::DnsName;
-use rustls_core::crypto::SecretVec;
 use rustls_core::crypto::tls13::OkmBlock;
 use smallvec::SmallVec;
+use zeroize::Zeroizing;
 
 use super::State;
 use super::finished::WaitFinished;
@@ -349,7 +349,7 @@ impl TicketCreation {
     ) -> Result<(), Error> {
         let sessions = Sessions::new(tickets, config, facts);
         // reused, because all sessions have the same length
-        let mut plain = SecretVec::default();
+        let mut plain = Zeroizing::new(Vec::new());
         while !self.has_failed && self.pending.len() < BATCH {
             let number = self.count + self.pending.len();
             if number == tickets.inputs.count {
