@@ -158,6 +158,10 @@ fn wrong_bytes_are_answered_as_by_the_published_crate() {
 /// that sends much before it reads must not depend on that.
 #[test]
 fn a_blocked_last_flight_holds_the_handshake_like_that_of_the_published_crate() {
+    // a handshake that waits for operations writes more often, so another flight would be blocked
+    if plan_of_process().is_some() {
+        return;
+    }
     for (versions, side, len) in product3(Versions::EACH, SIDES, [0, 10, 100_000]) {
         let setting = Setting::of(versions);
         let what = format!("{versions:?} {side:?} {len}");
