@@ -427,12 +427,7 @@ impl RecordSender {
         };
         let (header, body) = record.split_at_mut(HEADER_LEN);
         let Protection::Sealed(sealer) = &mut self.protection else {
-            if let Protection::Counted(_) = self.protection {
-                return self.seal_counted(|sender| sender.seal_cold(typ, payload, out), |len| *len);
-            }
-            self.write_plain_header(header, typ, body.len())?;
-            payload.copy_to_slice(body);
-            return Ok(required_size);
+            return self.seal_otherwise(typ, payload, record);
         };
         let seq = take_sequence(&mut self.seq)?;
         if sealer.clears_output {
@@ -530,13 +525,7 @@ impl RecordSender {
         };
         let (header, body) = buf[record.clone()].split_at_mut(HEADER_LEN);
         let Protection::Sealed(sealer) = &mut self.protection else {
-            if let Protection::Counted(_) = self.protection {
-                return self.seal_counted(
-                    |sender| sender.seal_in_place(typ, buf, payload),
-                    |record| record.len(),
-                );
-            }
-            self.write_plain_header(header, typ, body.len())?;
+            self.seal_in_place_otherwise(typ, &mut buf[record.clone()])?;
             return Ok(record);
         };
         let seq = take_sequence(&mut self.seq)?;
@@ -550,6 +539,42 @@ impl RecordSender {
             body.len(),
         );
         Ok(record)
+    }
+
+    /// Implements [`Self::seal`] for one record that is not protected, or that is counted.
+    // a function of its own, because its arguments would take registers of its caller
+    #[cold]
+    #[inline(never)]
+    fn seal_otherwise(
+        &mut self,
+        typ: ContentType,
+        payload: OutboundChunks<'_>,
+        record: &mut [u8],
+    ) -> Result<usize, SealError> {
+        if let Protection::Counted(_) = self.protection {
+            return self.seal_counted(|sender| sender.seal_cold(typ, payload, record), |len| *len);
+        }
+        let (header, body) = record.split_at_mut(HEADER_LEN);
+        self.write_plain_header(header, typ, body.len())?;
+        payload.copy_to_slice(body);
+        Ok(record.len())
+    }
+
+    /// Implements [`Self::seal_in_place`] for a record that is not protected, or that is counted.
+    #[cold]
+    #[inline(never)]
+    fn seal_in_place_otherwise(
+        &mut self,
+        typ: ContentType,
+        record: &mut [u8],
+    ) -> Result<(), SealInPlaceError> {
+        let payload = self.head_len..record.len() - self.tail_len;
+        if let Protection::Counted(_) = self.protection {
+            let seal = |sender: &mut Self| sender.seal_in_place(typ, record, payload);
+            return self.seal_counted(seal, Range::len).map(drop);
+        }
+        let (header, body) = record.split_at_mut(HEADER_LEN);
+        Ok(self.write_plain_header(header, typ, body.len())?)
     }
 
     /// Returns the range of the record around `payload` in a buffer of `buf_len` bytes; `None` if
