@@ -9,6 +9,7 @@ use harness::peers::pairs::this::{Configs, buffered, unbuffered};
 use rustls::client::Resumption;
 use rustls::unbuffered::ConnectionState;
 use rustls::{ClientConnection, ConnectionCommon, HandshakeKind, ServerConnection};
+use rustls_observe::Counters;
 
 /// The name of the function in which callgrind counts.
 pub(crate) const COLLECTED: &str = "collected_by_callgrind";
@@ -79,11 +80,14 @@ fn run_records(label: &str, configs: &Configs, filter: &str) {
 }
 
 fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) {
-    for (kind, handshake_kind, is_async) in [
-        ("handshake", HandshakeKind::Full, false),
-        ("handshake-async", HandshakeKind::Full, true),
-        ("handshake-resumed", HandshakeKind::Resumed, false),
-        ("handshake-resumed-async", HandshakeKind::Resumed, true),
+    let (full, resumed) = (HandshakeKind::Full, HandshakeKind::Resumed);
+    for (kind, handshake_kind, variant) in [
+        ("handshake", full, Variant::Usual),
+        ("handshake-async", full, Variant::Async),
+        ("handshake-observed", full, Variant::Observed),
+        ("handshake-resumed", resumed, Variant::Usual),
+        ("handshake-resumed-async", resumed, Variant::Async),
+        ("handshake-resumed-observed", resumed, Variant::Observed),
     ] {
         for side in [Side::Client, Side::Server] {
             let name = format!("{label}/{kind}/{side:?}").to_lowercase();
@@ -91,14 +95,17 @@ fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) 
                 continue;
             }
             let mut configs = new_configs();
+            if variant == Variant::Observed {
+                observe(&mut configs);
+            }
             for _ in 0..WARM_UP {
-                handshake(&configs, is_async, None);
+                handshake(&configs, variant, None);
             }
             // the warm-up has left tickets
             if handshake_kind == HandshakeKind::Full {
                 configs = forgetting(configs);
             }
-            let kind = handshake(&configs, is_async, Some(side));
+            let kind = handshake(&configs, variant, Some(side));
             assert_eq!(kind, Some(handshake_kind));
             reported_by_callgrind(&name, 1);
         }
@@ -258,15 +265,32 @@ fn in_place_send(configs: &Configs, size: usize) {
     });
 }
 
+/// Lets both sides count their events.
+fn observe(configs: &mut Configs) {
+    let counters = Arc::new(Counters::new());
+    Arc::make_mut(&mut configs.client).observer = Some(counters.clone());
+    Arc::make_mut(&mut configs.server).observer = Some(counters);
+}
+
+/// What the connections of a handshake do besides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Variant {
+    Usual,
+    /// They may wait for callbacks.
+    Async,
+    /// Counters observe them, and dropping them is counted, too.
+    Observed,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Side {
     Client,
     Server,
 }
 
-/// Makes a handshake. One side of it is counted, including the creation of the connection. If
-/// `is_async` is true, the connections may wait for callbacks.
-fn handshake(configs: &Configs, is_async: bool, counted: Option<Side>) -> Option<HandshakeKind> {
+/// Makes a handshake. One side of it is counted, including the creation of the connection.
+fn handshake(configs: &Configs, variant: Variant, counted: Option<Side>) -> Option<HandshakeKind> {
+    let is_async = variant == Variant::Async;
     let count = |side, work: &mut dyn FnMut()| {
         if counted == Some(side) {
             collected_by_callgrind(work);
@@ -297,7 +321,13 @@ fn handshake(configs: &Configs, is_async: bool, counted: Option<Side>) -> Option
     let (client, server) = (client.unwrap(), server.unwrap());
     assert!(!client.is_handshaking() && !server.is_handshaking());
     assert!(!client.wants_write() && !server.wants_write());
-    client.handshake_kind()
+    let kind = client.handshake_kind();
+    if variant == Variant::Observed {
+        let (mut client, mut server) = (Some(client), Some(server));
+        count(Side::Client, &mut || drop(client.take()));
+        count(Side::Server, &mut || drop(server.take()));
+    }
+    kind
 }
 
 /// Takes in the bytes in `pipe`, and replaces them by the output.
