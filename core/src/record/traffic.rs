@@ -12,6 +12,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// Adds `records` records, together `len` bytes long.
+    #[doc(hidden)]
     pub fn add(&mut self, records: u64, len: usize) {
         self.records = self.records.saturating_add(records);
         self.bytes = self.bytes.saturating_add(len as u64);
