@@ -18,6 +18,7 @@
 
 #[doc(hidden)]
 pub mod buffer;
+mod counting;
 pub mod framing;
 #[doc(hidden)]
 pub mod joiner;

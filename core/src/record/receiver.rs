@@ -10,8 +10,8 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::ops::Range;
 
+use super::counting::counting;
 use super::framing::TLS13_OVERHEAD;
-use super::traffic::Traffic;
 use super::{ALERT_LEN, HEADER_LEN, MAX_FRAGMENT_LEN, MAX_TLS13_PAYLOAD_LEN, MAX_WIRE_PAYLOAD_LEN};
 use crate::crypto::cipher::{FromThisCrate, InboundOpaqueMessage, MessageDecrypter};
 use crate::enums::{ContentType, ProtocolVersion};
@@ -58,20 +58,7 @@ enum Protection {
     Counted(Box<Counted>),
 }
 
-/// A counter of records, and the protection of the records that are counted.
-pub struct Counted {
-    protection: Protection,
-    traffic: Traffic,
-}
-
-impl Default for Counted {
-    fn default() -> Self {
-        Self {
-            protection: Protection::Closed,
-            traffic: Traffic::default(),
-        }
-    }
-}
+counting!(RecordReceiver);
 
 /// A decrypter, and the version of the records that it opens.
 struct Opener {
@@ -178,48 +165,6 @@ impl RecordReceiver {
         }
     }
 
-    /// Counts all further records with `counted`, from zero.
-    pub fn count(&mut self, mut counted: Box<Counted>) {
-        counted.traffic = Traffic::default();
-        self.resume_counting(counted);
-    }
-
-    fn resume_counting(&mut self, mut counted: Box<Counted>) {
-        counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
-        self.protection = Protection::Counted(counted);
-    }
-
-    /// Stops counting. Returns the counter, unless no records are counted.
-    pub fn stop_counting(&mut self) -> Option<Box<Counted>> {
-        match core::mem::replace(&mut self.protection, Protection::Closed) {
-            Protection::Counted(mut counted) => {
-                let protection = &mut counted.protection;
-                self.protection = core::mem::replace(protection, Protection::Closed);
-                Some(counted)
-            }
-            other => {
-                self.protection = other;
-                None
-            }
-        }
-    }
-
-    /// Returns the records that have been received, if they are counted.
-    pub fn traffic(&self) -> Option<Traffic> {
-        match &self.protection {
-            Protection::Counted(counted) => Some(counted.traffic),
-            _ => None,
-        }
-    }
-
-    /// Adds records that were opened before they were counted.
-    pub fn count_opened(&mut self, traffic: Traffic) {
-        if let Protection::Counted(counted) = &mut self.protection {
-            counted.traffic.records += traffic.records;
-            counted.traffic.bytes += traffic.bytes;
-        }
-    }
-
     /// Calls `open`, and counts the record that it opened.
     #[cold]
     fn open_counted<T>(
@@ -227,29 +172,12 @@ impl RecordReceiver {
         open: impl FnOnce(&mut Self) -> T,
         record_len: impl FnOnce(&T) -> Option<usize>,
     ) -> T {
-        let mut uncounted = Uncounted {
-            counted: self.stop_counting(),
-            receiver: self,
-        };
-        let opened = open(uncounted.receiver);
-        if let (Some(record_len), Some(counted)) = (record_len(&opened), &mut uncounted.counted) {
-            counted.traffic.add(1, record_len);
+        let mut uncounted = Uncounted::new(self);
+        let opened = open(uncounted.owner);
+        if let Some(record_len) = record_len(&opened) {
+            uncounted.add(1, record_len);
         }
         opened
-    }
-
-    fn protection(&self) -> &Protection {
-        match &self.protection {
-            Protection::Counted(counted) => &counted.protection,
-            protection => protection,
-        }
-    }
-
-    fn protection_mut(&mut self) -> &mut Protection {
-        match &mut self.protection {
-            Protection::Counted(counted) => &mut counted.protection,
-            protection => protection,
-        }
     }
 
     /// Opens all later records with `decrypter`, starting with sequence number 0. Has no effect
@@ -650,20 +578,6 @@ impl RecordReceiver {
             self.consecutive_empty = 0;
         }
         Ok(())
-    }
-}
-
-/// A receiver that does not count. Dropping this resumes counting, even if a decrypter panics.
-struct Uncounted<'a> {
-    receiver: &'a mut RecordReceiver,
-    counted: Option<Box<Counted>>,
-}
-
-impl Drop for Uncounted<'_> {
-    fn drop(&mut self) {
-        if let Some(counted) = self.counted.take() {
-            self.receiver.resume_counting(counted);
-        }
     }
 }
 

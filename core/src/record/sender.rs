@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::ops::Range;
 
-use super::traffic::Traffic;
+use super::counting::counting;
 use super::{HEADER_LEN, MAX_FRAGMENT_LEN};
 use crate::crypto::cipher::{
     EncryptError, FromThisCrate, InsufficientSizeError, MessageEncrypter, OutboundChunks,
@@ -79,20 +79,7 @@ enum Protection {
     Counted(Box<Counted>),
 }
 
-/// A counter of records, and the protection of the records that are counted.
-pub struct Counted {
-    protection: Protection,
-    traffic: Traffic,
-}
-
-impl Default for Counted {
-    fn default() -> Self {
-        Self {
-            protection: Protection::Closed,
-            traffic: Traffic::default(),
-        }
-    }
-}
+counting!(RecordSender);
 
 /// An encrypter, and the properties that sealing needs.
 struct Sealer {
@@ -133,47 +120,6 @@ impl RecordSender {
         Ok(())
     }
 
-    /// Counts all further records with `counted`, from zero.
-    pub fn count(&mut self, mut counted: Box<Counted>) {
-        counted.traffic = Traffic::default();
-        self.resume_counting(counted);
-    }
-
-    fn resume_counting(&mut self, mut counted: Box<Counted>) {
-        counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
-        self.protection = Protection::Counted(counted);
-    }
-
-    /// Stops counting. Returns the counter, unless no records are counted.
-    pub fn stop_counting(&mut self) -> Option<Box<Counted>> {
-        match core::mem::replace(&mut self.protection, Protection::Closed) {
-            Protection::Counted(mut counted) => {
-                let protection = &mut counted.protection;
-                self.protection = core::mem::replace(protection, Protection::Closed);
-                Some(counted)
-            }
-            other => {
-                self.protection = other;
-                None
-            }
-        }
-    }
-
-    /// Returns the records that have been sealed, if they are counted.
-    pub fn traffic(&self) -> Option<Traffic> {
-        match &self.protection {
-            Protection::Counted(counted) => Some(counted.traffic),
-            _ => None,
-        }
-    }
-
-    /// Adds `len` bytes that were sent as one record, but not sealed here.
-    pub fn count_unsealed(&mut self, len: usize) {
-        if let Protection::Counted(counted) = &mut self.protection {
-            counted.traffic.add(1, len);
-        }
-    }
-
     /// Calls `seal`, and counts the records and the bytes that it sealed.
     #[cold]
     fn seal_counted<T, E>(
@@ -182,30 +128,13 @@ impl RecordSender {
         len: impl FnOnce(&T) -> usize,
     ) -> Result<T, E> {
         let before = self.seq;
-        let mut uncounted = Uncounted {
-            counted: self.stop_counting(),
-            sender: self,
-        };
-        let sealed = seal(uncounted.sender);
-        if let (Ok(sealed), Some(counted)) = (&sealed, &mut uncounted.counted) {
-            let records = uncounted.sender.seq - before;
-            counted.traffic.add(records, len(sealed));
+        let mut uncounted = Uncounted::new(self);
+        let sealed = seal(uncounted.owner);
+        if let Ok(sealed) = &sealed {
+            let records = uncounted.owner.seq - before;
+            uncounted.add(records, len(sealed));
         }
         sealed
-    }
-
-    fn protection(&self) -> &Protection {
-        match &self.protection {
-            Protection::Counted(counted) => &counted.protection,
-            protection => protection,
-        }
-    }
-
-    fn protection_mut(&mut self) -> &mut Protection {
-        match &mut self.protection {
-            Protection::Counted(counted) => &mut counted.protection,
-            protection => protection,
-        }
     }
 
     /// Sets the version in the headers of unprotected records. The default is 0x0303. Has no effect
@@ -647,20 +576,6 @@ impl RecordSender {
         take_sequence(&mut self.seq)?;
         write_header(header, typ.into(), version, payload_len);
         Ok(())
-    }
-}
-
-/// A sender that does not count. Dropping this resumes counting, even if an encrypter panics.
-struct Uncounted<'a> {
-    sender: &'a mut RecordSender,
-    counted: Option<Box<Counted>>,
-}
-
-impl Drop for Uncounted<'_> {
-    fn drop(&mut self) {
-        if let Some(counted) = self.counted.take() {
-            self.sender.resume_counting(counted);
-        }
     }
 }
 

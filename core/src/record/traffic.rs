@@ -11,10 +11,28 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// Returns the traffic of `records` records, together `len` bytes long.
+    #[doc(hidden)]
+    pub fn of(records: u64, len: usize) -> Self {
+        Self {
+            records,
+            bytes: len as u64,
+        }
+    }
+
+    /// Returns the sum of both.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            records: self.records.saturating_add(other.records),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+
     /// Adds `records` records, together `len` bytes long.
     #[doc(hidden)]
     pub fn add(&mut self, records: u64, len: usize) {
-        self.records = self.records.saturating_add(records);
-        self.bytes = self.bytes.saturating_add(len as u64);
+        *self = self.and(Self::of(records, len));
     }
 }

@@ -38,6 +38,7 @@ use crate::record::buffer::{OutgoingBuffer, Owner, ReceiveBuffer};
 use crate::record::joiner::HandshakeJoiner;
 use crate::record::receiver::RecordReceiver;
 use crate::record::sender::{RecordSender, SealError};
+use crate::record::traffic::Traffic;
 use crate::suites::Tls13CipherSuite;
 
 /// The number of unread plaintext bytes above which `read_tls` refuses to read more.
@@ -386,7 +387,7 @@ impl Transport for Records {
     fn send_change_cipher_spec(&mut self) {
         const RECORD: [u8; 6] = [0x14, 0x03, 0x03, 0x00, 0x01, 0x01];
         self.outgoing.append(&RECORD);
-        self.sender.count_unsealed(RECORD.len());
+        self.sender.count_others(Traffic::of(1, RECORD.len()));
     }
 
     fn set_sending_secret(&mut self, _: Level, secret: &TrafficSecret<'_>) {

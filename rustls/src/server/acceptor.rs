@@ -100,7 +100,7 @@ impl Acceptor {
     ///
     /// So the observer sees peers that send no ClientHello, and connections that
     /// [`Accepted::into_connection`] never continues. An observer of the configuration takes over
-    /// before either has been told anything. Call it before [`Self::read_tls`].
+    /// before either has been called. Call it before [`Self::read_tls`].
     pub fn set_observer(&mut self, observer: Arc<dyn Observer>) {
         if let Some(connection) = &mut self.connection {
             connection.driver.common.observe_accepting(&observer);
@@ -228,7 +228,7 @@ impl Accepted {
         let configured = configure(config, &mut driver.common);
         if !is_observed {
             let receiver = &mut driver.common.records.receiver;
-            receiver.count_opened(self.received);
+            receiver.count_others(self.received);
         }
         let handshake = match driver.common.report_configured(configured) {
             Ok(handshake) => handshake,

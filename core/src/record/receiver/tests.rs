@@ -8,6 +8,7 @@ use crate::crypto::aead::{Aead, AeadAlgorithm};
 use crate::crypto::cipher::{AeadKey, InboundPlainMessage, Iv, Nonce};
 use crate::crypto::toy::ToyAlgorithm;
 use crate::enums::AlertDescription;
+use crate::record::traffic::Traffic;
 
 const DATA: ContentType = ContentType::ApplicationData;
 

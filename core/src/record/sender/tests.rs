@@ -8,6 +8,7 @@ use super::super::toy::{IdleAlgorithm, Protection, plaintext, sealed};
 use super::*;
 use crate::crypto::cipher::{AeadKey, Iv, Tls13AeadAlgorithm};
 use crate::record::framing::Tls13Framing;
+use crate::record::traffic::Traffic;
 
 const DATA: ContentType = ContentType::ApplicationData;
 
