@@ -11,14 +11,9 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use core::time::Duration;
 use std::thread;
 
-use rustls::observer::{
-    ConnectionClosed, ConnectionFailed, HandshakeFacts, KeysUpdated, Observed, Observer,
-    SessionEvent, TicketEvent,
-};
-
 use self::table::Table;
 use crate::catalog::{CELLS, Kind, Named, labels_of_cell};
-use crate::recording::{self, Sink};
+use crate::recording::{Sink, observes};
 use crate::snapshot::{Sample, Snapshot, Value};
 
 /// The maximum number of stripes.
@@ -147,35 +142,7 @@ impl Sink for Counters {
     }
 }
 
-impl Observer for Counters {
-    fn handshake_begun(&self, connection: &Observed<'_>) {
-        recording::begun(self, connection);
-    }
-
-    fn handshake_finished(&self, connection: &Observed<'_>, handshake: &HandshakeFacts<'_>) {
-        recording::finished(self, connection, handshake);
-    }
-
-    fn failed(&self, connection: &Observed<'_>, failure: &ConnectionFailed<'_>) {
-        recording::failed(self, connection, failure);
-    }
-
-    fn keys_updated(&self, connection: &Observed<'_>, update: &KeysUpdated) {
-        recording::keys_updated(self, connection, update);
-    }
-
-    fn ticket(&self, _: &Observed<'_>, event: &TicketEvent) {
-        recording::ticket(self, event);
-    }
-
-    fn session(&self, connection: &Observed<'_>, event: &SessionEvent) {
-        recording::session(self, connection, event);
-    }
-
-    fn closed(&self, connection: &Observed<'_>, closed: &ConnectionClosed) {
-        recording::closed(self, connection, closed);
-    }
-}
+observes!(Counters);
 
 impl Default for Counters {
     fn default() -> Self {

@@ -5,13 +5,9 @@ use core::time::Duration;
 use std::sync::OnceLock;
 
 use metrics::{Key, KeyName, Label, Level, Metadata, Unit, with_recorder};
-use rustls::observer::{
-    ConnectionClosed, ConnectionFailed, HandshakeFacts, KeysUpdated, Observed, Observer,
-    SessionEvent, TicketEvent,
-};
 
 use crate::catalog::{CELLS, Kind, METRICS, NAMED, Named, labels_of_cell};
-use crate::recording::{self, Sink};
+use crate::recording::{Sink, observes};
 
 static METADATA: Metadata<'static> =
     Metadata::new("rustls_observe", Level::INFO, Some(module_path!()));
@@ -124,35 +120,7 @@ impl Sink for Metrics {
     }
 }
 
-impl Observer for Metrics {
-    fn handshake_begun(&self, connection: &Observed<'_>) {
-        recording::begun(self, connection);
-    }
-
-    fn handshake_finished(&self, connection: &Observed<'_>, handshake: &HandshakeFacts<'_>) {
-        recording::finished(self, connection, handshake);
-    }
-
-    fn failed(&self, connection: &Observed<'_>, failure: &ConnectionFailed<'_>) {
-        recording::failed(self, connection, failure);
-    }
-
-    fn keys_updated(&self, connection: &Observed<'_>, update: &KeysUpdated) {
-        recording::keys_updated(self, connection, update);
-    }
-
-    fn ticket(&self, _: &Observed<'_>, event: &TicketEvent) {
-        recording::ticket(self, event);
-    }
-
-    fn session(&self, connection: &Observed<'_>, event: &SessionEvent) {
-        recording::session(self, connection, event);
-    }
-
-    fn closed(&self, connection: &Observed<'_>, closed: &ConnectionClosed) {
-        recording::closed(self, connection, closed);
-    }
-}
+observes!(Metrics);
 
 impl Default for Metrics {
     fn default() -> Self {

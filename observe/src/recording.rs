@@ -163,3 +163,64 @@ pub(crate) fn closed(sink: &impl Sink, connection: &Observed<'_>, closed: &Conne
         sink.add(cell(Id::Bytes, [side, direction]), bytes);
     }
 }
+
+/// Implements [`Observer`](rustls::observer::Observer) for `$sink`, a [`Sink`].
+macro_rules! observes {
+    ($sink:ty) => {
+        impl rustls::observer::Observer for $sink {
+            fn handshake_begun(&self, connection: &rustls::observer::Observed<'_>) {
+                $crate::recording::begun(self, connection);
+            }
+
+            fn handshake_finished(
+                &self,
+                connection: &rustls::observer::Observed<'_>,
+                handshake: &rustls::observer::HandshakeFacts<'_>,
+            ) {
+                $crate::recording::finished(self, connection, handshake);
+            }
+
+            fn failed(
+                &self,
+                connection: &rustls::observer::Observed<'_>,
+                failure: &rustls::observer::ConnectionFailed<'_>,
+            ) {
+                $crate::recording::failed(self, connection, failure);
+            }
+
+            fn keys_updated(
+                &self,
+                connection: &rustls::observer::Observed<'_>,
+                update: &rustls::observer::KeysUpdated,
+            ) {
+                $crate::recording::keys_updated(self, connection, update);
+            }
+
+            fn ticket(
+                &self,
+                _: &rustls::observer::Observed<'_>,
+                event: &rustls::observer::TicketEvent,
+            ) {
+                $crate::recording::ticket(self, event);
+            }
+
+            fn session(
+                &self,
+                connection: &rustls::observer::Observed<'_>,
+                event: &rustls::observer::SessionEvent,
+            ) {
+                $crate::recording::session(self, connection, event);
+            }
+
+            fn closed(
+                &self,
+                connection: &rustls::observer::Observed<'_>,
+                closed: &rustls::observer::ConnectionClosed,
+            ) {
+                $crate::recording::closed(self, connection, closed);
+            }
+        }
+    };
+}
+
+pub(crate) use observes;
