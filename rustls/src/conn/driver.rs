@@ -4,7 +4,6 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::Range;
-use core::task::{self, Poll, ready};
 
 use super::common_state::CommonState;
 use super::records::Receiving;
@@ -19,8 +18,8 @@ use crate::failure::Failure;
 use crate::handshake::SessionInUse;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::{Context, Machine};
-use crate::logging::{debug, trace};
-use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
+use crate::logging::trace;
+use crate::msgs::HandshakeMessage;
 use crate::record::HEADER_LEN;
 #[cfg(feature = "std")]
 use crate::record::buffer::ReceiveBuffer;
@@ -30,10 +29,7 @@ use crate::record::receiver::RecordOpenedInto;
 use crate::record::traffic::Traffic;
 
 mod alerts;
-
-/// The maximum number of bytes from QUIC that are buffered while a handshake is waiting: twice the
-/// maximum length of a message, so that more can follow a message of that length.
-const MAX_WAITING_CRYPTO: usize = 2 * (HANDSHAKE_HEADER_LEN + 0xffff);
+mod messages;
 
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
 const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
@@ -452,141 +448,11 @@ impl<Data> Driver<Data> {
         .into()
     }
 
-    fn handle_handshake(&mut self, payload: &[u8]) -> Result<(), Failure> {
-        // RFC 9846 §5.1: a handshake record is not empty
-        if payload.is_empty() {
-            return Err(InvalidMessage::InvalidEmptyPayload.into());
-        }
-        self.handle_piece(payload)
-    }
-
-    /// Processes the next handshake bytes from QUIC CRYPTO frames, and handles the messages that
-    /// are complete.
-    pub(crate) fn process_crypto(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.check_failed()?;
-        let is_waiting = self.common.is_waiting();
-        if is_waiting {
-            self.common.records.unpolled.called();
-        }
-        if let Some(quic) = &mut self.common.quic {
-            quic.received.add(0, bytes.len());
-        }
-        let joiner = self.common.joiner();
-        if is_waiting && joiner.len() + bytes.len() > MAX_WAITING_CRYPTO {
-            return Err(self.fail(InvalidMessage::HandshakePayloadTooLarge.into()));
-        }
-        self.handle_piece(bytes)
-            .map_err(|failure| self.fail(failure))
-    }
-
-    /// Handles the messages that `piece` completes, and buffers the beginning of the next one.
-    fn handle_piece(&mut self, piece: &[u8]) -> Result<(), Failure> {
-        let mut rest = self.common.joiner().begin(piece)?;
-        self.start_work();
-        while self.handshake.machine.is_ready() {
-            let Some(message) = self.common.joiner().next_in(&mut rest) else {
-                break;
-            };
-            self.handle_message(message)?;
-            self.common.send_buffered()?;
-            self.report();
-        }
-        self.end_work();
-        let joiner = self.common.joiner();
-        joiner.keep(rest)?;
-        if joiner.is_empty() {
-            return Ok(());
-        }
-        self.handle_messages()
-    }
-
-    /// Handles the buffered messages.
-    fn handle_messages(&mut self) -> Result<(), Failure> {
-        self.start_work();
-        while self.handshake.machine.is_ready() {
-            let Some(message) = self.common.joiner().next_message()? else {
-                break;
-            };
-            self.handle_message(&message)?;
-            self.common.joiner().give_back(message);
-            self.common.send_buffered()?;
-            self.report();
-        }
-        self.end_work();
-        Ok(())
-    }
-
-    fn handle_message(&mut self, message: &[u8]) -> Result<(), Failure> {
-        let message_in = HandshakeMessage::new(message)?;
-        trace!("received {:?}, {} bytes", message_in.typ, message.len());
-        let (machine, mut cx) = self.machine_and_context();
-        machine.handle(message_in, &mut cx)?;
-        self.common.wait = machine.wait();
-        if let Some(wait) = self.common.wait {
-            debug!("waiting for a {}", wait.call);
-            self.common.records.unpolled.begin(wait.call);
-            if let Some(observation) = &mut self.common.observation {
-                observation.times.set_wait(Some(wait.call));
-            }
-        }
-        Ok(())
-    }
-
-    /// Starts a piece of work on messages, for the observer.
-    fn start_work(&mut self) {
-        if let Some(observation) = &mut self.common.observation {
-            observation.times.start_work();
-        }
-    }
-
-    /// Ends a piece of work on messages.
-    fn end_work(&mut self) {
-        if let Some(observation) = &mut self.common.observation {
-            observation.times.end_work();
-        }
-    }
-
     /// True if the record at the front of `buf` must wait for a handshake operation; see
     /// [`CommonState::must_wait`].
     pub(super) fn must_wait(&self, buf: &[u8]) -> bool {
         let drops_change_cipher_spec = self.change_cipher_specs < MAX_CHANGE_CIPHER_SPECS;
         self.common.must_wait(buf, drops_change_cipher_spec)
-    }
-
-    /// Polls the operation that the handshake is waiting for. Continues the handshake with its
-    /// result, and with the buffered messages. Returns `Ready` if the handshake is not waiting for
-    /// an operation.
-    pub(crate) fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
-        self.check_failed()?;
-        while self.common.is_waiting() {
-            self.common.records.unpolled.polled();
-            let (machine, mut context) = self.machine_and_context();
-            let polled = machine.poll_operation(cx, &mut context);
-            self.common.wait = machine.wait();
-            if let Some(observation) = &mut self.common.observation {
-                observation
-                    .times
-                    .set_wait(self.common.wait.map(|wait| wait.call));
-            }
-            ready!(polled)
-                .and_then(|()| Ok(self.common.send_buffered()?))
-                .and_then(|()| {
-                    self.report();
-                    self.handle_messages()
-                })
-                .map_err(|failure| self.fail(failure))?;
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// Tells the observer what has happened, if there is one.
-    fn report(&mut self) {
-        if let Some(observation) = &mut self.common.observation {
-            if let Some(name) = self.handshake.machine.server_name(&self.data) {
-                observation.set_server_name(name);
-            }
-            self.common.report();
-        }
     }
 
     fn machine_and_context(&mut self) -> (&mut dyn Machine<Data>, Context<'_, Data>) {
