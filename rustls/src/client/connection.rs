@@ -39,7 +39,7 @@ pub(crate) fn start(
     name: ServerName<'static>,
     alpn_protocols: Vec<Vec<u8>>,
 ) -> Result<Driver<ClientConnectionData>, Error> {
-    // first, so that the observer is told of errors
+    // first, so that the observer receives errors
     common.observe(config.observer.as_ref());
     common.observe_client(&name);
     let configured = common.configure(
@@ -131,7 +131,7 @@ impl ClientConnection {
     ///
     /// If this is false when the handshake is complete, early data was lost and may be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
-        self.inner.driver.data.early_data_accepted
+        self.inner.negotiated.facts.is_early_data_accepted()
     }
 
     /// Returns the number of session tickets received from the server.
@@ -141,7 +141,7 @@ impl ClientConnection {
 
     /// Returns the state of Encrypted ClientHello (RFC 9849).
     pub fn ech_status(&self) -> EchStatus {
-        self.inner.driver.data.ech_status
+        self.inner.negotiated.facts.ech_status()
     }
 }
 
@@ -293,7 +293,7 @@ impl UnbufferedClientConnection {
     ///
     /// If this is false when the handshake is complete, early data was lost and may be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
-        self.inner.data().early_data_accepted
+        self.inner.negotiated.facts.is_early_data_accepted()
     }
 
     /// Returns the number of session tickets received from the server.
@@ -303,7 +303,7 @@ impl UnbufferedClientConnection {
 
     /// Returns the state of Encrypted ClientHello (RFC 9849).
     pub fn ech_status(&self) -> EchStatus {
-        self.inner.data().ech_status
+        self.inner.negotiated.facts.ech_status()
     }
 }
 

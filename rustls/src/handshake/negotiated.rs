@@ -26,12 +26,12 @@ pub(crate) struct Negotiated {
     peer: Option<PeerIdentity>,
     /// True once the peer has proven its identity, `peer`, in this handshake.
     is_peer_proven: bool,
-    /// What only an observer is told.
+    /// Facts mostly for the observer.
     pub(crate) facts: Facts,
 }
 
-/// The facts of a handshake that no accessor reports. Handlers note them even if there is no
-/// observer, because that costs no more than a check.
+/// The facts of a handshake for its observer, and for accessors that only clients have. Handlers
+/// note them even if there is no observer, because that costs no more than a check.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Facts {
     pub(crate) server_signature: Option<SignatureScheme>,
@@ -45,6 +45,17 @@ pub(crate) struct Facts {
     pub(crate) ech: Option<EchStatus>,
     pub(crate) client_certificate: ClientCertificate,
     pub(crate) peer_chain: PeerChainCheck,
+}
+
+impl Facts {
+    pub(crate) fn ech_status(&self) -> EchStatus {
+        self.ech.unwrap_or(EchStatus::NotOffered)
+    }
+
+    /// On a client, true if the server has accepted early data.
+    pub(crate) fn is_early_data_accepted(&self) -> bool {
+        self.early_data == EarlyData::Accepted
+    }
 }
 
 impl Negotiated {

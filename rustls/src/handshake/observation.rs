@@ -24,7 +24,6 @@ use self::times::Times;
 use super::negotiated::Negotiated;
 use super::operation::Call;
 use crate::config::carrier::Carrier;
-use crate::config::ech::EchStatus;
 use crate::config::observer::events::{
     Alert, ConnectionClosed, ConnectionFailed, Direction, End, Fault, KeysUpdated, SessionEvent,
     TicketAction, TicketEvent,
@@ -44,7 +43,7 @@ mod times;
 /// The number of observations, for their IDs.
 static OBSERVATIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// Events that the observer has not been told yet.
+/// Events that have not been reported to the observer yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pending {
     pub(crate) tickets_made: u32,
@@ -54,7 +53,7 @@ pub(crate) struct Pending {
     pub(crate) receiving_keys: u32,
 }
 
-/// The last event of the handshake that the observer has been told.
+/// The last event of the handshake that has been reported to the observer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
     #[default]
@@ -86,19 +85,13 @@ pub(crate) struct Ending {
 impl Ending {
     /// Returns the ending of a connection whose halves end like `self` and `other`.
     fn and(self, other: Self) -> Self {
-        let sum = |a: Traffic, b: Traffic| {
-            let mut sum = a;
-            sum.records += b.records;
-            sum.bytes += b.bytes;
-            sum
-        };
         Self {
             has_failed: self.has_failed || other.has_failed,
             close_notify_sent: self.close_notify_sent || other.close_notify_sent,
             close_notify_received: self.close_notify_received || other.close_notify_received,
             seen_eof: self.seen_eof || other.seen_eof,
-            sent: sum(self.sent, other.sent),
-            received: sum(self.received, other.received),
+            sent: self.sent.and(other.sent),
+            received: self.received.and(other.received),
         }
     }
 }
@@ -418,7 +411,7 @@ impl Observation {
             resumed_from: facts.resumed_from,
             not_resumed: facts.not_resumed,
             early_data: facts.early_data,
-            ech: facts.ech.unwrap_or(EchStatus::NotOffered),
+            ech: facts.ech_status(),
             alpn_protocol: negotiated.alpn_protocol.as_deref(),
             client_certificate: facts.client_certificate,
             peer_chain: facts.peer_chain,

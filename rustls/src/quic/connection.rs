@@ -175,7 +175,7 @@ impl ClientConnection {
     /// If this is false when the handshake is complete, the data in 0-RTT packets was lost and may
     /// be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
-        self.inner.driver.data.early_data_accepted
+        self.inner.negotiated.facts.is_early_data_accepted()
     }
 
     /// Returns the number of session tickets received from the server.

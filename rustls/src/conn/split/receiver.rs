@@ -289,12 +289,12 @@ impl Receiver<ClientConnectionData> {
     /// [`ech_status`](crate::client::UnbufferedClientConnection::ech_status) for a connection that
     /// is not split.
     pub fn ech_status(&self) -> EchStatus {
-        self.driver.data.ech_status
+        self.driver.common.negotiated.facts.ech_status()
     }
 
     /// True if the server has accepted early data.
     pub fn is_early_data_accepted(&self) -> bool {
-        self.driver.data.early_data_accepted
+        self.driver.common.negotiated.facts.is_early_data_accepted()
     }
 }
 

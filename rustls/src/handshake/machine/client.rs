@@ -115,9 +115,7 @@ impl ClientHandshake {
             offer.add_tls12_session(session, shares.as_ref())?;
         }
         let outer = client::ech::prepare(&mut offer, shares.as_ref(), session.as_deref())?;
-        let ech = offer.ech.status();
-        cx.data.ech_status = ech;
-        cx.negotiated.facts.ech = Some(ech);
+        cx.negotiated.facts.ech = Some(offer.ech.status());
         let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
         Ok(Self::Hello(Box::new(sent)))
     }

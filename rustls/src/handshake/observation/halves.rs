@@ -2,14 +2,16 @@
 //! reports each event that happens once.
 
 use alloc::boxed::Box;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use once_cell::race::OnceBox;
 
 use super::Ending;
-use crate::handshake::atomics::{AtomicU8, OnceBox, Ordering};
 
 /// The state of both halves.
 pub(crate) struct Halves {
-    /// 1 once a failure has been reported.
-    failed: AtomicU8,
+    /// True once a failure has been reported.
+    has_failed: AtomicBool,
     /// The ending of the half that was dropped first.
     first: OnceBox<Ending>,
 }
@@ -17,14 +19,14 @@ pub(crate) struct Halves {
 impl Halves {
     pub(super) fn new() -> Self {
         Self {
-            failed: AtomicU8::new(0),
+            has_failed: AtomicBool::new(false),
             first: OnceBox::new(),
         }
     }
 
     /// Marks the connection as failed. Returns true if it was not: the caller reports the failure.
     pub(super) fn fail(&self) -> bool {
-        self.failed.fetch_or(1, Ordering::AcqRel) == 0
+        !self.has_failed.swap(true, Ordering::AcqRel)
     }
 
     /// Ends one half. Returns the ending of the whole connection to the half that ends last.

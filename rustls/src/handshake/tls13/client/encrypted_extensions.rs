@@ -61,7 +61,6 @@ impl WaitEncryptedExtensions {
         }
         if extensions.early_data_ack {
             self.accept_early_data(extensions.selected_protocol)?;
-            cx.data.early_data_accepted = true;
             cx.negotiated.facts.early_data = observer::EarlyData::Accepted;
         } else if self.0.early_data == EarlyData::Offered {
             // the server skips the early data, and the application may send it again

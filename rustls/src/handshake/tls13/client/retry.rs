@@ -34,7 +34,6 @@ pub(crate) fn read_hello_retry_request(
     };
     let confirmation = request.extensions.encrypted_client_hello;
     if let Some(status) = first.check_ech_acceptance_in_retry(suite, encoded, confirmation)? {
-        cx.data.ech_status = status;
         cx.negotiated.facts.ech = Some(status);
     }
 

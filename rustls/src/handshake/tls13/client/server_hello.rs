@@ -36,7 +36,6 @@ pub(super) fn read_server_hello(
         return Err(PeerMisbehaved::SelectedUnofferedCompression.into());
     }
     if let Some(status) = sent.check_ech_acceptance(suite, encoded)? {
-        cx.data.ech_status = status;
         cx.negotiated.facts.ech = Some(status);
     }
     check_extensions_offered(&sent.offered, &hello.extensions.received)?;
