@@ -272,7 +272,7 @@ fn observe(configs: &mut Configs) {
     Arc::make_mut(&mut configs.server).observer = Some(counters);
 }
 
-/// What the connections of a handshake do besides.
+/// The kinds of connections whose handshakes are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Variant {
     Usual,

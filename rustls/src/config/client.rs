@@ -117,8 +117,8 @@ pub struct ClientConfig {
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
 
-    /// Is told of handshakes, failures and closed connections, for metrics and traces. `None` by
-    /// default, which costs nothing.
+    /// Receives the events of connections, such as handshakes and failures, for metrics and traces.
+    /// `None` by default.
     pub observer: Option<Arc<dyn Observer>>,
 
     /// Requires TLS 1.2 servers to support the extended master secret (RFC 7627). Servers without

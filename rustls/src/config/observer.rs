@@ -13,7 +13,7 @@ use self::handshake::HandshakeFacts;
 use crate::config::carrier;
 use crate::enums::Side;
 
-/// Is told what happens to connections: handshakes, failures, tickets, sessions, key updates and
+/// Receives the events of connections: handshakes, failures, tickets, sessions, key updates and
 /// closures.
 ///
 /// [`ClientConfig::observer`](crate::ClientConfig::observer) and

@@ -142,8 +142,8 @@ pub struct ServerConfig {
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.
     pub key_log: Arc<dyn KeyLog>,
 
-    /// Is told of handshakes, failures and closed connections, for metrics and traces. `None` by
-    /// default, which costs nothing.
+    /// Receives the events of connections, such as handshakes and failures, for metrics and traces.
+    /// `None` by default.
     pub observer: Option<Arc<dyn Observer>>,
 
     /// Lets `dangerous_extract_secrets` and `dangerous_into_kernel_connection` return a

@@ -54,7 +54,7 @@ pub struct CommonState {
     pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
-    /// What the observer is told, if there is one.
+    /// The facts for the observer, if there is one.
     pub(super) observation: Option<Box<Observation>>,
 }
 

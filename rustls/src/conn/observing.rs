@@ -30,8 +30,8 @@ impl CommonState {
         }
     }
 
-    /// Starts telling `observer` about this connection, instead of an earlier observer that has not
-    /// been told anything yet.
+    /// Reports the events of this connection to `observer`, instead of an earlier observer that has
+    /// not been called yet.
     pub(crate) fn observe(&mut self, observer: Option<&Arc<dyn Observer>>) {
         let Some(observer) = observer else {
             return;
@@ -55,7 +55,7 @@ impl CommonState {
         observation.set_observer(observer.clone(), self.side, carrier);
     }
 
-    /// Starts telling `observer` about a connection that has no configuration yet.
+    /// Reports the events of a connection that has no configuration yet to `observer`.
     #[cfg(feature = "std")]
     pub(crate) fn observe_accepting(&mut self, observer: &Arc<dyn Observer>) {
         self.observe(Some(observer));

@@ -47,7 +47,7 @@ pub(super) fn configure(
     config: Arc<ServerConfig>,
     common: &mut CommonState,
 ) -> Result<Box<dyn Machine<ServerConnectionData>>, Error> {
-    // first, so that the observer is told of errors
+    // first, so that the observer receives errors
     common.observe(config.observer.as_ref());
     ServerConfig::check_client_cert_verifier(&*config.configured_verifier)?;
     common.configure(

@@ -120,7 +120,7 @@ impl Direction {
 pub struct TicketEvent {
     /// The event.
     pub action: TicketAction,
-    /// For a refused ticket, the reason.
+    /// The reason, for a refused ticket.
     pub reason: Option<NotResumed>,
 }
 
