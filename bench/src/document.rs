@@ -55,18 +55,7 @@ fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
     for line in template.lines() {
         let braced = line.strip_prefix("{{");
         match braced.and_then(|line| line.strip_suffix("}}")) {
-            Some("machine") => {
-                // several, if the results are of several runs
-                let machines = rows.iter().filter_map(|row| row.get("machine"));
-                let runs = machines.map(machine::header).unique();
-                let runs = runs.filter_map(|run| {
-                    let (system, build) = run.split_once('\n')?;
-                    Some((system.to_owned(), build.to_owned()))
-                });
-                for (system, runs) in &runs.chunk_by(|(system, _)| system.clone()) {
-                    text += &format!("{system}\n{}", runs.map(|(_, build)| build).join(""));
-                }
-            }
+            Some("machine") => text += &runs(rows),
             Some(selection) => {
                 let (view, mut selected) = select(rows, selection)?;
                 if (view.across, view.main) == ("impl", "mb_per_s") {
@@ -79,6 +68,21 @@ fn filled(template: &'static str, rows: &[Row]) -> Result<String> {
         }
     }
     Ok(text)
+}
+
+/// The machines and builds of `rows`, if they are of several runs, with the highest load of each.
+fn runs(rows: &[Row]) -> String {
+    let machines = rows.iter().filter_map(|row| row.get("machine"));
+    let mut text = String::new();
+    for (system, machines) in &machines.chunk_by(|machine| machine::system(machine)) {
+        let loads = machines.map(|machine| (machine::build(machine), machine["load"].as_f64()));
+        text += &format!("{system}\n");
+        for (build, loads) in &loads.chunk_by(|(build, _)| build.clone()) {
+            let highest = loads.filter_map(|(_, load)| load).fold(0.0, f64::max);
+            text += &format!("{build} · load up to {highest}\n");
+        }
+    }
+    text
 }
 
 /// The rows that `selection` describes, and their view.
@@ -176,19 +180,23 @@ ring · resumed · system allocator · handshakes/s
 
     #[test]
     fn runs_on_one_machine_share_one_line() {
-        let row = |cpu: &str, commit: &str| {
+        let row = |cpu: &str, commit: &str, load: f64| {
             let machine = serde_json::json!({ "cpu": cpu, "processors": 2, "kernel": "6.1",
-                "compiler": "rustc 1.95.0", "commit": commit, "load": 1.5 });
+                "compiler": "rustc 1.95.0", "commit": commit, "load": load });
             Row::new("tcp", "this", Provider::Ring, Allocator::System).with("machine", machine)
         };
-        let rows = [("A", "1"), ("A", "2"), ("A", "2"), ("B", "2")];
-        let rows = rows.map(|(cpu, commit)| row(cpu, commit));
+        let rows = [
+            row("A", "1", 1.5),
+            row("A", "2", 2.5),
+            row("A", "2", 1.5),
+            row("B", "2", 1.5),
+        ];
         let expected = "\
 A, 2 threads · Linux 6.1
-rustc 1.95.0 · commit 1 · load 1.5
-rustc 1.95.0 · commit 2 · load 1.5
+rustc 1.95.0 · commit 1 · load up to 1.5
+rustc 1.95.0 · commit 2 · load up to 2.5
 B, 2 threads · Linux 6.1
-rustc 1.95.0 · commit 2 · load 1.5
+rustc 1.95.0 · commit 2 · load up to 1.5
 ";
         assert_eq!(filled("{{machine}}\n", &rows).unwrap(), expected);
     }

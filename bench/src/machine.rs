@@ -26,19 +26,31 @@ pub(crate) fn describe() -> Value {
 
 /// Returns the result of [`describe`] as text.
 pub(crate) fn header(machine: &Value) -> String {
-    let text = |key: &str| machine[key].as_str().unwrap_or("unknown");
-    let compiler = text("compiler").split(" (").next().unwrap_or_default();
-    let is_debug = usize::from(machine["profile"] == "debug");
-    let profile = ["", " (a debug build!)"][is_debug];
     let load = machine["load"].as_f64();
     let load = load.map_or_else(|| "unknown".to_owned(), |load| load.to_string());
-    let (cpu, kernel, commit) = (text("cpu"), text("kernel"), text("commit"));
+    format!("{}\n{} · load {load}\n", system(machine), build(machine))
+}
+
+/// The processor and the operating system.
+pub(crate) fn system(machine: &Value) -> String {
+    let (cpu, kernel) = (text(machine, "cpu"), text(machine, "kernel"));
     let (threads, os) = (&machine["processors"], std::env::consts::OS);
     let linux = format!("Linux {kernel}");
     let system = if kernel == "unknown" { os } else { &linux };
-    format!(
-        "{cpu}, {threads} threads · {system}\n{compiler}{profile} · commit {commit} · load {load}\n"
-    )
+    format!("{cpu}, {threads} threads · {system}")
+}
+
+/// The compiler and the commit.
+pub(crate) fn build(machine: &Value) -> String {
+    let compiler = text(machine, "compiler");
+    let compiler = compiler.split(" (").next().unwrap_or_default();
+    let is_debug = usize::from(machine["profile"] == "debug");
+    let profile = ["", " (a debug build!)"][is_debug];
+    format!("{compiler}{profile} · commit {}", text(machine, "commit"))
+}
+
+fn text<'a>(machine: &'a Value, key: &str) -> &'a str {
+    machine[key].as_str().unwrap_or("unknown")
 }
 
 /// The commit of the source, with a mark if files have changed.
