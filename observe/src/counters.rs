@@ -104,7 +104,8 @@ impl Counters {
             THREAD.set(Some(thread));
             thread
         });
-        &self.stripes[thread % self.stripes.len()]
+        // the number of stripes is a power of two
+        &self.stripes[thread & (self.stripes.len() - 1)]
     }
 }
 

@@ -29,20 +29,27 @@ macro_rules! counting {
             }
 
             fn resume_counting(&mut self, mut counted: alloc::boxed::Box<Counted>) {
-                counted.protection = core::mem::replace(&mut self.protection, Protection::Closed);
-                self.protection = Protection::Counted(counted);
+                core::mem::swap(&mut self.protection, &mut counted.protection);
+                self.put_in_place_of_closed(Protection::Counted(counted));
+            }
+
+            /// Sets the protection. The protection before is `Closed`, so dropping it is quick.
+            fn put_in_place_of_closed(&mut self, protection: Protection) {
+                match core::mem::replace(&mut self.protection, protection) {
+                    Protection::Closed => {}
+                    other => drop(other),
+                }
             }
 
             /// Stops counting. Returns the counter, unless no records are counted.
             pub fn stop_counting(&mut self) -> Option<alloc::boxed::Box<Counted>> {
                 match core::mem::replace(&mut self.protection, Protection::Closed) {
                     Protection::Counted(mut counted) => {
-                        let protection = &mut counted.protection;
-                        self.protection = core::mem::replace(protection, Protection::Closed);
+                        core::mem::swap(&mut self.protection, &mut counted.protection);
                         Some(counted)
                     }
                     other => {
-                        self.protection = other;
+                        self.put_in_place_of_closed(other);
                         None
                     }
                 }

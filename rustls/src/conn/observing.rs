@@ -82,7 +82,10 @@ impl CommonState {
     /// Tells the observer what has happened, if there is one.
     #[inline]
     pub(crate) fn report(&mut self) {
-        if self.observation.is_some() {
+        let Some(observation) = &self.observation else {
+            return;
+        };
+        if observation.has_news(&self.negotiated, self.is_handshaking()) {
             self.report_events();
         }
     }
@@ -158,7 +161,7 @@ impl CommonState {
     pub(crate) fn observe_client(&mut self, name: &ServerName<'_>) {
         if let Some(observation) = &mut self.observation {
             observation.set_client_name(name);
-            observation.times.start_work();
+            observation.times.start_handshake();
         }
     }
 

@@ -111,7 +111,8 @@ pub(crate) struct Observation {
     stage: Stage,
     /// True once a refused ticket has been reported.
     has_reported_refusal: bool,
-    pub(crate) pending: Pending,
+    /// `None` if there are none.
+    pub(crate) pending: Option<Pending>,
     pub(crate) times: Times,
     /// The ending of a connection that has failed, as it was before the failure.
     pub(crate) before_failure: Option<Ending>,
@@ -175,6 +176,10 @@ impl Observation {
         self.observer.is_some()
     }
 
+    pub(crate) fn has_server_name(&self) -> bool {
+        self.has_name
+    }
+
     pub(crate) fn set_server_name(&mut self, name: &str) {
         if !self.has_name {
             self.name.push_str(name);
@@ -230,6 +235,18 @@ impl Observation {
         }
     }
 
+    /// True if [`Self::report`] has something to tell the observer.
+    pub(crate) fn has_news(&self, negotiated: &Negotiated, is_handshaking: bool) -> bool {
+        let has_stage = match self.stage {
+            Stage::Nothing => true,
+            Stage::Begun => !is_handshaking,
+            Stage::Finished | Stage::Failed => false,
+        };
+        has_stage
+            || self.pending.is_some()
+            || negotiated.facts.refused_ticket.is_some() && !self.has_reported_refusal
+    }
+
     /// Tells the observer what has happened since the last call.
     pub(crate) fn report(&mut self, view: &View<'_>) {
         self.begin();
@@ -255,7 +272,9 @@ impl Observation {
 
     fn report_pending(&mut self) {
         // taken first, so that a panic repeats no event
-        let pending = core::mem::take(&mut self.pending);
+        let Some(pending) = self.pending.take() else {
+            return;
+        };
         for _ in 0..pending.receiving_keys {
             self.report_keys(Direction::Receiving);
         }
@@ -458,7 +477,7 @@ impl Recorder<'_> {
     #[inline]
     pub(crate) fn events(&mut self, record: impl FnOnce(&mut Pending)) {
         if let Some(observation) = &mut self.0 {
-            record(&mut observation.pending);
+            record(observation.pending.get_or_insert_default());
         }
     }
 

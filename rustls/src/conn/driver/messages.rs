@@ -138,8 +138,10 @@ impl<Data> Driver<Data> {
     /// Tells the observer what has happened, if there is one.
     pub(super) fn report(&mut self) {
         if let Some(observation) = &mut self.common.observation {
-            if let Some(name) = self.handshake.machine.server_name(&self.data) {
-                observation.set_server_name(name);
+            if !observation.has_server_name() {
+                if let Some(name) = self.handshake.machine.server_name(&self.data) {
+                    observation.set_server_name(name);
+                }
             }
             self.common.report();
         }

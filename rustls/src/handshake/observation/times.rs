@@ -28,6 +28,12 @@ mod clock {
             self.created = Some(Instant::now());
         }
 
+        /// Starts the handshake, and its first piece of work, with the connection's age.
+        pub(crate) fn start_handshake(&mut self) {
+            self.begun = self.created;
+            self.working = self.created;
+        }
+
         /// Starts a piece of work on messages, unless they have to wait. The first one starts the
         /// handshake.
         pub(crate) fn start_work(&mut self) {
@@ -40,20 +46,30 @@ mod clock {
 
         /// Ends the piece of work.
         pub(crate) fn end_work(&mut self) {
+            if self.working.is_some() {
+                self.end_work_at(Instant::now());
+            }
+        }
+
+        fn end_work_at(&mut self, now: Instant) {
             if let Some(start) = self.working.take() {
-                self.sums.own_work += start.elapsed();
+                self.sums.own_work += now.duration_since(start);
             }
         }
 
         /// Ends the work and starts waiting for `call`, or ends a wait.
+        #[inline]
         pub(crate) fn set_wait(&mut self, call: Option<Call>) {
-            if self.waiting.map(|(call, _)| call) == call || self.is_over {
-                return;
+            if self.waiting.map(|(call, _)| call) != call && !self.is_over {
+                self.set_wait_at(call, Instant::now());
             }
+        }
+
+        #[cold]
+        fn set_wait_at(&mut self, call: Option<Call>, now: Instant) {
             if call.is_some() {
-                self.end_work();
+                self.end_work_at(now);
             }
-            let now = Instant::now();
             if let Some((call, start)) = self.waiting.take() {
                 let sum = match call {
                     Call::Certificate => &mut self.sums.certificate,
@@ -72,11 +88,12 @@ mod clock {
             if self.is_over {
                 return;
             }
-            self.end_work();
-            self.set_wait(None);
+            let now = Instant::now();
+            self.end_work_at(now);
+            self.set_wait_at(None, now);
             self.is_over = true;
             if let Some(begun) = self.begun {
-                self.sums.whole = begun.elapsed();
+                self.sums.whole = now.duration_since(begun);
             }
         }
 
@@ -101,6 +118,8 @@ pub(crate) struct Times;
 #[cfg(not(feature = "std"))]
 impl Times {
     pub(crate) fn create(&mut self) {}
+
+    pub(crate) fn start_handshake(&mut self) {}
 
     pub(crate) fn start_work(&mut self) {}
 
