@@ -31,7 +31,8 @@ const TURNS: u32 = 32;
 /// gets a close_notify. The opposite direction is not affected.
 ///
 /// A call also ends after 32 reads, so that a fast peer does not keep an event loop from its other
-/// connections. It then returns [`Forwarded::Yielded`].
+/// connections, and when it has completed a handshake, for which the opposite direction may have
+/// waited. It then returns [`Forwarded::Yielded`].
 ///
 /// With blocking sockets, call it until it returns [`Forwarded::Ended`]. Forward the directions
 /// in two threads, with the halves of [split](crate::split) connections. With non-blocking
@@ -66,6 +67,21 @@ const TURNS: u32 = 32;
 /// - [`ErrorKind::BrokenPipe`] if `to` has sent a close_notify, but `from` has more data.
 /// - The errors of the sockets.
 pub fn forward<F, T>(from: &mut F, to: &mut T) -> io::Result<Forwarded>
+where
+    F: Source + ?Sized,
+    T: Sink + ?Sized,
+{
+    let handshakes = (from.is_handshaking(), to.is_handshaking());
+    let forwarded = forward_in_turns(from, to)?;
+    // data of the opposite direction may have waited for the end of a handshake, or arrived with
+    // it, so no socket need become ready for that data
+    match handshakes == (from.is_handshaking(), to.is_handshaking()) {
+        true => Ok(forwarded),
+        false => Ok(Forwarded::Yielded),
+    }
+}
+
+fn forward_in_turns<F, T>(from: &mut F, to: &mut T) -> io::Result<Forwarded>
 where
     F: Source + ?Sized,
     T: Sink + ?Sized,
@@ -142,9 +158,9 @@ pub enum Forwarded {
     /// Call again when the socket of `to` is writable, or readable while its connection [is
     /// handshaking](crate::CommonState::is_handshaking).
     WantsWrite,
-    /// There may be more to forward. Call again without waiting for a socket, after other
-    /// connections had their turn. Data may be left that was received already, so a socket need not
-    /// become ready again.
+    /// There may be more to forward, in either direction. Call again for both without waiting for a
+    /// socket, after other connections had their turn. Data may be left that was received already,
+    /// so a socket need not become ready again.
     Yielded,
     /// `from` has ended, and everything has been sent. Do not call again. If `to` is a plain
     /// socket, shut it down for writing.
@@ -183,6 +199,11 @@ mod sealed {
     }
 
     pub trait Source {
+        /// True until the handshake is complete.
+        fn is_handshaking(&self) -> bool {
+            false
+        }
+
         /// Receives until there is plaintext. Returns false if the peer has closed, and `None` if
         /// no turn is left.
         fn fill(&mut self, turns: &mut Turns) -> io::Result<Option<bool>>;
@@ -191,6 +212,11 @@ mod sealed {
     }
 
     pub trait Sink {
+        /// True until the handshake is complete.
+        fn is_handshaking(&self) -> bool {
+            false
+        }
+
         /// Completes the handshake, and writes and flushes all queued output.
         fn send(&mut self) -> io::Result<()>;
 
@@ -286,6 +312,10 @@ where
     T: Read + Write,
     S: SideData + 'static,
 {
+    fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+
     fn fill(&mut self, turns: &mut Turns) -> io::Result<Option<bool>> {
         let (conn, socket) = (&mut **self.conn, &mut *self.sock);
         loop {
@@ -312,6 +342,10 @@ where
     T: Read + Write,
     S: SideData + 'static,
 {
+    fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+
     fn send(&mut self) -> io::Result<()> {
         let (conn, socket) = (&mut **self.conn, &mut *self.sock);
         if conn.is_handshaking() {
@@ -345,6 +379,10 @@ where
     T: Read + Write,
     S: SideData + 'static,
 {
+    fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+
     fn fill(&mut self, turns: &mut Turns) -> io::Result<Option<bool>> {
         Stream::new(&mut self.conn, &mut self.sock).fill(turns)
     }
@@ -360,6 +398,10 @@ where
     T: Read + Write,
     S: SideData + 'static,
 {
+    fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+
     fn send(&mut self) -> io::Result<()> {
         Stream::new(&mut self.conn, &mut self.sock).send()
     }

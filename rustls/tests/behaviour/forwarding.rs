@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::ops::Deref;
 use std::rc::Rc;
 use std::thread;
 
@@ -14,7 +15,7 @@ use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use harness::wire::Noise;
 use rustls::relay::{Forwarded, Plain, Sink, Source, forward};
-use rustls::{ClientConnection, ServerConnection, StreamOwned};
+use rustls::{ClientConnection, ConnectionCommon, ServerConnection, StreamOwned};
 
 fn pair(provider: Provider, versions: Versions) -> Pair {
     Pair::connect(&Configs::new(versions, provider.this(), KeyType::EcdsaP256)).unwrap()
@@ -96,6 +97,16 @@ impl Socket {
     /// Ends the outgoing stream, without a close_notify.
     fn end(&self) {
         self.outgoing.borrow_mut().has_ended = true;
+    }
+
+    fn is_readable(&self) -> bool {
+        let direction = self.incoming.borrow();
+        !direction.bytes.is_empty() || direction.has_ended
+    }
+
+    fn is_writable(&self) -> bool {
+        let direction = self.outgoing.borrow();
+        direction.bytes.len() < direction.capacity
     }
 }
 
@@ -185,22 +196,67 @@ impl Peer for Socket {
     }
 }
 
-/// The proxy's end of a plain connection is shut down for writing when its direction has ended.
-trait Close {
+/// The proxy's end of a connection, as an event loop sees it.
+trait End {
+    fn socket(&self) -> &Socket;
+
+    fn wants_write(&self) -> bool {
+        false
+    }
+
+    fn is_handshaking(&self) -> bool {
+        false
+    }
+
+    /// Shuts a plain connection down for writing when its direction has ended.
     fn shut_down(&self) {}
 }
 
-impl<C> Close for Tls<C> {}
+impl<C, S> End for Tls<C>
+where
+    C: Deref<Target = ConnectionCommon<S>>,
+{
+    fn socket(&self) -> &Socket {
+        &self.sock
+    }
 
-impl Close for Plain<Socket> {
+    fn wants_write(&self) -> bool {
+        self.conn.wants_write()
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.conn.is_handshaking()
+    }
+}
+
+impl End for Plain<Socket> {
+    fn socket(&self) -> &Socket {
+        &self.0
+    }
+
     fn shut_down(&self) {
         self.0.end();
     }
 }
 
-/// Sends different amounts of data in both directions through a proxy. Peers replace keys now and
-/// then with `refresh`.
-fn converse<B: Source + Sink + Close>(
+/// True if an event loop calls [`forward`] again after it has returned `forwarded`.
+fn is_event(forwarded: Forwarded, from: &dyn End, to: &dyn End) -> bool {
+    let (from_socket, to_socket) = (from.socket(), to.socket());
+    match forwarded {
+        Forwarded::WantsRead => {
+            from_socket.is_readable() || from.wants_write() && from_socket.is_writable()
+        }
+        Forwarded::WantsWrite => {
+            to_socket.is_writable() || to.is_handshaking() && to_socket.is_readable()
+        }
+        Forwarded::Yielded => true,
+        Forwarded::Ended => false,
+    }
+}
+
+/// Sends different amounts of data in both directions through a proxy, which forwards only after
+/// events. Peers replace keys now and then.
+fn converse<B: Source + Sink + End>(
     what: &str,
     noise: &mut Noise,
     (left, front): (&mut Tls<ClientConnection>, &mut Tls<ServerConnection>),
@@ -209,12 +265,10 @@ fn converse<B: Source + Sink + Close>(
     let totals = [noise.up_to(100_000), noise.up_to(100_000)];
     let (mut sent, mut received) = ([0, 0], [Vec::new(), Vec::new()]);
     let (mut is_closed, mut has_ended) = ([false, false], [false, false]);
-    let mut directions = [None, None];
-    for turn in 0.. {
-        assert!(
-            turn < 1_000_000,
-            "{what}: nothing moves: {sent:?} of {totals:?}"
-        );
+    let mut directions = [Forwarded::Yielded; 2];
+    let mut noise_of_peers = Noise::new(noise.next());
+    let mut act = || {
+        let noise = &mut noise_of_peers;
         let side = noise.up_to(2) - 1;
         let peer: &mut dyn Peer = if side == 0 { left } else { right };
         let len = noise.up_to(20_000).min(totals[side] - sent[side]);
@@ -232,20 +286,31 @@ fn converse<B: Source + Sink + Close>(
         if noise.up_to(20) == 1 {
             let _ = left.conn.refresh_traffic_keys();
         }
-        if directions[0] != Some(Forwarded::Ended) {
-            directions[0] = Some(forward(front, back).unwrap());
-            if directions[0] == Some(Forwarded::Ended) {
-                back.shut_down();
-            }
-        }
-        if directions[1] != Some(Forwarded::Ended) {
-            directions[1] = Some(forward(back, front).unwrap());
-        }
-        if has_ended == [true, true] {
+        has_ended == [true, true]
+    };
+    for turn in 0.. {
+        assert!(turn < 1_000_000, "{what}: nothing moves: {directions:?}");
+        if act() && directions == [Forwarded::Ended; 2] {
             break;
         }
+        if !is_event(directions[0], front, back) && !is_event(directions[1], back, front) {
+            continue;
+        }
+        let first = noise.up_to(2) - 1;
+        for direction in [first, 1 - first] {
+            if directions[direction] != Forwarded::Ended {
+                directions[direction] = match direction {
+                    0 => forward(front, back).unwrap(),
+                    _ => forward(back, front).unwrap(),
+                };
+            }
+            // something may happen between two calls
+            act();
+        }
+        if directions[0] == Forwarded::Ended {
+            back.shut_down();
+        }
     }
-    assert_eq!(directions, [Some(Forwarded::Ended); 2], "{what}");
     for (received, total) in [(&received[1], totals[0]), (&received[0], totals[1])] {
         assert_eq!(received.len(), total, "{what}");
         assert!(

@@ -19,6 +19,7 @@ mod failing;
 mod fleet;
 mod floods;
 mod forwarding;
+mod forwarding_handshakes;
 mod forwarding_limits;
 mod fragmentation;
 mod in_place;
