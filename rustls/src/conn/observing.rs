@@ -31,8 +31,11 @@ impl CommonState {
     }
 
     /// Reports the events of this connection to `observer`, instead of an earlier observer that has
-    /// not been called yet.
+    /// not been called yet. Without an observer, an earlier one stays.
     pub(crate) fn observe(&mut self, observer: Option<&Arc<dyn Observer>>) {
+        if let Some(observation) = &mut self.observation {
+            observation.is_accepting = false;
+        }
         let Some(observer) = observer else {
             return;
         };
@@ -51,7 +54,6 @@ impl CommonState {
                     .count(received.take().unwrap_or_default());
             }
         }
-        observation.is_accepting = false;
         observation.set_observer(observer.clone(), self.side, carrier);
     }
 

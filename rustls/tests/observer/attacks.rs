@@ -377,6 +377,31 @@ fn the_client_hello_that_an_acceptor_reads_counts_as_received() {
     }
 }
 
+/// The connection has left the acceptor, whose observer it keeps.
+#[test]
+fn an_alert_to_an_accepted_client_is_reported() {
+    for provider in PROVIDERS {
+        let notes = Notes::new();
+        let mut client = ThisBuffered::client(client(provider, Versions::Tls12));
+        let mut acceptor = Acceptor::default();
+        acceptor.set_observer(notes.clone());
+        acceptor.read_tls(&mut &client.take_output()[..]).unwrap();
+        let accepted = acceptor.accept().unwrap().unwrap();
+        let config = server(provider, Versions::Tls12).into();
+        let mut server = ThisBuffered::new(accepted.into_connection(config).unwrap());
+        // data before the handshake is complete
+        server.receive(&[23, 3, 3, 0, 1, 0]).unwrap_err();
+        drop(server);
+        assert_eq!(
+            notes.take_end(),
+            [
+                "failed inappropriate_message peer Some(Sent(UnexpectedMessage))",
+                "closed failed false false"
+            ]
+        );
+    }
+}
+
 /// Over QUIC, a panic has an alert, although the failure is reported later.
 #[test]
 fn after_a_panic_over_quic_the_failure_has_the_alert() {
