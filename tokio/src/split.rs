@@ -112,17 +112,20 @@ pub(crate) fn halves<R, W, Data>(
 /// The connection's data is never pinned.
 impl<R: Unpin, Data> Unpin for ReadHalf<R, Data> {}
 
-/// Takes back the waker of this half, which the other half would keep as long as it lives.
+/// Takes back the waker of this half, which the other half would keep as long as it lives. Wakes
+/// the other half: a panic, which also drops this one, may have ended the connection.
 impl<R, Data> Drop for ReadHalf<R, Data> {
     fn drop(&mut self) {
         leave(&self.tasks.reader);
+        wake(&self.tasks.writer);
     }
 }
 
-/// Takes back the waker of this half, which the other half would keep as long as it lives.
+/// Like that of [`ReadHalf`].
 impl<W> Drop for WriteHalf<W> {
     fn drop(&mut self) {
         leave(&self.tasks.writer);
+        wake(&self.tasks.reader);
     }
 }
 

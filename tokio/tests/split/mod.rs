@@ -2,12 +2,14 @@
 
 use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use harness::peers::configs::{PROVIDERS, Versions, product, server_name};
 use harness::wire::Noise;
+use rustls::observer::{Direction, KeysUpdated, Observed, Observer};
 use rustls::{Error, Side};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf,
@@ -268,6 +270,64 @@ fn run_until_bad_record(
         inner.flush().await.unwrap();
     });
     executor.run(&mut Noise::new(1));
+}
+
+/// An observer that panics when keys are replaced in one direction.
+#[derive(Debug)]
+struct PanicsAt(Direction);
+
+impl Observer for PanicsAt {
+    fn keys_updated(&self, _: &Observed<'_>, update: &KeysUpdated) {
+        if update.direction == self.0 {
+            // no message on the terminal
+            resume_unwind(Box::new("planned"));
+        }
+    }
+}
+
+/// Polls `future`, which must panic.
+async fn panics(future: impl Future) {
+    let mut future = pin!(future);
+    let polled = poll_fn(|task| {
+        let poll = AssertUnwindSafe(|| future.as_mut().poll(task).map(drop));
+        match catch_unwind(poll) {
+            Ok(polled) => polled.map(|()| false),
+            Err(_) => Poll::Ready(true),
+        }
+    });
+    assert!(polled.await);
+}
+
+/// A task that panics drops its half. The connection has failed, so the other task must not wait
+/// for the peer.
+#[test]
+fn a_half_whose_task_panics_wakes_the_other() {
+    for direction in [Direction::Sending, Direction::Receiving] {
+        let (client, mut server) = configs(Versions::Tls13, PROVIDERS[0]);
+        server.observer = Some(Arc::new(PanicsAt(direction)));
+        let (mut client, server) = connected((client, server), Weather::CALM, &mut Noise::new(1));
+        let (mut reader, mut writer) = server.into_split(End::split).unwrap();
+        let mut executor = Executor::default();
+        executor.spawn("reader", async move {
+            match direction {
+                Direction::Receiving => panics(reader.read(&mut [0; 9])).await,
+                _ => drop(reader.read(&mut [0; 9]).await.unwrap_err()),
+            }
+        });
+        executor.spawn("writer", async move {
+            writer.wants_flush().await;
+            match direction {
+                Direction::Sending => panics(writer.flush()).await,
+                _ => drop(writer.flush().await.unwrap_err()),
+            }
+        });
+        // the peer sends nothing more, and does not leave
+        executor.spawn("peer", async {
+            client.get_mut().1.refresh_traffic_keys().unwrap();
+            client.flush().await.unwrap();
+        });
+        executor.run(&mut Noise::new(1));
+    }
 }
 
 #[test]
