@@ -4,12 +4,13 @@
 //! Both crates use a provider that encrypts nothing ([`harness::providers::transparent`]), so every
 //! byte of every handshake message can be changed and still arrives. The peer's output is recorded
 //! once ([`harness::scripted::recorded`]). It is changed in every way that [`bytes`], [`messages`],
-//! [`extensions`], [`records`] and [`quic`] implement, and replayed to fresh connections.
-//! [`old_clients`] adds hellos of old clients. [`harness::comparison`] compares the outcomes, and
-//! the accessors after a failure.
+//! [`fragments`], [`extensions`], [`records`] and [`quic`] implement, and replayed to fresh
+//! connections. [`old_clients`] adds hellos of old clients. [`harness::comparison`] compares the
+//! outcomes, and the accessors after a failure.
 
 mod bytes;
 mod extensions;
+mod fragments;
 mod messages;
 mod old_clients;
 mod quic;
@@ -29,6 +30,7 @@ fn outcomes_match_upstream_or_have_a_reason() {
         scope.spawn(|| {
             messages::compare(&judge);
             extensions::compare(&judge);
+            fragments::compare(&judge);
             records::compare(&judge);
             quic::compare(&judge);
             old_clients::compare(&judge);
