@@ -118,6 +118,19 @@ pub enum Side {
     Server,
 }
 
+impl Side {
+    /// All labels.
+    pub const LABELS: &'static [&'static str] = &["client", "server"];
+
+    /// Returns a short, stable name for metrics: `client` or `server`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
 /// The family of a key exchange. In TLS 1.2, the cipher suite determines it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

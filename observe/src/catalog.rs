@@ -4,7 +4,12 @@
 //! The values of most labels are known, so each combination of them has a number, its [`cell`]. The
 //! labels of errors and alerts are not listed here: [`Named`] metrics are keyed by text.
 
-use rustls::observer::{EarlyDataRejected, NotResumed};
+use rustls::Side;
+use rustls::client::EchStatus;
+use rustls::observer::{
+    Carrier, ClientCertificate, Direction, EarlyData, EarlyDataRejected, End, NotResumed,
+    PeerChainCheck, TicketAction,
+};
 
 use crate::names::{GROUPS, KINDS, OTHER, SCHEMES, SUITES, VERSIONS, group, scheme, suite};
 
@@ -44,14 +49,22 @@ pub(crate) struct Label {
 
 #[derive(Clone, Copy)]
 enum Values {
-    Listed(&'static [&'static str]),
+    /// A list that the documentation shows.
+    Shown(&'static [&'static str]),
+    /// A list that is too long for the documentation.
+    Long(&'static [&'static str]),
     /// The number of values, and the names of their places.
     Computed(usize, fn(usize) -> &'static str),
 }
 
 impl Label {
-    const fn listed(name: &'static str, values: &'static [&'static str]) -> Self {
-        let values = Values::Listed(values);
+    const fn shown(name: &'static str, values: &'static [&'static str]) -> Self {
+        let values = Values::Shown(values);
+        Self { name, values }
+    }
+
+    const fn long(name: &'static str, values: &'static [&'static str]) -> Self {
+        let values = Values::Long(values);
         Self { name, values }
     }
 
@@ -64,46 +77,51 @@ impl Label {
     /// Returns the number of values.
     pub(crate) const fn len(&self) -> usize {
         match self.values {
-            Values::Listed(values) => values.len(),
+            Values::Shown(values) | Values::Long(values) => values.len(),
             Values::Computed(len, _) => len,
         }
     }
 
     pub(crate) fn value(&self, place: usize) -> &'static str {
         match self.values {
-            Values::Listed(values) => values.get(place).copied().unwrap_or(OTHER),
+            Values::Shown(values) | Values::Long(values) => {
+                values.get(place).copied().unwrap_or(OTHER)
+            }
             Values::Computed(_, value) => value(place),
         }
     }
 }
 
-const SIDE: Label = Label::listed("side", &["client", "server"]);
-const CARRIER: Label = Label::listed("carrier", &["records", "quic", OTHER]);
-const OUTCOME: Label = Label::listed("outcome", &["finished", "failed"]);
-const VERSION: Label = Label::listed("version", &VERSIONS);
-const KIND: Label = Label::listed("kind", &KINDS);
+/// Returns the labels after the first one, which stands for nothing.
+const fn after_first(labels: &'static [&'static str]) -> &'static [&'static str] {
+    match labels {
+        [_, rest @ ..] => rest,
+        [] => labels,
+    }
+}
+
+const SIDE: Label = Label::shown("side", Side::LABELS);
+const CARRIER: Label = Label::shown("carrier", Carrier::LABELS);
+const OUTCOME: Label = Label::shown("outcome", &["finished", "failed"]);
+const VERSION: Label = Label::shown("version", &VERSIONS);
+const KIND: Label = Label::shown("kind", &KINDS);
 const SUITE: Label = Label::computed("cipher_suite", SUITES.len(), |place| {
     SUITES.get(place).map_or(OTHER, |it| suite(*it))
 });
 const GROUP: Label = Label::computed("group", GROUPS.len(), |place| {
     GROUPS.get(place).map_or(OTHER, |it| group(*it))
 });
-const SIGNER: Label = Label::listed("signer", &["client", "server"]);
+const SIGNER: Label = Label::shown("signer", Side::LABELS);
 const SCHEME: Label = Label::computed("scheme", SCHEMES.len(), |place| {
     SCHEMES.get(place).map_or(OTHER, |it| scheme(*it))
 });
-const NOT_RESUMED: Label = Label::computed("reason", NotResumed::ALL.len(), |place| {
-    NotResumed::ALL.get(place).map_or(OTHER, |it| it.label())
-});
-const REJECTED: Label = Label::computed("reason", EarlyDataRejected::ALL.len(), |place| {
-    let reason = EarlyDataRejected::ALL.get(place);
-    reason.map_or(OTHER, |it| it.label())
-});
-const EARLY_DATA: Label = Label::listed("outcome", &["offered", "accepted", "rejected", OTHER]);
-const ECH: Label = Label::listed("outcome", &["grease", "offered", "accepted", "rejected"]);
-const CERTIFICATE: Label = Label::listed("certificate", &["missing", "sent", OTHER]);
-const CHECK: Label = Label::listed("check", &["verified", "known", OTHER]);
-const OPERATION: Label = Label::listed(
+const NOT_RESUMED: Label = Label::long("reason", NotResumed::LABELS);
+const REJECTED: Label = Label::long("reason", EarlyDataRejected::LABELS);
+const EARLY_DATA: Label = Label::shown("outcome", after_first(EarlyData::LABELS));
+const ECH: Label = Label::shown("outcome", after_first(EchStatus::LABELS));
+const CERTIFICATE: Label = Label::shown("certificate", after_first(ClientCertificate::LABELS));
+const CHECK: Label = Label::shown("check", after_first(PeerChainCheck::LABELS));
+const OPERATION: Label = Label::shown(
     "operation",
     &[
         "certificate",
@@ -113,20 +131,10 @@ const OPERATION: Label = Label::listed(
         "ticket",
     ],
 );
-const DIRECTION: Label = Label::listed("direction", &["sending", "receiving", OTHER]);
-const ACTION: Label = Label::listed("action", &["made", "received", "refused", OTHER]);
-const STORED: Label = Label::listed("outcome", &["stored", "not_stored"]);
-const END: Label = Label::listed(
-    "end",
-    &[
-        "clean",
-        "truncated",
-        "failed",
-        "extracted",
-        "dropped",
-        OTHER,
-    ],
-);
+const DIRECTION: Label = Label::shown("direction", Direction::LABELS);
+const ACTION: Label = Label::shown("action", TicketAction::LABELS);
+const STORED: Label = Label::shown("outcome", &["stored", "not_stored"]);
+const END: Label = Label::shown("end", End::LABELS);
 
 /// Defines the metrics and a name for each.
 macro_rules! metrics {
@@ -312,8 +320,8 @@ mod tests {
         let values: Vec<_> = values.filter(|value| *value != OTHER).collect();
         let name = format!("`{}`", label.name);
         match label.values {
-            Values::Listed(_) => (name.clone(), format!("{name} ({})", values.join(", "))),
-            Values::Computed(..) => (name.clone(), name),
+            Values::Shown(_) => (name.clone(), format!("{name} ({})", values.join(", "))),
+            Values::Long(_) | Values::Computed(..) => (name.clone(), name),
         }
     }
 
@@ -332,7 +340,7 @@ mod tests {
             assert!(all.insert((metric.name, labels)), "{cell}");
         }
         assert_eq!(cell(Id::HandshakesBegun, [0, 0]), 0);
-        assert_eq!(cell(Id::Bytes, [1, 2]), CELLS - 1);
+        assert_eq!(cell(Id::Bytes, [1, 1]), CELLS - 1);
         let (metric, labels) = labels_of_cell(cell(Id::Handshakes, [1, 0, 1, 1, 3]));
         assert_eq!(metric.name, "tls_handshakes_total");
         let expected = [

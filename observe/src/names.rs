@@ -1,14 +1,7 @@
-//! The values of labels: names of versions, suites, groups and schemes, and the places of enums in
-//! the lists of their labels.
+//! The values of labels that rustls does not list: names of versions, suites, groups and schemes.
 
-use rustls::observer::{
-    Alert, Carrier, ClientCertificate, Direction, EarlyData, EarlyDataRejected, End,
-    HandshakeFacts, NotResumed, PeerChainCheck, SessionSource,
-};
-use rustls::{
-    AlertDescription, CipherSuite, Error, HandshakeKind, NamedGroup, ProtocolVersion, Side,
-    SignatureScheme,
-};
+use rustls::observer::{HandshakeFacts, SessionSource};
+use rustls::{CipherSuite, HandshakeKind, NamedGroup, ProtocolVersion, SignatureScheme};
 
 /// The name of a value that has none of the listed names: a provider's own suite, for example.
 pub(crate) const OTHER: &str = "other";
@@ -101,21 +94,6 @@ pub(crate) fn scheme(scheme: SignatureScheme) -> &'static str {
     scheme.as_str().unwrap_or(OTHER)
 }
 
-/// Returns the alert's name in its RFC, such as `handshake_failure`.
-pub(crate) fn alert(alert: AlertDescription) -> &'static str {
-    let label = Error::AlertReceived(alert).label();
-    label.split_once('.').map_or(label, |(_, name)| name)
-}
-
-/// Returns `sent` or `received`, and the alert.
-pub(crate) fn direction_of_alert(of: Alert) -> Option<(&'static str, &'static str)> {
-    match of {
-        Alert::Sent(sent) => Some(("sent", alert(sent))),
-        Alert::Received(received) => Some(("received", alert(received))),
-        _ => None,
-    }
-}
-
 pub(crate) fn version(facts: &HandshakeFacts<'_>) -> usize {
     match facts.version {
         Some(ProtocolVersion::TLSv1_2) => 0,
@@ -131,70 +109,5 @@ pub(crate) fn kind(facts: &HandshakeFacts<'_>) -> usize {
         (Some(HandshakeKind::Resumed), Some(SessionSource::Storage)) => 3,
         (Some(HandshakeKind::Resumed), _) => 2,
         (None, _) => 4,
-    }
-}
-
-pub(crate) fn side(side: Side) -> usize {
-    match side {
-        Side::Client => 0,
-        Side::Server => 1,
-    }
-}
-
-pub(crate) fn carrier(carrier: Carrier) -> usize {
-    place(&[Carrier::Records, Carrier::Quic], &carrier)
-}
-
-pub(crate) fn direction(direction: Direction) -> usize {
-    place(&[Direction::Sending, Direction::Receiving], &direction)
-}
-
-pub(crate) fn end(end: End) -> usize {
-    const ENDS: [End; 5] = [
-        End::Clean,
-        End::Truncated,
-        End::Failed,
-        End::Extracted,
-        End::Dropped,
-    ];
-    place(&ENDS, &end)
-}
-
-pub(crate) fn not_resumed(reason: NotResumed) -> usize {
-    place(NotResumed::ALL, &reason)
-}
-
-pub(crate) fn early_data_rejected(reason: EarlyDataRejected) -> usize {
-    place(EarlyDataRejected::ALL, &reason)
-}
-
-/// Returns the place of the outcome; `None` if there was no early data.
-pub(crate) fn early_data(outcome: EarlyData) -> Option<usize> {
-    match outcome {
-        EarlyData::NotOffered => None,
-        EarlyData::Offered => Some(0),
-        EarlyData::Accepted => Some(1),
-        EarlyData::Rejected(_) => Some(2),
-        _ => Some(3),
-    }
-}
-
-/// Returns the place of the client's answer; `None` if the server has not requested a certificate.
-pub(crate) fn client_certificate(certificate: ClientCertificate) -> Option<usize> {
-    match certificate {
-        ClientCertificate::NotRequested => None,
-        ClientCertificate::Missing => Some(0),
-        ClientCertificate::Sent => Some(1),
-        _ => Some(2),
-    }
-}
-
-/// Returns the place of the check; `None` if there was none.
-pub(crate) fn peer_chain(check: PeerChainCheck) -> Option<usize> {
-    match check {
-        PeerChainCheck::None => None,
-        PeerChainCheck::Verified => Some(0),
-        PeerChainCheck::Known => Some(1),
-        _ => Some(2),
     }
 }

@@ -2,17 +2,16 @@
 
 use core::time::Duration;
 
+use rustls::Side;
 use rustls::client::EchStatus;
 use rustls::observer::{
-    ConnectionClosed, ConnectionFailed, EarlyData, HandshakeFacts, KeysUpdated, Observed,
+    Alert, Carrier, ClientCertificate, ConnectionClosed, ConnectionFailed, Direction, EarlyData,
+    EarlyDataRejected, End, HandshakeFacts, KeysUpdated, NotResumed, Observed, PeerChainCheck,
     SessionEvent, TicketAction, TicketEvent, Traffic,
 };
 
 use crate::catalog::{ALERTS, FAILURES, Id, Named, cell};
-use crate::names::{
-    self, GROUPS, SCHEMES, SUITES, carrier, direction, direction_of_alert, kind, place, side,
-    version,
-};
+use crate::names::{GROUPS, SCHEMES, SUITES, kind, place, version};
 
 /// Receives changes of metrics. Cells are those of [`cell`].
 pub(crate) trait Sink {
@@ -29,9 +28,31 @@ pub(crate) trait Sink {
     fn add_named(&self, named: &'static Named, values: [&'static str; 4]);
 }
 
+/// Returns the place of `label` in its list.
+fn listed(labels: &[&str], label: &str) -> usize {
+    place(labels, &label)
+}
+
+/// Returns the place of `label` after the first one, which stands for nothing; `None` for that.
+fn after_first(labels: &[&str], label: &str) -> Option<usize> {
+    listed(labels, label).checked_sub(1)
+}
+
+fn side(connection: &Observed<'_>) -> usize {
+    listed(Side::LABELS, connection.side.label())
+}
+
+fn carrier(connection: &Observed<'_>) -> usize {
+    listed(Carrier::LABELS, connection.carrier.label())
+}
+
+fn not_resumed(reason: NotResumed) -> usize {
+    listed(NotResumed::LABELS, reason.label())
+}
+
 pub(crate) fn begun(sink: &impl Sink, connection: &Observed<'_>) {
-    let side = side(connection.side);
-    let carrier = carrier(connection.carrier);
+    let side = side(connection);
+    let carrier = carrier(connection);
     sink.add(cell(Id::HandshakesBegun, [side, carrier]), 1);
     sink.shift(cell(Id::HandshakesInProgress, [side]), true);
     sink.shift(cell(Id::ConnectionsOpen, [side]), true);
@@ -42,7 +63,7 @@ const FAILED: usize = 1;
 
 pub(crate) fn finished(sink: &impl Sink, connection: &Observed<'_>, facts: &HandshakeFacts<'_>) {
     over(sink, connection, facts, FINISHED);
-    let side = side(connection.side);
+    let side = side(connection);
     if let Some(suite) = &facts.cipher_suite {
         sink.add(cell(Id::Suites, [side, place(&SUITES, suite)]), 1);
     }
@@ -57,39 +78,33 @@ pub(crate) fn finished(sink: &impl Sink, connection: &Observed<'_>, facts: &Hand
         }
     }
     if let Some(reason) = facts.not_resumed {
-        sink.add(cell(Id::NotResumed, [side, names::not_resumed(reason)]), 1);
+        sink.add(cell(Id::NotResumed, [side, not_resumed(reason)]), 1);
     }
-    if let Some(certificate) = names::client_certificate(facts.client_certificate) {
+    let certificate = facts.client_certificate.label();
+    if let Some(certificate) = after_first(ClientCertificate::LABELS, certificate) {
         sink.add(cell(Id::ClientCertificates, [side, certificate]), 1);
     }
-    if let Some(check) = names::peer_chain(facts.peer_chain) {
+    if let Some(check) = after_first(PeerChainCheck::LABELS, facts.peer_chain.label()) {
         sink.add(cell(Id::PeerChains, [side, check]), 1);
     }
 }
 
 /// Records the end of a handshake.
 fn over(sink: &impl Sink, connection: &Observed<'_>, facts: &HandshakeFacts<'_>, outcome: usize) {
-    let side = side(connection.side);
+    let side = side(connection);
     let kind = kind(facts);
-    let carrier = carrier(connection.carrier);
+    let carrier = carrier(connection);
     let handshake = [side, carrier, outcome, version(facts), kind];
     sink.add(cell(Id::Handshakes, handshake), 1);
     sink.shift(cell(Id::HandshakesInProgress, [side]), false);
-    if let Some(outcome) = names::early_data(facts.early_data) {
+    if let Some(outcome) = after_first(EarlyData::LABELS, facts.early_data.label()) {
         sink.add(cell(Id::EarlyData, [side, outcome]), 1);
     }
     if let EarlyData::Rejected(reason) = facts.early_data {
-        let reason = names::early_data_rejected(reason);
+        let reason = listed(EarlyDataRejected::LABELS, reason.label());
         sink.add(cell(Id::EarlyDataRejected, [side, reason]), 1);
     }
-    let ech = match facts.ech {
-        EchStatus::NotOffered => None,
-        EchStatus::Grease => Some(0),
-        EchStatus::Offered => Some(1),
-        EchStatus::Accepted => Some(2),
-        EchStatus::Rejected => Some(3),
-    };
-    if let Some(ech) = ech {
+    if let Some(ech) = after_first(EchStatus::LABELS, facts.ech.label()) {
         sink.add(cell(Id::Ech, [ech]), 1);
     }
     if let Some(times) = &facts.durations {
@@ -112,47 +127,42 @@ fn over(sink: &impl Sink, connection: &Observed<'_>, facts: &HandshakeFacts<'_>,
 }
 
 pub(crate) fn failed(sink: &impl Sink, connection: &Observed<'_>, failure: &ConnectionFailed<'_>) {
-    let side = connection.side;
-    let side_name = ["client", "server"][names::side(side)];
+    let side = connection.side.label();
     let stage = if failure.during_handshake {
         over(sink, connection, &failure.handshake, FAILED);
         "handshake"
     } else {
         "traffic"
     };
-    let cause = [side_name, stage, failure.fault.label(), failure.label];
+    let cause = [side, stage, failure.fault.label(), failure.label];
     sink.add_named(&FAILURES, cause);
-    if let Some((direction, alert)) = failure.alert.and_then(direction_of_alert) {
-        sink.add_named(&ALERTS, [side_name, direction, alert, ""]);
+    if let Some(of @ (Alert::Sent(alert) | Alert::Received(alert))) = failure.alert {
+        sink.add_named(&ALERTS, [side, of.label(), alert.label(), ""]);
     }
 }
 
 pub(crate) fn keys_updated(sink: &impl Sink, connection: &Observed<'_>, update: &KeysUpdated) {
-    let update = [side(connection.side), direction(update.direction)];
-    sink.add(cell(Id::KeyUpdates, update), 1);
+    let direction = listed(Direction::LABELS, update.direction.label());
+    sink.add(cell(Id::KeyUpdates, [side(connection), direction]), 1);
 }
 
 pub(crate) fn ticket(sink: &impl Sink, event: &TicketEvent) {
-    const ACTIONS: [TicketAction; 3] = [
-        TicketAction::Made,
-        TicketAction::Received,
-        TicketAction::Refused,
-    ];
-    sink.add(cell(Id::Tickets, [place(&ACTIONS, &event.action)]), 1);
+    let action = listed(TicketAction::LABELS, event.action.label());
+    sink.add(cell(Id::Tickets, [action]), 1);
     if let Some(reason) = event.reason {
-        sink.add(cell(Id::TicketsRefused, [names::not_resumed(reason)]), 1);
+        sink.add(cell(Id::TicketsRefused, [not_resumed(reason)]), 1);
     }
 }
 
 pub(crate) fn session(sink: &impl Sink, connection: &Observed<'_>, event: &SessionEvent) {
     let outcome = if event.is_stored { 0 } else { 1 };
-    sink.add(cell(Id::Sessions, [side(connection.side), outcome]), 1);
+    sink.add(cell(Id::Sessions, [side(connection), outcome]), 1);
 }
 
 pub(crate) fn closed(sink: &impl Sink, connection: &Observed<'_>, closed: &ConnectionClosed) {
-    let side = side(connection.side);
+    let side = side(connection);
     sink.shift(cell(Id::ConnectionsOpen, [side]), false);
-    let end = names::end(closed.end);
+    let end = listed(End::LABELS, closed.end.label());
     sink.add(cell(Id::ConnectionsClosed, [side, end]), 1);
     if let Some(age) = closed.age {
         sink.time(cell(Id::ConnectionDuration, [side]), age);

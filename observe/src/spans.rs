@@ -5,12 +5,11 @@ use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustls::client::EchStatus;
+use rustls::ProtocolVersion;
 use rustls::observer::{
     Alert, ConnectionClosed, ConnectionFailed, Durations, EarlyData, Fault, HandshakeFacts,
     KeysUpdated, Observed, Observer, SessionEvent, TicketEvent,
 };
-use rustls::{ProtocolVersion, Side};
 use tracing::field::Empty;
 use tracing::{Span, debug, info, info_span, warn};
 
@@ -108,13 +107,9 @@ fn lock(shard: &Mutex<HashMap<u64, Span>>) -> MutexGuard<'_, HashMap<u64, Span>>
 
 impl Observer for Tracing {
     fn handshake_begun(&self, connection: &Observed<'_>) {
-        let kind = match connection.side {
-            Side::Client => "client",
-            Side::Server => "server",
-        };
         let span = info_span!(
             "tls.handshake",
-            otel.kind = kind,
+            otel.kind = connection.side.label(),
             otel.status_code = Empty,
             server.address = connection.server_name,
             tls.protocol.name = "tls",
@@ -281,7 +276,7 @@ fn record(span: &Span, connection: &Observed<'_>, facts: &HandshakeFacts<'_>) {
     if let EarlyData::Rejected(reason) = facts.early_data {
         span.record("rustls.early_data_rejected", reason.label());
     }
-    span.record("rustls.ech", ech(facts.ech));
+    span.record("rustls.ech", facts.ech.label());
     span.record(
         "rustls.client_certificate",
         facts.client_certificate.label(),
@@ -300,21 +295,11 @@ fn waits(times: &Durations) -> Duration {
     times.certificate + times.session + times.verification + times.signature + times.ticket
 }
 
-fn ech(status: EchStatus) -> &'static str {
-    match status {
-        EchStatus::NotOffered => "not_offered",
-        EchStatus::Grease => "grease",
-        EchStatus::Offered => "offered",
-        EchStatus::Accepted => "accepted",
-        EchStatus::Rejected => "rejected",
-    }
-}
-
 /// Returns the names of the alerts sent and received.
 fn alerts(alert: Option<Alert>) -> (Option<&'static str>, Option<&'static str>) {
     match alert {
-        Some(Alert::Sent(sent)) => (Some(crate::names::alert(sent)), None),
-        Some(Alert::Received(received)) => (None, Some(crate::names::alert(received))),
+        Some(Alert::Sent(sent)) => (Some(sent.label()), None),
+        Some(Alert::Received(received)) => (None, Some(received.label())),
         _ => (None, None),
     }
 }

@@ -244,6 +244,12 @@ pub mod relay {
 ///
 /// Set one as [`ClientConfig::observer`](crate::ClientConfig::observer) or
 /// [`ServerConfig::observer`](crate::ServerConfig::observer).
+///
+/// Each enum in an event has a method `label`, which returns a short, stable name for metrics. Its
+/// constant `LABELS` lists all of them, for example to create counters in advance. Only versions,
+/// cipher suites, groups and signature schemes have neither, but the name `as_str`, because their
+/// registries are long. Later versions may add labels, but never change or remove one:
+/// `docs/observer-labels.txt` in the repository has all.
 pub mod observer {
     pub use rustls_core::record::traffic::Traffic;
 

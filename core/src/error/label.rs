@@ -1,4 +1,4 @@
-//! The label of an error: a name for metrics and alerting rules, as one table.
+//! The labels of errors and alerts: names for metrics and alerting rules, as one table.
 //!
 //! Labels are spelled out, so that no renaming of a variant can change one. To add a variant, give
 //! it a label here, and add that to `docs/error-labels.txt`.
@@ -42,7 +42,7 @@ impl Error {
     /// ```
     pub fn label(&self) -> &'static str {
         match self {
-            Self::AlertReceived(alert) => alert.label(),
+            Self::AlertReceived(alert) => received(*alert),
             Self::InconsistentKeys(cause) => cause.label(),
             Self::InvalidCertificate(cause) => cause.label(),
             Self::InvalidCertRevocationList(cause) => cause.label(),
@@ -295,43 +295,67 @@ labels! {
     }
 }
 
-labels! {
-    AlertDescription in "alert_received" {
-        CloseNotify => "close_notify",
-        UnexpectedMessage => "unexpected_message",
-        BadRecordMac => "bad_record_mac",
-        DecryptionFailed => "decryption_failed",
-        RecordOverflow => "record_overflow",
-        DecompressionFailure => "decompression_failure",
-        HandshakeFailure => "handshake_failure",
-        NoCertificate => "no_certificate",
-        BadCertificate => "bad_certificate",
-        UnsupportedCertificate => "unsupported_certificate",
-        CertificateRevoked => "certificate_revoked",
-        CertificateExpired => "certificate_expired",
-        CertificateUnknown => "certificate_unknown",
-        IllegalParameter => "illegal_parameter",
-        UnknownCA => "unknown_ca",
-        AccessDenied => "access_denied",
-        DecodeError => "decode_error",
-        DecryptError => "decrypt_error",
-        ExportRestriction => "export_restriction",
-        ProtocolVersion => "protocol_version",
-        InsufficientSecurity => "insufficient_security",
-        InternalError => "internal_error",
-        InappropriateFallback => "inappropriate_fallback",
-        UserCanceled => "user_canceled",
-        NoRenegotiation => "no_renegotiation",
-        MissingExtension => "missing_extension",
-        UnsupportedExtension => "unsupported_extension",
-        CertificateUnobtainable => "certificate_unobtainable",
-        UnrecognisedName => "unrecognized_name",
-        BadCertificateStatusResponse => "bad_certificate_status_response",
-        BadCertificateHashValue => "bad_certificate_hash_value",
-        UnknownPSKIdentity => "unknown_psk_identity",
-        CertificateRequired => "certificate_required",
-        NoApplicationProtocol => "no_application_protocol",
-        EncryptedClientHelloRequired => "ech_required",
-        Unknown => "unknown",
-    }
+/// Defines the labels of alerts, alone and as the causes of errors.
+macro_rules! alerts {
+    ($($variant:ident => $name:literal,)+) => {
+        impl AlertDescription {
+            /// All labels.
+            pub const LABELS: &'static [&'static str] = &[$($name),+];
+
+            /// Returns a short, stable name for metrics: that in the alert's RFC, such as
+            /// `bad_certificate`, and `unknown` for all values without a name. Later versions may
+            /// add labels, but never change or remove one.
+            pub fn label(self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => $name,)+
+                }
+            }
+        }
+
+        /// Returns the label of the error that `alert` causes.
+        fn received(alert: AlertDescription) -> &'static str {
+            match alert {
+                $(AlertDescription::$variant { .. } => concat!("alert_received.", $name),)+
+            }
+        }
+    };
+}
+
+alerts! {
+    CloseNotify => "close_notify",
+    UnexpectedMessage => "unexpected_message",
+    BadRecordMac => "bad_record_mac",
+    DecryptionFailed => "decryption_failed",
+    RecordOverflow => "record_overflow",
+    DecompressionFailure => "decompression_failure",
+    HandshakeFailure => "handshake_failure",
+    NoCertificate => "no_certificate",
+    BadCertificate => "bad_certificate",
+    UnsupportedCertificate => "unsupported_certificate",
+    CertificateRevoked => "certificate_revoked",
+    CertificateExpired => "certificate_expired",
+    CertificateUnknown => "certificate_unknown",
+    IllegalParameter => "illegal_parameter",
+    UnknownCA => "unknown_ca",
+    AccessDenied => "access_denied",
+    DecodeError => "decode_error",
+    DecryptError => "decrypt_error",
+    ExportRestriction => "export_restriction",
+    ProtocolVersion => "protocol_version",
+    InsufficientSecurity => "insufficient_security",
+    InternalError => "internal_error",
+    InappropriateFallback => "inappropriate_fallback",
+    UserCanceled => "user_canceled",
+    NoRenegotiation => "no_renegotiation",
+    MissingExtension => "missing_extension",
+    UnsupportedExtension => "unsupported_extension",
+    CertificateUnobtainable => "certificate_unobtainable",
+    UnrecognisedName => "unrecognized_name",
+    BadCertificateStatusResponse => "bad_certificate_status_response",
+    BadCertificateHashValue => "bad_certificate_hash_value",
+    UnknownPSKIdentity => "unknown_psk_identity",
+    CertificateRequired => "certificate_required",
+    NoApplicationProtocol => "no_application_protocol",
+    EncryptedClientHelloRequired => "ech_required",
+    Unknown => "unknown",
 }

@@ -123,6 +123,9 @@ fn hash(named: &Named, values: [&str; 4]) -> u64 {
 mod tests {
     use std::collections::HashSet;
 
+    use rustls::observer::{Alert, Fault};
+    use rustls::{AlertDescription, Side};
+
     use super::*;
     use crate::catalog::{ALERTS, FAILURES};
 
@@ -188,19 +191,24 @@ mod tests {
     fn no_two_keys_have_the_same_hash() {
         let listed = include_str!("../../../docs/error-labels.txt");
         let listed = listed.lines().filter(|line| !line.starts_with('#'));
+        let labels: Vec<_> = listed.chain(["dropped", "end_of_stream"]).collect();
         let mut hashes = HashSet::new();
         let mut keys = 0;
-        for label in listed.chain(["dropped", "end_of_stream"]) {
-            for side in ["client", "server"] {
+        let mut add = |named, values| {
+            hashes.insert(hash(named, values));
+            keys += 1;
+        };
+        for side in Side::LABELS {
+            for label in &labels {
                 for stage in ["handshake", "traffic"] {
-                    for fault in ["peer", "local", "network", "application"] {
-                        hashes.insert(hash(&FAILURES, [side, stage, fault, label]));
-                        keys += 1;
+                    for fault in Fault::LABELS {
+                        add(&FAILURES, [side, stage, fault, label]);
                     }
                 }
-                for direction in ["sent", "received"] {
-                    hashes.insert(hash(&ALERTS, [side, direction, label, ""]));
-                    keys += 1;
+            }
+            for direction in Alert::LABELS {
+                for alert in AlertDescription::LABELS {
+                    add(&ALERTS, [side, direction, alert, ""]);
                 }
             }
         }

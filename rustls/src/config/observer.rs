@@ -5,6 +5,7 @@
 
 pub(crate) mod events;
 pub(crate) mod handshake;
+mod label;
 
 use core::fmt::Debug;
 
@@ -143,16 +144,6 @@ pub enum Carrier {
     Records,
     /// QUIC (RFC 9001).
     Quic,
-}
-
-impl Carrier {
-    /// Returns `records` or `quic`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Records => "records",
-            Self::Quic => "quic",
-        }
-    }
 }
 
 impl From<carrier::Carrier> for Carrier {

@@ -1,4 +1,5 @@
-//! Labels of errors. Dashboards contain them, so a committed list has each of them.
+//! Labels of errors, and of the enums in events of observers. Dashboards contain them, so committed
+//! lists have each of them.
 //!
 //! 0.23 has no labels, but every error of its public API is among those that are labelled here.
 
@@ -6,12 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use rustls::{AlertDescription, Error};
+use rustls::client::EchStatus;
+use rustls::observer::{
+    Alert, Carrier, ClientCertificate, Direction, EarlyData, EarlyDataRejected, End, Fault,
+    NotResumed, PeerChainCheck, SessionSource, TicketAction,
+};
+use rustls::{AlertDescription, Error, HandshakeKind, Side};
 
 use crate::texts::errors::this::every_error;
 
 /// The list of all labels, in alphabetical order. Lines are only ever added.
 const LISTED: &str = include_str!("../../../docs/error-labels.txt");
+
+/// The list of the labels in events.
+const OF_EVENTS: &str = include_str!("../../../docs/observer-labels.txt");
 
 /// Alerts whose variants are not named as in their RFC.
 const ALERTS: [(AlertDescription, &str); 2] = [
@@ -23,8 +32,15 @@ const ALERTS: [(AlertDescription, &str); 2] = [
 ];
 
 fn listed() -> Vec<&'static str> {
-    let lines = LISTED.lines();
-    lines.filter(|line| !line.starts_with('#')).collect()
+    lines(LISTED)
+}
+
+/// Returns the lines of a committed list.
+fn lines(list: &'static str) -> Vec<&'static str> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    let lines: Vec<_> = lines.collect();
+    assert!(lines.is_sorted_by(|one, next| one < next));
+    lines
 }
 
 fn snake_case(name: &str) -> String {
@@ -86,9 +102,7 @@ fn no_two_variants_share_a_label() {
 #[test]
 fn labels_are_those_of_the_committed_list() {
     let labels: BTreeSet<_> = every_error().iter().map(|(_, it)| it.label()).collect();
-    let listed = listed();
-    assert!(listed.is_sorted_by(|one, next| one < next));
-    let listed = listed.into_iter().collect();
+    let listed = listed().into_iter().collect();
     let changed: Vec<_> = labels.symmetric_difference(&listed).collect();
     assert!(changed.is_empty(), "{changed:?}");
 }
@@ -96,15 +110,73 @@ fn labels_are_those_of_the_committed_list() {
 /// A variant that 0.23 lacks may be missing in the lists of errors, but not in the table.
 #[test]
 fn every_line_of_the_table_is_in_the_committed_list() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../core/src/error/label.rs");
+    let table = lines_of_table("../../core/src/error/label.rs");
+    assert_eq!(table, listed().len());
+}
+
+/// Returns the number of labels in a source file.
+fn lines_of_table(path: &str) -> usize {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let table = fs::read_to_string(path).unwrap();
-    let lines = table.lines().filter(|line| line.ends_with("\","));
-    assert_eq!(lines.count(), listed().len());
+    table.lines().filter(|line| line.ends_with("\",")).count()
+}
+
+/// Returns the labels of each enum in events, in the format of the committed list.
+fn labels_of_events() -> Vec<String> {
+    let mut lines = vec![
+        "connection_failed.dropped".to_owned(),
+        "connection_failed.end_of_stream".to_owned(),
+    ];
+    macro_rules! add {
+        ($($enum:ident),* $(,)?) => {$(
+            let name = snake_case(stringify!($enum));
+            lines.extend($enum::LABELS.iter().map(|label| format!("{name}.{label}")));
+        )*};
+    }
+    add!(
+        Alert,
+        AlertDescription,
+        Carrier,
+        ClientCertificate,
+        Direction,
+        EarlyData,
+        EarlyDataRejected,
+        EchStatus,
+        End,
+        Fault,
+        HandshakeKind,
+        NotResumed,
+        PeerChainCheck,
+        SessionSource,
+        Side,
+        TicketAction,
+    );
+    lines.sort();
+    lines
+}
+
+#[test]
+fn labels_of_events_are_those_of_the_committed_list() {
+    assert_eq!(labels_of_events(), lines(OF_EVENTS));
+    // no enum is missing here
+    let table = lines_of_table("../src/config/observer/label.rs");
+    let elsewhere = Side::LABELS.len() + AlertDescription::LABELS.len() + 2;
+    assert_eq!(table + elsewhere, lines(OF_EVENTS).len());
+}
+
+#[test]
+fn an_alert_has_the_same_label_in_an_error() {
+    for value in 0..=u8::MAX {
+        let alert = AlertDescription::from(value);
+        let of_error = Error::AlertReceived(alert).label();
+        assert_eq!(of_error, format!("alert_received.{}", alert.label()));
+        assert!(AlertDescription::LABELS.contains(&alert.label()));
+    }
 }
 
 #[test]
 fn labels_suit_the_names_of_metrics() {
-    for label in listed() {
+    for label in listed().into_iter().chain(lines(OF_EVENTS)) {
         let parts: Vec<_> = label.split('.').collect();
         assert!(parts.len() <= 2 && label.len() <= 80, "{label}");
         for part in parts {

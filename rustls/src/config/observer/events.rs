@@ -44,16 +44,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Returns `peer`, `local`, `network` or `application`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Peer => "peer",
-            Self::Local => "local",
-            Self::Network => "network",
-            Self::Application => "application",
-        }
-    }
-
     /// Returns the party that caused `error`.
     pub(crate) fn of(error: &Error) -> Self {
         match error {
@@ -104,16 +94,6 @@ pub enum Direction {
     Receiving,
 }
 
-impl Direction {
-    /// Returns `sending` or `receiving`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Sending => "sending",
-            Self::Receiving => "receiving",
-        }
-    }
-}
-
 /// An event of a session ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -134,17 +114,6 @@ pub enum TicketAction {
     Received,
     /// A server does not resume its session, which the client offered.
     Refused,
-}
-
-impl TicketAction {
-    /// Returns `made`, `received` or `refused`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Made => "made",
-            Self::Received => "received",
-            Self::Refused => "refused",
-        }
-    }
 }
 
 /// An event of a session and its store.
@@ -192,17 +161,4 @@ pub enum End {
     /// The application dropped the connection without any of these. Usual over QUIC, which closes
     /// connections itself.
     Dropped,
-}
-
-impl End {
-    /// Returns `clean`, `truncated`, `failed`, `extracted` or `dropped`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Clean => "clean",
-            Self::Truncated => "truncated",
-            Self::Failed => "failed",
-            Self::Extracted => "extracted",
-            Self::Dropped => "dropped",
-        }
-    }
 }

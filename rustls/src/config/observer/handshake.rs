@@ -66,16 +66,6 @@ pub enum SessionSource {
     Storage,
 }
 
-impl SessionSource {
-    /// Returns `ticket` or `storage`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Ticket => "ticket",
-            Self::Storage => "storage",
-        }
-    }
-}
-
 /// The check of the peer's certificate chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -91,17 +81,6 @@ pub enum PeerChainCheck {
     Known,
 }
 
-impl PeerChainCheck {
-    /// Returns `none`, `verified` or `known`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Verified => "verified",
-            Self::Known => "known",
-        }
-    }
-}
-
 /// The client's certificate in a handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -113,17 +92,6 @@ pub enum ClientCertificate {
     Missing,
     /// The client has sent one.
     Sent,
-}
-
-impl ClientCertificate {
-    /// Returns `not_requested`, `missing` or `sent`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::NotRequested => "not_requested",
-            Self::Missing => "missing",
-            Self::Sent => "sent",
-        }
-    }
 }
 
 /// The outcome of early data (0-RTT, RFC 9846 §4.3.10).
@@ -139,18 +107,6 @@ pub enum EarlyData {
     Accepted,
     /// The server has rejected it.
     Rejected(EarlyDataRejected),
-}
-
-impl EarlyData {
-    /// Returns `not_offered`, `offered`, `accepted` or `rejected`.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::NotOffered => "not_offered",
-            Self::Offered => "offered",
-            Self::Accepted => "accepted",
-            Self::Rejected(_) => "rejected",
-        }
-    }
 }
 
 /// The times of a handshake.
@@ -175,26 +131,16 @@ pub struct Durations {
     pub ticket: Duration,
 }
 
-/// Defines an enum of reasons: each has a label for metrics and a text for the log.
+/// Defines an enum of reasons, each with a text for the log.
 macro_rules! reasons {
     (
         $(#[$doc:meta])* $name:ident
-        { $($(#[$variant_doc:meta])* $variant:ident = $label:literal, $text:literal;)* }
+        { $($(#[$variant_doc:meta])* $variant:ident = $text:literal;)* }
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
-
-        impl $name {
-            /// All reasons, in no particular order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// Returns a short, stable name for metrics: the variant's name in snake case.
-            pub fn label(self) -> &'static str {
-                match self { $(Self::$variant => $label,)* }
-            }
-        }
 
         /// Prints a sentence.
         impl fmt::Display for $name {
@@ -209,40 +155,39 @@ reasons! {
     /// The reason why a session was not resumed.
     NotResumed {
         /// The server uses neither tickets nor a session storage, or it knows no time.
-        NoSessions = "no_sessions", "there is no ticketer or storage, or the time is unknown";
+        NoSessions = "there is no ticketer or storage, or the time is unknown";
         /// The ticket cannot be opened: its key is too old, or another server made it.
-        UnreadableTicket = "unreadable_ticket", "the ticket cannot be opened";
+        UnreadableTicket = "the ticket cannot be opened";
         /// The session is not in the storage.
-        NotStored = "not_stored", "the session is not in the storage";
+        NotStored = "the session is not in the storage";
         /// The ticketer or the storage returned something that is not a session of this version and
         /// format.
-        OtherFormat = "other_format", "it is not a session of this version in the current format";
+        OtherFormat = "it is not a session of this version in the current format";
         /// The session was created with another cipher suite, or in TLS 1.3, with another hash.
-        OtherCipherSuite = "other_cipher_suite", "the cipher suite, or its hash, differs";
+        OtherCipherSuite = "the cipher suite, or its hash, differs";
         /// The session was created over another version of QUIC.
-        OtherCarrier = "other_carrier", "it was created over another version of QUIC";
+        OtherCarrier = "it was created over another version of QUIC";
         /// The session has expired.
-        Expired = "expired", "it has expired";
+        Expired = "it has expired";
         /// The full handshake before the session is too long ago.
-        TooLongAgo = "too_long_ago", "its last full handshake is too long ago";
+        TooLongAgo = "its last full handshake is too long ago";
         /// The session belongs to another server name.
-        OtherServerName = "other_server_name", "it belongs to another server name";
+        OtherServerName = "it belongs to another server name";
         /// The policy for certificates has changed: on a server, that for client certificates; on a
         /// client, its verifier or its own certificate.
-        OtherPolicy = "other_policy", "the policy for certificates has changed";
+        OtherPolicy = "the policy for certificates has changed";
         /// The server's certificate has changed, and is not valid for the name.
-        OtherCertificate = "other_certificate",
-            "the server's certificate differs, and is not valid for the name";
+        OtherCertificate = "the server's certificate differs, and is not valid for the name";
         /// The client's certificate is no longer accepted.
-        ClientNotAccepted = "client_not_accepted", "the client's certificate is no longer accepted";
+        ClientNotAccepted = "the client's certificate is no longer accepted";
         /// The session has no extended master secret (RFC 7627).
-        NoExtendedMasterSecret = "no_extended_master_secret", "it has no extended master secret";
+        NoExtendedMasterSecret = "it has no extended master secret";
         /// The client does not offer the mode psk_dhe_ke (RFC 9846 §4.3.9).
-        NoKeyExchangeMode = "no_key_exchange_mode", "the client does not offer psk_dhe_ke";
+        NoKeyExchangeMode = "the client does not offer psk_dhe_ke";
         /// The client's configuration does not enable the version of the session.
-        VersionDisabled = "version_disabled", "its version is not enabled";
+        VersionDisabled = "its version is not enabled";
         /// The server has not accepted the session that the client offered.
-        RefusedByServer = "refused_by_server", "the server does not resume it";
+        RefusedByServer = "the server does not resume it";
     }
 }
 
@@ -250,26 +195,26 @@ reasons! {
     /// The reason why a server rejects early data.
     EarlyDataRejected {
         /// The client does not know the reason.
-        ByServer = "by_server", "the server rejects it";
+        ByServer = "the server rejects it";
         /// The application of the server rejects it.
-        ByApplication = "by_application", "the application rejects it";
+        ByApplication = "the application rejects it";
         /// No session is resumed.
-        NotResumed = "not_resumed", "no session is resumed";
+        NotResumed = "no session is resumed";
         /// The server sends a HelloRetryRequest.
-        HelloRetryRequest = "hello_retry_request", "a HelloRetryRequest is needed";
+        HelloRetryRequest = "a HelloRetryRequest is needed";
         /// The ticket or the configuration does not allow early data.
-        NotAllowed = "not_allowed", "the ticket or the configuration does not allow it";
+        NotAllowed = "the ticket or the configuration does not allow it";
         /// Another session than the first one is resumed.
-        OtherSession = "other_session", "it belongs to another session";
+        OtherSession = "it belongs to another session";
         /// The cipher suite differs from the session's.
-        OtherCipherSuite = "other_cipher_suite", "the cipher suite differs from the session's";
+        OtherCipherSuite = "the cipher suite differs from the session's";
         /// The application protocol differs from the session's.
-        OtherProtocol = "other_protocol", "the application protocol differs from the session's";
+        OtherProtocol = "the application protocol differs from the session's";
         /// The session was created over another carrier.
-        OtherCarrier = "other_carrier", "the session was not created over the same carrier";
+        OtherCarrier = "the session was not created over the same carrier";
         /// The session is in a ticket, which may be used twice.
-        Replayable = "replayable", "the session is in a ticket, so it may be used twice";
+        Replayable = "the session is in a ticket, so it may be used twice";
         /// The age of the ticket does not match the clock.
-        TicketAge = "ticket_age", "the age of the ticket does not match the clock";
+        TicketAge = "the age of the ticket does not match the clock";
     }
 }
