@@ -6,6 +6,8 @@
 pub(crate) mod events;
 pub(crate) mod handshake;
 mod label;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 
 use core::fmt::Debug;
 

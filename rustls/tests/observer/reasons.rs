@@ -6,20 +6,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use harness::peers::callbacks::Clock;
 use harness::peers::configs::this::roots;
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, product};
-use harness::peers::endpoints::{Endpoint, exchange};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::peers::events::{Event, Events, Facts, What};
 use harness::peers::roles::this::Config;
-use harness::peers::servers::{Server, Settings, hello};
+use harness::peers::servers::{Server, Settings, ask_for_another_share, hello};
 use harness::providers::tickets::this::Tickets;
+use harness::providers::transparent::{self, Resumes, Setup};
 use harness::quic::{self, Framed, Version};
+use harness::scripted::tls12::server::Script;
+use harness::scripted::{Identity, OfferedPsk, ScriptedClient};
 use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::{ClientHello, EXTENDED_MASTER_SECRET};
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
+use rustls::client::{Tls12Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::observer::{EarlyData, EarlyDataRejected, NotResumed, TicketAction};
+use rustls::pki_types::UnixTime;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, ServerSessionMemoryCache, WebPkiClientVerifier};
+use rustls::time_provider::TimeProvider;
 use rustls::version::{TLS12, TLS13};
 use rustls::{
     CertificateError, CipherSuite, ClientConfig, NamedGroup, ServerConfig, SupportedCipherSuite,
@@ -80,6 +85,14 @@ fn only(provider: Provider, suite: CipherSuite) -> CryptoProvider {
     configs::this::provider_of(provider, suite)
 }
 
+/// Returns a suite that is not the first one, and has another hash.
+fn other_suite(versions: Versions) -> CipherSuite {
+    match versions {
+        Versions::Tls13 => CipherSuite::TLS13_AES_128_GCM_SHA256,
+        _ => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+    }
+}
+
 /// Replaces the provider, the versions and the verifier of `server`.
 fn rebuild(
     server: &mut ServerConfig,
@@ -125,6 +138,16 @@ fn nobody() -> Arc<dyn ClientCertVerifier> {
     WebPkiClientVerifier::no_client_auth()
 }
 
+/// A clock that does not know the time.
+#[derive(Debug)]
+struct NoClock;
+
+impl TimeProvider for NoClock {
+    fn current_time(&self) -> Option<UnixTime> {
+        None
+    }
+}
+
 fn later() -> Arc<Clock> {
     let clock = Clock::now();
     clock.advance(8 * DAY);
@@ -157,6 +180,9 @@ const SERVERS: &[(NotResumed, &[bool], Change)] = &[
             server.session_storage = Arc::new(NoServerSessionStorage {});
         },
     ),
+    (NotResumed::NoSessions, BOTH, |server, _, _| {
+        server.time_provider = Arc::new(NoClock);
+    }),
     (NotResumed::NotStored, STORED, |server, _, _| {
         server.session_storage = ServerSessionMemoryCache::new(32);
     }),
@@ -172,11 +198,8 @@ const SERVERS: &[(NotResumed, &[bool], Change)] = &[
         NotResumed::OtherCipherSuite,
         BOTH,
         |server, provider, versions| {
-            let other = match versions {
-                Versions::Tls13 => CipherSuite::TLS13_AES_128_GCM_SHA256,
-                _ => CipherSuite::TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-            };
-            rebuild(server, only(provider, other), versions, nobody());
+            let other = only(provider, other_suite(versions));
+            rebuild(server, other, versions, nobody());
         },
     ),
     (NotResumed::Expired, BOTH, |server, _, _| {
@@ -350,6 +373,12 @@ fn server_verifier(provider: Provider) -> Arc<dyn ServerCertVerifier> {
 }
 
 const CLIENTS: &[(NotResumed, &[Versions], ClientChange)] = &[
+    // the time is also missing for the server's certificate, so the handshake fails
+    (
+        NotResumed::NoSessions,
+        &Versions::EACH,
+        |client, _, _, _| client.time_provider = Arc::new(NoClock),
+    ),
     (NotResumed::Expired, &Versions::EACH, |client, _, _, _| {
         client.time_provider = later();
     }),
@@ -374,9 +403,9 @@ const CLIENTS: &[(NotResumed, &[Versions], ClientChange)] = &[
     ),
     (
         NotResumed::OtherCipherSuite,
-        &[Versions::Tls13],
+        &Versions::EACH,
         |client, provider, versions, verifier| {
-            let other = only(provider, CipherSuite::TLS13_AES_128_GCM_SHA256);
+            let other = only(provider, other_suite(versions));
             rebuild_client(client, other, versions, verifier);
         },
     ),
@@ -402,6 +431,101 @@ fn a_client_has_a_reason_not_to_offer_a_session() {
             assert_eq!(reports.server.not_resumed, None, "{what}");
             assert_eq!(reports.refused, None, "{what}");
         }
+    }
+}
+
+/// Returns the report of a client that does not offer its session because of `change`.
+fn unoffered(pair: &Pair, api: Api, change: impl FnOnce(&mut ClientConfig)) -> Reports {
+    connect(pair, api);
+    let reports = connect(&pair.edit(change, |_| ()), api);
+    assert_eq!(reports.server.not_resumed, None);
+    assert_eq!(reports.refused, None);
+    reports
+}
+
+/// A session that only has a ticket.
+#[test]
+fn a_client_without_tickets_does_not_offer_one() {
+    for (provider, api) in product(PROVIDERS, [Api::Buffered, Api::Unbuffered]) {
+        let auth = ClientAuth::None;
+        let pair = Pair::with(provider, Versions::Tls12, auth, |_, server| {
+            server.ticketer = provider.this_ticketer();
+        });
+        let reports = unoffered(&pair, api, |client| {
+            let resumption = client.resumption.clone();
+            client.resumption = resumption.tls12_resumption(Tls12Resumption::SessionIdOnly);
+        });
+        assert_eq!(reports.client.not_resumed, Some(NotResumed::OtherFormat));
+    }
+}
+
+/// Early data is not offered either.
+#[test]
+fn a_ticket_may_be_too_long_to_offer() {
+    let cases = product(PROVIDERS, Versions::EACH);
+    for ((provider, versions), api) in product(cases, [Api::Buffered, Api::Unbuffered]) {
+        let auth = ClientAuth::None;
+        let pair = Pair::with(provider, versions, auth, |client, server| {
+            client.enable_early_data = true;
+            server.ticketer = Arc::new(Tickets::of_len(65_000));
+            server.max_early_data_size = 1000;
+        });
+        let reports = unoffered(&pair, api, |client| {
+            client.alpn_protocols.extend(vec![vec![b'x'; 250]; 3]);
+        });
+        assert_eq!(reports.client.not_resumed, Some(NotResumed::TooLong));
+        assert_eq!(reports.client.early_data, EarlyData::NotOffered);
+        assert_eq!(reports.server.early_data, EarlyData::NotOffered);
+    }
+}
+
+/// A HelloRetryRequest may choose a suite with another hash.
+#[test]
+fn a_retry_may_make_a_session_unusable() {
+    for provider in PROVIDERS {
+        let pair = Pair::of(provider, Versions::Tls13);
+        connect(&pair, Api::Buffered);
+        let retrying = pair.edit(
+            |_| (),
+            |server| {
+                let mut crypto = only(provider, other_suite(Versions::Tls13));
+                ask_for_another_share(&mut crypto);
+                rebuild(server, crypto, Versions::Tls13, nobody());
+            },
+        );
+        let reports = connect(&retrying, Api::Buffered);
+        let expected = Some(NotResumed::OtherCipherSuite);
+        assert_eq!(reports.client.not_resumed, expected);
+        assert_eq!(reports.server.not_resumed, None);
+    }
+}
+
+#[test]
+fn a_client_may_require_an_extended_master_secret_of_a_session() {
+    for provider in PROVIDERS {
+        let identity = Identity::new(provider.this());
+        let events = Events::new();
+        let certificate = &identity.certificate;
+        let crypto = provider.this();
+        let mut config = configs::this::client_trusting(certificate, Versions::Tls12, crypto);
+        config.observer = Some(events.clone());
+        let connect = |config: &ClientConfig, script: &Script| {
+            let localhost = "localhost".try_into().unwrap();
+            let mut client = ThisBuffered::client_of(localhost, config.clone());
+            let outcome = identity.run_tls12(&mut client, script);
+            assert_eq!(outcome.error, None);
+            drop(client);
+            facts(&events.take_one()).not_resumed
+        };
+        let extended = Script::new().with_session_id(b"session");
+        let plain = extended.clone().edit(|script| {
+            let extensions = &mut script.hello.extensions;
+            extensions.retain(|(typ, _)| *typ != EXTENDED_MASTER_SECRET);
+        });
+        assert_eq!(connect(&config, &plain), None);
+        config.require_ems = true;
+        let expected = Some(NotResumed::NoExtendedMasterSecret);
+        assert_eq!(connect(&config, &extended), expected);
     }
 }
 
@@ -431,20 +555,31 @@ fn a_session_of_another_version_is_refused() {
 
 #[test]
 fn a_session_belongs_to_its_version_of_quic() {
-    let pair = Pair::of(Provider::AwsLc, Versions::Tls13);
-    let connect_over = |version| {
-        let (Config::Client(client), Config::Server(server)) = (&pair.client, &pair.server) else {
-            panic!("a client and a server");
+    for provider in PROVIDERS {
+        let pair = Pair::of(provider, Versions::Tls13);
+        let connect_over = |of_client, of_server| {
+            let (Config::Client(client), Config::Server(server)) = (&pair.client, &pair.server)
+            else {
+                panic!("a client and a server");
+            };
+            let client = quic::this::client(client, of_client, b"client").unwrap();
+            let server = quic::this::server(server, of_server, b"server").unwrap();
+            let [client, server] = [Framed::boxed(client), Framed::boxed(server)];
+            run(&pair, Wire::new(client, true), Wire::new(server, true))
         };
-        let client = quic::this::client(client, version, b"client").unwrap();
-        let server = quic::this::server(server, version, b"server").unwrap();
-        let [client, server] = [Framed::boxed(client), Framed::boxed(server)];
-        run(&pair, Wire::new(client, true), Wire::new(server, true))
-    };
-    connect_over(Version::V1);
-    let reports = connect_over(Version::V2);
-    let expected = Some(NotResumed::OtherCarrier);
-    assert_eq!(reports.client.not_resumed, expected);
+        let expected = Some(NotResumed::OtherCarrier);
+        connect_over(Version::V1, Version::V1);
+        let reports = connect_over(Version::V2, Version::V2);
+        assert_eq!(reports.client.not_resumed, expected);
+        assert_eq!(reports.refused, None);
+        // the versions have the same messages, so a client may offer the session all the same
+        connect_over(Version::V1, Version::V1);
+        let reports = connect_over(Version::V1, Version::V2);
+        assert_eq!(reports.server.not_resumed, expected);
+        assert_eq!(reports.refused, expected);
+        let of_client = reports.client.not_resumed;
+        assert_eq!(of_client, Some(NotResumed::RefusedByServer));
+    }
 }
 
 /// Each change after the session that rejects early data, with the reason of the server and that of
@@ -556,6 +691,49 @@ fn an_application_may_reject_early_data() {
         let reports = run(&pair, client, Wire::new(Box::new(server), false));
         let rejected = EarlyData::Rejected(EarlyDataRejected::ByApplication);
         assert_eq!(reports.server.early_data, rejected);
+    }
+}
+
+/// A session that was created over records is resumed over QUIC, or the reverse, but without early
+/// data. Clients of this crate do not offer it then.
+#[test]
+fn a_session_of_another_carrier_has_no_early_data() {
+    const TRANSPORT_PARAMETERS: u16 = 57;
+    let setup = Setup::usual(ClientAuth::None).resuming(Resumes::Stored);
+    let provider = transparent::this::provider();
+    for first_is_quic in [true, false] {
+        let events = Events::new();
+        let mut config = ServerConfig::clone(&transparent::this::Configs::new(setup).server);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        config.max_early_data_size = u32::MAX;
+        config.observer = Some(events.clone());
+        let config = Arc::new(config);
+        let connect = |is_quic, offer: Option<&OfferedPsk>| {
+            let server: Box<dyn Endpoint> = match is_quic {
+                true => Framed::boxed(quic::this::server(&config, Version::V1, b"server").unwrap()),
+                false => Box::new(ThisBuffered::server(config.clone())),
+            };
+            let hello = match is_quic {
+                true => hello()
+                    .with(TRANSPORT_PARAMETERS, b"client".to_vec())
+                    .edit(|hello| hello.session_id.clear()),
+                false => hello(),
+            };
+            let client = ScriptedClient::offering(server, &provider, hello, offer);
+            let mut client = client.unwrap();
+            client.start_handshake();
+            client.finish().unwrap();
+            let tickets = client.tickets();
+            drop(client);
+            (events.take_one(), tickets)
+        };
+        let (_, mut tickets) = connect(first_is_quic, None);
+        let offer = tickets.remove(0).offer_early(0);
+        let (events, _) = connect(!first_is_quic, Some(&offer));
+        let rejected = EarlyData::Rejected(EarlyDataRejected::OtherCarrier);
+        assert_eq!(facts(&events).early_data, rejected);
+        assert_eq!(facts(&events).not_resumed, None);
+        assert!(facts(&events).resumed_from.is_some());
     }
 }
 

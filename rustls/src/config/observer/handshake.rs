@@ -142,6 +142,11 @@ macro_rules! reasons {
         #[non_exhaustive]
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
 
+        #[cfg(all(test, feature = "std"))]
+        impl $name {
+            pub(super) const ALL: &'static [Self] = &[$(Self::$variant,)*];
+        }
+
         /// Prints a sentence.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -154,16 +159,19 @@ macro_rules! reasons {
 reasons! {
     /// The reason why a session was not resumed.
     NotResumed {
-        /// The server uses neither tickets nor a session storage, or it knows no time.
+        /// The server has no ticketer for the client's ticket, or neither a ticketer nor a storage.
+        /// Also if this side does not know the time.
         NoSessions = "there is no ticketer or storage, or the time is unknown";
         /// The ticket cannot be opened: its key is too old, or another server made it.
         UnreadableTicket = "the ticket cannot be opened";
         /// The session is not in the storage.
         NotStored = "the session is not in the storage";
-        /// The ticketer or the storage returned something that is not a session of this version and
-        /// format.
+        /// The server's ticketer or storage returned something that is not a session of this
+        /// version and format. On a client, the session has only a ticket, and the configuration
+        /// allows only session IDs (TLS 1.2).
         OtherFormat = "it is not a session of this version in the current format";
-        /// The session was created with another cipher suite, or in TLS 1.3, with another hash.
+        /// The session was created with another cipher suite, or in TLS 1.3, with another hash. On
+        /// a client, none of the offered suites fits.
         OtherCipherSuite = "the cipher suite, or its hash, differs";
         /// The session was created over another version of QUIC.
         OtherCarrier = "it was created over another version of QUIC";
@@ -180,12 +188,15 @@ reasons! {
         OtherCertificate = "the server's certificate differs, and is not valid for the name";
         /// The client's certificate is no longer accepted.
         ClientNotAccepted = "the client's certificate is no longer accepted";
-        /// The session has no extended master secret (RFC 7627).
+        /// The session has no extended master secret (RFC 7627). On a server, the client now offers
+        /// it; on a client, the configuration requires it.
         NoExtendedMasterSecret = "it has no extended master secret";
         /// The client does not offer the mode psk_dhe_ke (RFC 9846 §4.3.9).
         NoKeyExchangeMode = "the client does not offer psk_dhe_ke";
         /// The client's configuration does not enable the version of the session.
         VersionDisabled = "its version is not enabled";
+        /// The ticket does not fit into the ClientHello.
+        TooLong = "its ticket is too long";
         /// The server has not accepted the session that the client offered.
         RefusedByServer = "the server does not resume it";
     }
@@ -210,7 +221,7 @@ reasons! {
         OtherCipherSuite = "the cipher suite differs from the session's";
         /// The application protocol differs from the session's.
         OtherProtocol = "the application protocol differs from the session's";
-        /// The session was created over another carrier.
+        /// The session was created over records, and is resumed over QUIC, or the reverse.
         OtherCarrier = "the session was not created over the same carrier";
         /// The session is in a ticket, which may be used twice.
         Replayable = "the session is in a ticket, so it may be used twice";

@@ -64,6 +64,7 @@ labels! {
         NoExtendedMasterSecret => "no_extended_master_secret",
         NoKeyExchangeMode => "no_key_exchange_mode",
         VersionDisabled => "version_disabled",
+        TooLong => "too_long",
         RefusedByServer => "refused_by_server",
     }
 

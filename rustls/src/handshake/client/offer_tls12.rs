@@ -7,6 +7,7 @@ use smallvec::smallvec;
 
 use super::key_shares::KeyShares;
 use super::offer::Offer;
+use crate::config::observer::handshake::NotResumed;
 use crate::config::session::client::{Tls12ClientSessionValue, Tls12Resumption};
 use crate::enums::{CipherSuite, ECPointFormat, KeyExchangeAlgorithm, ProtocolVersion};
 use crate::error::{Error, PeerMisbehaved};
@@ -23,7 +24,8 @@ const MAX_LEN: usize = LengthSize::U16.max_len();
 
 impl Offer {
     /// Offers `session`, at the time `now`, if its suite is offered. Servers choose the length of a
-    /// ticket, and a ticket that does not fit is omitted.
+    /// ticket, and a ticket that does not fit is omitted. Returns the reason if the session is not
+    /// offered.
     ///
     /// # Errors
     ///
@@ -32,10 +34,10 @@ impl Offer {
         &mut self,
         (mut session, now): (Tls12ClientSessionValue, UnixTime),
         shares: Option<&KeyShares>,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<NotResumed>, Error> {
         // RFC 5246 §7.4.1.2: the suite of the session must be among the offered ones
         if self.tls12_suite(session.suite().common.suite).is_err() {
-            return Ok(());
+            return Ok(Some(NotResumed::OtherCipherSuite));
         }
         let is_too_long = match session.ticket().map(<[u8]>::len) {
             Some(len) if len > SURELY_FITS => {
@@ -46,7 +48,7 @@ impl Offer {
         if is_too_long {
             session.drop_ticket();
             if !session.is_resumable() {
-                return Ok(());
+                return Ok(Some(NotResumed::TooLong));
             }
         }
         if session.ticket().is_none() {
@@ -56,7 +58,7 @@ impl Offer {
             self.session_id = SessionId::from(self.random_id);
         }
         self.tls12_session = Some((session, now));
-        Ok(())
+        Ok(None)
     }
 
     /// Adds the extensions that only TLS 1.2 needs.

@@ -23,7 +23,7 @@ use pki_types::ServerName;
 use self::version::select_version;
 use super::Version;
 use crate::config::client::ClientConfig;
-use crate::config::observer::handshake::EarlyData;
+use crate::config::observer::handshake::{EarlyData, NotResumed};
 use crate::config::settings::ClientSettings;
 #[cfg(feature = "tls12")]
 use crate::enums::ContentType;
@@ -112,11 +112,17 @@ impl ClientHandshake {
         #[cfg(feature = "tls12")]
         if let Some(session) = tls12_session {
             *cx.session = Some(StoreEntry::of(&offer));
-            offer.add_tls12_session(session, shares.as_ref())?;
+            facts.not_resumed = offer.add_tls12_session(session, shares.as_ref())?;
         }
         let outer = client::ech::prepare(&mut offer, shares.as_ref(), session.as_deref())?;
         cx.negotiated.facts.ech = Some(offer.ech.status());
+        let has_session = session.is_some();
         let sent = SentHello::send_first(offer, shares, session, outer, cx.transport)?;
+        if has_session && sent.session.is_none() {
+            let facts = &mut cx.negotiated.facts;
+            facts.not_resumed = Some(NotResumed::TooLong);
+            facts.early_data = EarlyData::NotOffered;
+        }
         Ok(Self::Hello(Box::new(sent)))
     }
 

@@ -71,7 +71,8 @@ pub(crate) fn read_hello_retry_request(
     if had_session && session.is_none() {
         facts.not_resumed = Some(NotResumed::OtherCipherSuite);
     }
-    SentHello::send_second(
+    let has_session = session.is_some();
+    let second = SentHello::send_second(
         first.offer,
         shares,
         cookie,
@@ -79,9 +80,11 @@ pub(crate) fn read_hello_retry_request(
         retry,
         first.ccs,
         cx.transport,
-    )
-    .map(Box::new)
-    .map_err(Failure::from)
+    )?;
+    if has_session && second.session.is_none() {
+        facts.not_resumed = Some(NotResumed::TooLong);
+    }
+    Ok(Box::new(second))
 }
 
 /// Checks that the server may request this version and this change.
