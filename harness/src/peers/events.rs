@@ -144,6 +144,12 @@ impl fmt::Display for Event {
     }
 }
 
+/// Prints events in a line.
+pub fn lines(events: &[Event]) -> String {
+    let lines: Vec<_> = events.iter().map(Event::to_string).collect();
+    lines.join("; ")
+}
+
 /// The number at which events kept for one connection are cut.
 const MOST: usize = 1000;
 
@@ -431,7 +437,7 @@ fn check_finished(facts: &Facts, of: &Of) -> Result<(), &'static str> {
         "a resumed session has a source",
     )?;
     rule(
-        !is_resumed || facts.not_resumed.is_none() || of.side == Side::Client,
+        !is_resumed || facts.not_resumed.is_none(),
         "a resumed session has no reason",
     )?;
     let has_chain = match of.side {
@@ -488,7 +494,7 @@ fn check_failed(failed: &Failed) -> Result<(), &'static str> {
         return rule(
             matches!(
                 (failed.label, failed.fault),
-                ("end_of_stream", Fault::Network | Fault::Peer) | ("dropped", Fault::Application)
+                ("end_of_stream", Fault::Network) | ("dropped", Fault::Application)
             ),
             "an unfinished handshake has a label",
         );

@@ -22,6 +22,7 @@ use crate::peers::endpoints::Endpoint;
 pub use crate::peers::roles::Implementation as Receiver;
 use crate::peers::roles::{ROLES, Role};
 use crate::providers::transparent::TAG;
+use crate::providers::transparent::this::Configs;
 use crate::wire::records;
 
 /// A flight and its receiver.
@@ -141,6 +142,16 @@ impl Scene {
     /// Like [`Self::receiver`], for a connection of this crate with an observer.
     pub fn observed(&self, receiver: Receiver, observer: Arc<dyn Observer>) -> Box<dyn Endpoint> {
         let endpoint = self.conversation.observed(self.side, receiver, observer);
+        self.before(endpoint, &self.conversation.ours)
+    }
+
+    /// Like [`Self::observed`], for the connection that `make` creates.
+    pub fn observed_as(
+        &self,
+        observer: Arc<dyn Observer>,
+        make: impl FnOnce(&Configs) -> Box<dyn Endpoint>,
+    ) -> Box<dyn Endpoint> {
+        let endpoint = self.conversation.observed_as(self.side, observer, make);
         self.before(endpoint, &self.conversation.ours)
     }
 

@@ -19,10 +19,11 @@ use crate::extraction::{Case, ROLES, Role, cases, tls13};
 
 const DATA: u8 = 23;
 const HANDSHAKE: u8 = 22;
+const ALERT: u8 = 21;
 const NEW_SESSION_TICKET: u8 = 4;
 const KEY_UPDATE: u8 = 24;
 
-enum Kernel {
+pub(crate) enum Kernel {
     Client(KernelConnection<ClientConnectionData>),
     Server(KernelConnection<ServerConnectionData>),
 }
@@ -44,21 +45,23 @@ impl Kernel {
 }
 
 /// A [`KernelConnection`] with the record keys that an application gets.
-struct End {
+pub(crate) struct End {
     kernel: Kernel,
     sending: Records,
     receiving: Records,
-    plaintext: Vec<u8>,
+    pub(crate) plaintext: Vec<u8>,
+    pub(crate) peer_has_closed: bool,
     tickets: usize,
 }
 
 impl End {
-    fn new(case: &Case, (secrets, kernel): (ExtractedSecrets, Kernel)) -> Self {
+    pub(crate) fn new(is_tls13: bool, (secrets, kernel): (ExtractedSecrets, Kernel)) -> Self {
         Self {
             kernel,
-            sending: Records::new(case.is_tls13(), secrets.tx),
-            receiving: Records::new(case.is_tls13(), secrets.rx),
+            sending: Records::new(is_tls13, secrets.tx),
+            receiving: Records::new(is_tls13, secrets.rx),
             plaintext: vec![],
+            peer_has_closed: false,
             tickets: 0,
         }
     }
@@ -79,40 +82,59 @@ impl End {
             Role::Client => connected!(unbuffered_client, Client),
             Role::Server => connected!(unbuffered_server, Server),
         };
-        Self::new(case, parts)
+        Self::new(case.is_tls13(), parts)
+    }
+
+    /// Seals application data.
+    pub(crate) fn seal(&mut self, payload: &[u8]) -> Vec<u8> {
+        self.sending.seal(DATA, payload)
+    }
+
+    /// Seals a close_notify.
+    pub(crate) fn close(&mut self) -> Vec<u8> {
+        self.sending.seal(ALERT, &[1, 0])
+    }
+
+    /// Seals a KeyUpdate and switches to the next key.
+    pub(crate) fn update(&mut self, requests: bool) -> Vec<u8> {
+        let update = message(KEY_UPDATE, &[u8::from(requests)]);
+        let sealed = self.sending.seal(HANDSHAKE, &update);
+        self.sending = Records::new(true, self.kernel.update_tx().unwrap());
+        assert_eq!(self.sending.sequence(), 0);
+        sealed
+    }
+
+    /// Processes records. Returns the answers to KeyUpdates.
+    pub(crate) fn open(&mut self, records: &[u8]) -> Vec<u8> {
+        let mut answers = vec![];
+        for record in wire::records(records) {
+            let (typ, content) = self.receiving.open(&record).expect("the right keys");
+            match (typ, &content[..]) {
+                (DATA, _) => self.plaintext.extend_from_slice(&content),
+                (ALERT, [1, 0]) => self.peer_has_closed = true,
+                (HANDSHAKE, [KEY_UPDATE, ..]) => {
+                    self.receiving = Records::new(true, self.kernel.update_rx().unwrap());
+                    if content[4] == 1 {
+                        answers.extend(self.update(false));
+                    }
+                }
+                (HANDSHAKE, [NEW_SESSION_TICKET, ..]) => self.take_tickets(&content),
+                _ => panic!("{typ} {content:?}"),
+            }
+        }
+        answers
     }
 
     fn send(&mut self, peer: &mut dyn Endpoint, payload: &[u8]) {
-        peer.receive(&self.sending.seal(DATA, payload)).unwrap();
+        peer.receive(&self.seal(payload)).unwrap();
         let received = peer.read_all();
         assert_eq!(received, payload);
     }
 
-    /// Sends a KeyUpdate and switches to the next key.
-    fn update(&mut self, peer: &mut dyn Endpoint, requests: bool) {
-        let update = message(KEY_UPDATE, &[u8::from(requests)]);
-        let sealed = self.sending.seal(HANDSHAKE, &update);
-        peer.receive(&sealed).unwrap();
-        self.sending = Records::new(true, self.kernel.update_tx().unwrap());
-        assert_eq!(self.sending.sequence(), 0);
-    }
-
     /// Processes all output of the peer.
     fn receive(&mut self, peer: &mut dyn Endpoint) {
-        for record in wire::records(&peer.take_output()) {
-            let (typ, content) = self.receiving.open(&record).expect("the right keys");
-            match (typ, content.first()) {
-                (DATA, _) => self.plaintext.extend(content),
-                (HANDSHAKE, Some(&KEY_UPDATE)) => {
-                    self.receiving = Records::new(true, self.kernel.update_rx().unwrap());
-                    if content[4] == 1 {
-                        self.update(peer, false);
-                    }
-                }
-                (HANDSHAKE, Some(&NEW_SESSION_TICKET)) => self.take_tickets(&content),
-                _ => panic!("{typ} {content:?}"),
-            }
-        }
+        let answers = self.open(&peer.take_output());
+        peer.receive(&answers).unwrap();
     }
 
     fn take_tickets(&mut self, content: &[u8]) {
@@ -147,13 +169,13 @@ fn exchange_keys(case: &Case, peer: &mut dyn Endpoint) {
         assert_eq!(core::mem::take(&mut end.plaintext), b"under new keys");
         end.send(peer, &[round; 50]);
         // this side requests an update
-        end.update(peer, true);
+        peer.receive(&end.update(true)).unwrap();
         end.send(peer, &[round; 60]);
         peer.send(b"answered");
         end.receive(peer);
         assert_eq!(core::mem::take(&mut end.plaintext), b"answered");
         // this side updates without a request
-        end.update(peer, false);
+        peer.receive(&end.update(false)).unwrap();
         end.send(peer, &[round; 70]);
     }
 }
@@ -190,7 +212,7 @@ fn later_tickets_are_stored() {
         // the tickets are still in transit
         assert_eq!(ours.conn.tls13_tickets_received(), 0);
         let (secrets, conn) = ours.conn.dangerous_into_kernel_connection().unwrap();
-        let mut end = End::new(&case, (secrets, Kernel::Client(conn)));
+        let mut end = End::new(true, (secrets, Kernel::Client(conn)));
         end.receive(&mut peer);
         assert_eq!(end.tickets, 2);
         drop(end);

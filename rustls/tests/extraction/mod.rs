@@ -2,7 +2,7 @@
 //! `KernelConnection` that remains.
 
 mod conditions;
-mod kernel;
+pub(crate) mod kernel;
 #[cfg(target_os = "linux")]
 mod linux;
 mod records;

@@ -2,38 +2,49 @@
 //! alert on the wire.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use harness::comparison::{Alert as WireAlert, Outcome};
 use harness::peers::configs::{
     self, ClientAuth, PROVIDERS, Provider, Versions, product, product3, server_name,
 };
-use harness::peers::endpoints::{Endpoint, Transfer, handshake};
+use harness::peers::endpoints::{Endpoint, ThisUnbuffered, Transfer, handshake};
 use harness::peers::events::{Event, Events, Failed};
+use harness::peers::roles::Role;
 use harness::providers::provider_that_refuses;
+use harness::providers::transparent::TAG;
 use harness::scripted::recorded::flights::{ALERT, HANDSHAKE, Record, encode};
 use harness::scripted::recorded::{Scene, scenes};
-use harness::wire::frame;
+use harness::wire::{frame, message};
 use rustls::client::UnbufferedClientConnection;
 use rustls::observer::{Alert, End, Fault};
 use rustls::server::UnbufferedServerConnection;
 use rustls::{ClientConnection, ContentType, Error, ServerConnection, quic};
 
-use super::pairs::{Api, KEY_TYPE, Pair, closed, failed, finished, lines};
+use super::ends::{Accepting, Changing};
+use super::pairs::{Api, KEY_TYPE, Pair, RECORDS, closed, failed, finished, lines};
 
 /// Feeds `bytes` to an observed receiver of the scene, and compares its events with its outcome.
 fn feed(scene: &Scene, what: &str, bytes: &[u8]) {
-    for api in scene.apis() {
+    let feed = |api: &str, connect: &dyn Fn(Arc<Events>) -> Box<dyn Endpoint>| {
         let events = Events::new();
-        let mut end = scene.observed(*api, events.clone());
+        let mut end = connect(events.clone());
         let outcome = Outcome::new(&mut *end, bytes);
         drop(end);
         let events = events.take_one();
-        let case = format!(
-            "{}, {api:?}: {what}: {outcome}\n{}",
-            scene.name,
-            lines(&events)
-        );
+        let lines = lines(&events);
+        let case = format!("{}, {api}: {what}: {outcome}\n{lines}", scene.name);
         check(&outcome, &events, scene.is_quic(), &case);
+    };
+    for api in scene.apis() {
+        feed(&format!("{api:?}"), &|events| scene.observed(*api, events));
+    }
+    if scene.side() == Role::Server && !scene.is_quic() {
+        feed("accepted", &|events| {
+            scene.observed_as(events, |configs| {
+                Changing::boxed(Accepting::new(configs.server.clone()))
+            })
+        });
     }
 }
 
@@ -140,8 +151,7 @@ fn wrong_bytes_are_reported_as_the_caller_sees_them() {
 /// A failure after the handshake belongs to the connection, and its peer receives the alert.
 #[test]
 fn both_sides_report_a_failure_after_the_handshake() {
-    let apis = [Api::Buffered, Api::Unbuffered];
-    for (provider, versions, api) in product3(PROVIDERS, Versions::EACH, apis) {
+    for (provider, versions, api) in product3(PROVIDERS, Versions::EACH, RECORDS) {
         let pair = Pair::of(provider, versions);
         let [mut client, mut server] = pair.ends([api; 2]);
         handshake(&mut client, &mut server);
@@ -166,6 +176,52 @@ fn both_sides_report_a_failure_after_the_handshake() {
             // the record that was rejected is not counted
             assert_eq!(closed(&events).received, facts.received);
         }
+    }
+}
+
+/// Over QUIC, messages may still be wrong.
+#[test]
+fn quic_connections_report_a_failure_after_the_handshake() {
+    for provider in PROVIDERS {
+        let pair = Pair::of(provider, Versions::Tls13);
+        let [mut client, mut server] = pair.ends([Api::Quic; 2]);
+        handshake(&mut client, &mut server);
+        let finished = frame(
+            23,
+            &[&message(20, &[7; 32])[..], &[HANDSHAKE], &TAG].concat(),
+        );
+        for mut end in [client, server] {
+            end.receive(&finished).unwrap_err();
+            end.process().unwrap_err();
+        }
+        let expected = "failed later: inappropriate_handshake_message peer, \
+                        sent UnexpectedMessage; closed failed";
+        for events in [&pair.of_client, &pair.of_server] {
+            let lines = lines(&events.take_one());
+            assert!(lines.ends_with(expected), "{lines}");
+        }
+    }
+}
+
+/// The application sends the alert of a connection whose keys it has taken.
+#[test]
+fn a_kernel_connection_reports_a_failure_once() {
+    // with an extension that belongs in ClientHello and CertificateRequest
+    const TICKET: [u8; 18] = [0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 7, 0, 4, 0, 27, 0, 0];
+    for provider in PROVIDERS {
+        let pair = Pair::of(provider, Versions::Tls13);
+        let mut client = ThisUnbuffered::client(pair.client.clone().extractable().client());
+        let mut server = pair.server.buffered();
+        handshake(&mut client, &mut server);
+        let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
+        client.handle_new_session_ticket(&TICKET).unwrap_err();
+        client.handle_new_session_ticket(&TICKET).unwrap_err();
+        assert!(client.update_tx_secret().is_err());
+        drop(client);
+        let lines = lines(&pair.of_client.take_one());
+        let expected = "session stored; failed later: \
+                        peer_misbehaved.disallowed_encrypted_extension peer; closed failed";
+        assert!(lines.ends_with(expected), "{lines}");
     }
 }
 

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, product};
-use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, handshake};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, handshake};
 use harness::peers::events::{Event, Events};
+use harness::peers::roles::{ROLES, Role};
 use harness::providers::provider_that_refuses;
 use harness::wire::frame;
 use rustls::observer::End;
@@ -275,54 +276,61 @@ fn a_close_notify_of_either_half_ends_the_whole_cleanly() {
     }
 }
 
-/// The events of a connection that a kernel continues: keys and tickets, but no records.
+/// A kernel connection reports the keys that its application replaces, and no records.
 #[test]
-fn kernel_connections_report_keys_and_tickets() {
-    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
-        let pair = Pair::of(provider, versions).edit(
-            |client| client.enable_secret_extraction = true,
-            |server| server.enable_secret_extraction = true,
-        );
-        let mut client = ThisUnbuffered::client(pair.client.clone().client());
-        let mut server = ThisUnbuffered::server(pair.server.clone().server());
+fn kernel_connections_report_updates_of_keys() {
+    for provider in PROVIDERS {
+        let pair = Pair::of(provider, Versions::Tls13);
+        let [mut client, mut server] = pair.ends([Api::Kernel; 2]);
         handshake(&mut client, &mut server);
-        let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
-        let (_, mut server) = server.conn.dangerous_into_kernel_connection().unwrap();
-        if versions == Versions::Tls13 {
-            client.update_tx_secret().unwrap();
-            server.update_rx_secret().unwrap();
-            let ticket = [
-                &[0, 0, 0x0e, 0x10, 1, 2, 3, 4][..],
-                &[0],
-                &[0, 3, 7, 7, 7],
-                &[0, 0],
-            ];
-            client.handle_new_session_ticket(&ticket.concat()).unwrap();
-        }
+        client.refresh_traffic_keys();
+        server.receive(&client.take_output()).unwrap();
+        client.receive(&server.take_output()).unwrap();
         drop((client, server));
         let (client, server) = (pair.of_client.take_one(), pair.of_server.take_one());
-        assert_eq!(closed(&client).end, End::Extracted);
-        assert_eq!(closed(&server).end, End::Extracted);
-        assert_eq!(amount(closed(&client).sent), amount(finished(&client).sent));
-        if versions == Versions::Tls13 {
-            let expected = "keys sending; ticket received; session stored; closed extracted";
-            assert!(lines(&client).ends_with(expected), "{}", lines(&client));
-            assert!(lines(&server).ends_with("keys receiving; closed extracted"));
+        let expected = "session stored; keys sending; keys receiving; closed extracted";
+        assert!(lines(&client).ends_with(expected), "{}", lines(&client));
+        let expected = "session stored; keys receiving; keys sending; closed extracted";
+        assert!(lines(&server).ends_with(expected), "{}", lines(&server));
+        for events in [client, server] {
+            assert_eq!(closed(&events).sent, finished(&events).sent);
+            assert_eq!(closed(&events).received, finished(&events).received);
         }
     }
 }
 
 #[test]
 fn extracted_secrets_end_a_connection() {
-    let pair = Pair::of(Provider::AwsLc, Versions::Tls13)
-        .edit(|client| client.enable_secret_extraction = true, |_| ());
-    let (mut client, mut server) = (pair.client.buffered(), pair.server.buffered());
-    handshake(&mut client, &mut server);
-    client.conn.dangerous_extract_secrets().unwrap();
-    assert_eq!(closed(&pair.of_client.take_one()).end, End::Extracted);
-    // the server does not allow it
-    assert!(server.conn.dangerous_extract_secrets().is_err());
-    assert_eq!(closed(&pair.of_server.take_one()).end, End::Dropped);
+    for ((provider, versions), role) in product(product(PROVIDERS, Versions::EACH), ROLES) {
+        let pair = Pair::of(provider, versions);
+        let (config, events) = match role {
+            Role::Client => (pair.client.clone(), &pair.of_client),
+            Role::Server => (pair.server.clone(), &pair.of_server),
+        };
+        let peer = match role {
+            Role::Client => &pair.server,
+            Role::Server => &pair.client,
+        };
+        for is_allowed in [false, true] {
+            let config = match is_allowed {
+                true => config.clone().extractable(),
+                false => config.clone(),
+            };
+            let (mut end, mut peer) = (config.buffered(), peer.buffered());
+            role.handshake(&mut end, &mut peer);
+            let extracted = end.conn.dangerous_extract_secrets();
+            assert_eq!(extracted.is_ok(), is_allowed);
+            // either way, it has consumed the connection
+            let expected = match is_allowed {
+                true => End::Extracted,
+                false => End::Dropped,
+            };
+            let events = events.take_one();
+            assert_eq!(closed(&events).end, expected);
+            assert!(failed(&events).is_none());
+            assert_eq!(closed(&events).sent, finished(&events).sent);
+        }
+    }
 }
 
 /// An application sets its number before the connection reads anything.

@@ -4,7 +4,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, this as configs};
-use harness::peers::endpoints::{self, Endpoint, handshake, send_and_check};
+use harness::peers::endpoints::{self, Endpoint, ThisUnbuffered, handshake, send_and_check};
+pub(super) use harness::peers::events::lines;
 use harness::peers::events::{Event, Events, Facts, Failed, What};
 use harness::peers::roles::this::Config;
 use harness::providers::transparent::TAG;
@@ -14,6 +15,8 @@ use rustls::observer::{
     ClientCertificate, ConnectionClosed, EarlyData, End, PeerChainCheck, Traffic,
 };
 use rustls::{ClientConfig, ServerConfig};
+
+use super::ends::{Accepting, Changing};
 
 pub(super) const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -26,15 +29,23 @@ pub(super) enum Api {
     Unbuffered,
     /// Unbuffered, and encrypted in place.
     InPlace,
+    /// A server that an `Acceptor` accepts. Clients are buffered.
+    Accepted,
+    /// Buffered, and split after the handshake.
+    Split,
+    /// Unbuffered until the handshake is complete, and then without records.
+    Kernel,
     Quic,
 }
 
-/// The APIs over records.
-pub(super) const RECORDS: [Api; 4] = [
+/// The APIs over records that stay with their connection.
+pub(super) const RECORDS: [Api; 6] = [
     Api::Buffered,
     Api::OpeningInto,
     Api::Unbuffered,
     Api::InPlace,
+    Api::Accepted,
+    Api::Split,
 ];
 
 impl Api {
@@ -44,6 +55,15 @@ impl Api {
             (Self::OpeningInto, _) => Box::new(config.buffered().opening_into()),
             (Self::Unbuffered, _) => config.unbuffered(),
             (Self::InPlace, _) => config.in_place(),
+            (Self::Accepted, Config::Client(_)) => Box::new(config.buffered()),
+            (Self::Accepted, Config::Server(config)) => {
+                Changing::boxed(Accepting::new(config.clone()))
+            }
+            (Self::Split, _) => Changing::boxed(config.buffered()),
+            (Self::Kernel, _) => match config.clone().extractable() {
+                Config::Client(config) => Changing::boxed(ThisUnbuffered::client(config)),
+                Config::Server(config) => Changing::boxed(ThisUnbuffered::server(config)),
+            },
             (Self::Quic, Config::Client(config)) => {
                 Framed::boxed(quic::this::client(config, Version::V1, b"client").unwrap())
             }
@@ -52,6 +72,15 @@ impl Api {
             }
         };
         Wire::new(inner, self == Self::Quic)
+    }
+
+    /// Returns the way in which a connection ends whose sides have closed it, if they can.
+    pub(super) fn usual_end(self) -> End {
+        match self {
+            Self::Kernel => End::Extracted,
+            Self::Quic => End::Dropped,
+            _ => End::Clean,
+        }
     }
 }
 
@@ -206,15 +235,20 @@ impl Pair {
         ];
         drop((client, server));
         let events = [self.of_client.take_one(), self.of_server.take_one()];
-        for (events, (sent, received)) in events.iter().zip(amounts) {
+        for ((events, amounts), api) in events.iter().zip(amounts).zip(apis) {
             assert!(events.iter().all(|event| event.of.id == events[0].of.id));
             let facts = finished(events);
             assert_eq!(as_negotiated(facts), negotiated);
             let closed = closed(events);
-            let expected = if is_quic { End::Dropped } else { End::Clean };
-            assert_eq!(closed.end, expected);
-            assert_eq!(closed.close_notify_sent, !is_quic);
-            assert_eq!(closed.close_notify_received, !is_quic);
+            assert_eq!(closed.end, api.usual_end());
+            let is_clean = closed.end == End::Clean;
+            assert_eq!(closed.close_notify_sent, is_clean);
+            assert_eq!(closed.close_notify_received, is_clean);
+            // others seal the records after an extraction
+            let (sent, received) = match api {
+                Api::Kernel => (amount(facts.sent), amount(facts.received)),
+                _ => amounts,
+            };
             assert_eq!(amount(closed.sent), sent);
             assert_eq!(amount(closed.received), received);
         }
@@ -271,12 +305,6 @@ pub(super) fn closed(events: &[Event]) -> ConnectionClosed {
         Some(What::Closed(closed)) => *closed,
         _ => panic!("{events:#?}"),
     }
-}
-
-/// Prints events, and groups those that repeat.
-pub(super) fn lines(events: &[Event]) -> String {
-    let lines: Vec<_> = events.iter().map(Event::to_string).collect();
-    lines.join("; ")
 }
 
 /// Prints the facts that no accessor reports.

@@ -118,12 +118,24 @@ impl Conversation {
         receiver: Receiver,
         observer: Arc<dyn Observer>,
     ) -> Box<dyn Endpoint> {
-        self.prepare(side, receiver);
+        self.observed_as(side, observer, |configs| {
+            self.endpoint_with(configs, side, receiver)
+        })
+    }
+
+    /// Like [`Self::observed`], for the connection that `make` creates.
+    pub fn observed_as(
+        &'static self,
+        side: Role,
+        observer: Arc<dyn Observer>,
+        make: impl FnOnce(&transparent::this::Configs) -> Box<dyn Endpoint>,
+    ) -> Box<dyn Endpoint> {
+        self.prepare(side, Receiver::Buffered);
         let (mut client, mut server) = (self.this.client.clone(), self.this.server.clone());
         Arc::make_mut(&mut client).observer = Some(observer.clone());
         Arc::make_mut(&mut server).observer = Some(observer);
         let configs = transparent::this::Configs { client, server };
-        self.with_early_data(side, self.endpoint_with(&configs, side, receiver))
+        self.with_early_data(side, make(&configs))
     }
 
     /// Gives a client the session that it resumes.
