@@ -1,9 +1,10 @@
 //! The streams of tokio-rustls: compared with the published crate, under random schedules, with
-//! operations that take time, split, and beside other tasks.
+//! operations that take time, split, observed, and beside other tasks.
 
 mod budget;
 mod comparison;
 mod kit;
+mod observer;
 mod opening_into;
 mod operations;
 mod relay;
