@@ -76,7 +76,7 @@ use crate::enums::Side;
 /// # }
 /// ```
 pub trait Observer: Debug + Send + Sync {
-    /// A handshake begins: a client is created, or a server has processed the ClientHello.
+    /// A handshake begins: a client is created, or a server has read the ClientHello.
     ///
     /// A server that never gets a ClientHello calls this before it calls [`failed`](Self::failed).
     /// So does a constructor that returns an error.
@@ -108,7 +108,7 @@ pub trait Observer: Debug + Send + Sync {
         let _ = (connection, event);
     }
 
-    /// A session was given to its store.
+    /// A session was given to its store, or could not be.
     fn session(&self, connection: &Observed<'_>, event: &SessionEvent) {
         let _ = (connection, event);
     }
@@ -134,7 +134,7 @@ pub struct Observed<'a> {
     /// The carrier of the TLS messages.
     pub carrier: Carrier,
     /// The server's name: on a client, the name or the address that it was created with; on a
-    /// server, the name that the client requested.
+    /// server, the name in the ClientHello. `None` before that, and if it has none.
     pub server_name: Option<&'a str>,
 }
 

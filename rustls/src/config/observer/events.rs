@@ -12,7 +12,8 @@ use crate::error::Error;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConnectionFailed<'a> {
-    /// The facts of the handshake, as far as known.
+    /// The facts of the handshake, as far as known. Later failures have all, with the data sent and
+    /// received until then.
     pub handshake: HandshakeFacts<'a>,
     /// True if the handshake was not complete.
     pub during_handshake: bool,
@@ -23,7 +24,8 @@ pub struct ConnectionFailed<'a> {
     pub label: &'static str,
     /// The party that caused the failure.
     pub fault: Fault,
-    /// The alert, sent or received.
+    /// The alert for the error, or which is the error; `None` if there was none, or if it could not
+    /// be sent any more.
     pub alert: Option<Alert>,
 }
 
@@ -100,7 +102,7 @@ pub enum Direction {
 pub struct TicketEvent {
     /// The event.
     pub action: TicketAction,
-    /// The reason, for a refused ticket.
+    /// The reason, for a refused ticket; otherwise `None`.
     pub reason: Option<NotResumed>,
 }
 
@@ -108,7 +110,7 @@ pub struct TicketEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TicketAction {
-    /// A server has made it.
+    /// A server has made it, and queued it for the client.
     Made,
     /// A client has received it.
     Received,
@@ -121,7 +123,7 @@ pub enum TicketAction {
 #[non_exhaustive]
 pub struct SessionEvent {
     /// True if the session was given to the store; on a server, also that the storage has accepted
-    /// it.
+    /// it. False if the storage has not, or if a client has no store or does not know the time.
     pub is_stored: bool,
 }
 
@@ -131,11 +133,11 @@ pub struct SessionEvent {
 pub struct ConnectionClosed {
     /// The way in which the connection ended.
     pub end: End,
-    /// True if this side has queued a close_notify.
+    /// True if this side has queued a close_notify; over QUIC, if it has that alert.
     pub close_notify_sent: bool,
-    /// True if the peer has sent a close_notify.
+    /// True if the peer's close_notify was received; never over QUIC.
     pub close_notify_received: bool,
-    /// The data sent. Records after [an extraction](End::Extracted) are not counted.
+    /// The data sent or queued. Records after [an extraction](End::Extracted) are not counted.
     pub sent: Traffic,
     /// The data received. Records that cannot be opened are not counted.
     pub received: Traffic,

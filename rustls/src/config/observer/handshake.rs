@@ -9,13 +9,15 @@ use crate::config::ech::EchStatus;
 use crate::config::handshake_kind::HandshakeKind;
 use crate::enums::{CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-/// The facts of a handshake: all of a finished one, and of a failed one those known so far.
+/// The facts of a handshake: all of a finished one, and of a failed one those known so far. A field
+/// that is not known yet is `None`, or has the value for nothing.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HandshakeFacts<'a> {
-    /// The protocol version.
+    /// The protocol version that the server has chosen.
     pub version: Option<ProtocolVersion>,
-    /// The cipher suite.
+    /// The cipher suite. Until the server has chosen one, a client that offers a session of TLS 1.3
+    /// reports the session's.
     pub cipher_suite: Option<CipherSuite>,
     /// The key exchange group; `None` if a TLS 1.2 session is resumed.
     pub group: Option<NamedGroup>,
@@ -25,11 +27,12 @@ pub struct HandshakeFacts<'a> {
     /// The signature scheme with which the client proved its identity; `None` without a client
     /// certificate, and if a session is resumed.
     pub client_signature: Option<SignatureScheme>,
-    /// The kind of handshake.
+    /// The kind of handshake, once [`handshake_kind`](crate::CommonState::handshake_kind) has it.
     pub kind: Option<HandshakeKind>,
-    /// The source of the resumed session; `None` in a full handshake.
+    /// The source of the session that the server resumes; `None` in a full handshake.
     pub resumed_from: Option<SessionSource>,
-    /// The reason why a session was not resumed; `None` if it was, and if there was none.
+    /// The reason why a session was not resumed; `None` if one was, and if there was none. A client
+    /// also has a reason for a session that it does not offer.
     ///
     /// On a server, this is the reason against the last session that the client offered. A server
     /// of TLS 1.2 takes any session ID for an offer, even a random one from a client with TLS 1.3.
@@ -39,19 +42,19 @@ pub struct HandshakeFacts<'a> {
     /// The outcome of Encrypted ClientHello. Always `NotOffered` on servers, which do not support
     /// it.
     pub ech: EchStatus,
-    /// The application protocol.
+    /// The application protocol (ALPN); `None` if none is used.
     pub alpn_protocol: Option<&'a [u8]>,
-    /// The client's certificate in this handshake; `NotRequested` if a session is resumed.
+    /// The client's certificate; `NotRequested` if a session is resumed.
     pub client_certificate: ClientCertificate,
     /// The check of the peer's certificates.
     pub peer_chain: PeerChainCheck,
-    /// The time that the handshake took; `None` without `std`.
+    /// The time that the handshake took, up to its end or its failure; `None` without `std`.
     pub durations: Option<Durations>,
-    /// The data sent so far. If the receiving half of a split connection fails, that before the
-    /// split.
+    /// The data that this side has sent or queued until the event, also application data. If the
+    /// receiving half of a split connection fails, that before the split.
     pub sent: Traffic,
-    /// The data received so far. If the sending half of a split connection fails, that before the
-    /// split.
+    /// The data received until the event. If the sending half of a split connection fails, that
+    /// before the split.
     pub received: Traffic,
 }
 
@@ -70,8 +73,8 @@ pub enum SessionSource {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerChainCheck {
-    /// There was none: the peer has sent no certificates, or a session was resumed without a new
-    /// check.
+    /// No chain was accepted: the peer has sent none, its chain was rejected, or a session was
+    /// resumed. Servers check the chain in a session again, which is not reported.
     #[default]
     None,
     /// The verifier has verified the chain.
@@ -85,7 +88,7 @@ pub enum PeerChainCheck {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientCertificate {
-    /// The server has not requested one.
+    /// The server has not requested one in this handshake.
     #[default]
     NotRequested,
     /// The server has requested one, and the client has not sent one.
@@ -101,7 +104,7 @@ pub enum EarlyData {
     /// The client has not offered it.
     #[default]
     NotOffered,
-    /// The client has offered it, and it is neither accepted nor rejected yet.
+    /// The client has offered it, and the handshake failed before an answer. Only on clients.
     Offered,
     /// The server has accepted it.
     Accepted,
@@ -111,11 +114,14 @@ pub enum EarlyData {
 
 /// The times of a handshake.
 ///
-/// A wait ends when its result is there. The work that follows is this side's own.
+/// A wait for an asynchronous operation begins with the call that returns a future, and ends when
+/// a poll returns the result. So polls count as waiting, and the work that follows as this side's
+/// own. The time until the peer's next message is in none of the parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Durations {
-    /// From the client's creation, or from the ClientHello on a server, to the event.
+    /// From the client's creation, or from the ClientHello on a server, to the end of the handshake
+    /// or its failure.
     pub whole: Duration,
     /// The work of this side on handshake messages, including synchronous callbacks.
     pub own_work: Duration,
