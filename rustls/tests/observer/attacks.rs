@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use harness::peers::configs::{
     ClientAuth, KeyType, PROVIDERS, Provider, Versions, server_name, this as configs,
 };
-use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange, handshake};
+use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, exchange, handshake};
 use harness::verifiers::this::Verifier;
 use rustls::client::WebPkiServerVerifier;
 use rustls::observer::{
@@ -212,6 +212,30 @@ fn a_panic_in_one_half_is_reported_by_that_half() {
                 ]
             );
         }
+    }
+}
+
+#[test]
+fn a_panic_in_a_kernel_connection_is_reported_when_it_is_dropped() {
+    for provider in PROVIDERS {
+        let notes = Notes::panicking(&["keys"]);
+        let mut config = client(provider, Versions::Tls13);
+        config.enable_secret_extraction = true;
+        config.observer = Some(notes.clone());
+        let mut client = ThisUnbuffered::client(config);
+        let mut server = ThisBuffered::server(server(provider, Versions::Tls13));
+        handshake(&mut client, &mut server);
+        let (_, mut client) = client.conn.dangerous_into_kernel_connection().unwrap();
+        panics(|| client.update_tx_secret());
+        assert!(client.update_tx_secret().is_err());
+        drop(client);
+        assert_eq!(
+            notes.take_end(),
+            [
+                "failed general application None",
+                "closed failed false false"
+            ]
+        );
     }
 }
 

@@ -5,15 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product, product3};
+use harness::peers::configs::{ClientAuth, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::{Endpoint, handshake};
 use harness::peers::events::Events;
+use harness::peers::roles::{ROLES, Role};
+use harness::verifiers::this::Verifier;
 use rustls::observer::{
     ConnectionClosed, ConnectionFailed, End, HandshakeFacts, KeysUpdated, Observed, Observer,
     SessionEvent, TicketEvent,
 };
 
 use super::pairs::{Api, Pair, RECORDS, Wire, closed, failed, lines};
+use super::reasons::rebuild;
 
 /// Moves at most `flights` flights, the first of which is the client's. Returns false if nothing
 /// was left to move.
@@ -86,6 +89,42 @@ fn a_panic_of_the_application_drops_connections_as_usual() {
             panics();
         });
         let _ = (pair.of_client.take_one(), pair.of_server.take_one());
+    }
+}
+
+/// A synchronous callback panics. The failure is reported once the connection is dropped.
+#[test]
+fn a_panic_of_a_verifier_is_the_applications_fault() {
+    let apis = [Api::Buffered, Api::Unbuffered, Api::Accepted, Api::Quic];
+    let cases = product3(PROVIDERS, Versions::EACH, apis);
+    for ((provider, versions, api), role) in product(cases, ROLES) {
+        if api == Api::Quic && versions == Versions::Tls12 {
+            continue;
+        }
+        let crypto = provider.this();
+        let verifier = Verifier::checking_signatures(crypto.signature_verification_algorithms)
+            .with_certificates(|_| {
+                panics();
+                Ok(())
+            });
+        let verifier = Arc::new(verifier);
+        let auth = ClientAuth::Required;
+        let pair = Pair::with(provider, versions, auth, |client, server| match role {
+            Role::Client => client.dangerous().set_certificate_verifier(verifier),
+            Role::Server => rebuild(server, crypto, versions, verifier),
+        });
+        let mut ends = pair.ends([api; 2]);
+        expect_panic(|| while step(&mut ends, 2) {});
+        drop(ends);
+        let events = [pair.of_client.take_one(), pair.of_server.take_one()];
+        let lines = lines(&events[role as usize]);
+        let expected = match api {
+            Api::Quic => {
+                "failed in handshake: general application, sent InternalError; closed failed"
+            }
+            _ => "failed in handshake: general application; closed failed",
+        };
+        assert!(lines.ends_with(expected), "{lines}");
     }
 }
 

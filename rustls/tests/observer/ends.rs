@@ -65,7 +65,7 @@ impl Wrapper for Changing {
     }
 }
 
-/// What can no longer be read from a connection after its change.
+/// Facts that can no longer be read from a connection after its change.
 struct Past {
     negotiated: String,
     peer_certificates: Vec<Vec<u8>>,
@@ -242,7 +242,7 @@ pub(super) struct Accepting {
     config: Arc<ServerConfig>,
     accepted: Option<ServerConnection>,
     failed: Option<String>,
-    /// What was received after the ClientHello.
+    /// Bytes received after the ClientHello.
     rest: Vec<u8>,
     output: Vec<u8>,
 }

@@ -276,6 +276,25 @@ fn a_close_notify_of_either_half_ends_the_whole_cleanly() {
     }
 }
 
+/// The end of the stream is the receiving half's, even if this side has closed.
+#[test]
+fn the_stream_of_halves_may_be_truncated() {
+    for (provider, closes) in product(PROVIDERS, [false, true]) {
+        let pair = Pair::of(provider, Versions::Tls13);
+        let (mut sender, mut receiver, _server) = halves(&pair);
+        if closes {
+            sender.send_close_notify();
+        }
+        assert_eq!(receiver.read_tls(&mut &[][..]).unwrap(), 0);
+        receiver.process_new_packets().unwrap();
+        drop((receiver, sender));
+        let events = pair.of_client.take_one();
+        assert!(failed(&events).is_none());
+        assert_eq!(closed(&events).end, End::Truncated);
+        assert_eq!(closed(&events).close_notify_sent, closes);
+    }
+}
+
 /// A kernel connection reports the keys that its application replaces, and no records.
 #[test]
 fn kernel_connections_report_updates_of_keys() {

@@ -94,7 +94,7 @@ fn other_suite(versions: Versions) -> CipherSuite {
 }
 
 /// Replaces the provider, the versions and the verifier of `server`.
-fn rebuild(
+pub(super) fn rebuild(
     server: &mut ServerConfig,
     crypto: CryptoProvider,
     versions: Versions,
