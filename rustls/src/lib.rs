@@ -2,7 +2,7 @@
 //!
 //! The public API is that of rustls 0.23.46. The implementation is new. Its core is a record layer
 //! that writes each record directly into a buffer owned by the caller or the connection, and opens
-//! each record where it arrived.
+//! each record where it arrived, or straight into the reader's buffer.
 //!
 //! # A client
 //!
@@ -54,7 +54,7 @@
 //! - `fips`: the FIPS-validated build of aws-lc-rs.
 //! - `tls12` (default): TLS 1.2.
 //! - `brotli`, `zlib`: [certificate compression](compress) with these algorithms.
-//! - `logging` (default): log messages through the `log` crate.
+//! - `logging`, also spelled `log` (default): log messages through the `log` crate.
 //! - `hashbrown`: session caches without `std`, behind [locks](lock) of the application.
 //! - `read_buf`: [`Reader`] and [`Stream`] read into uninitialized memory, on nightly compilers
 //!   with the unstable `Read::read_buf`.

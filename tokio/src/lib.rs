@@ -41,7 +41,7 @@
 //! A write encrypts into the connection's buffer, and sends as much of it as the transport accepts.
 //! If the transport is not ready, up to 64 KiB stay in the buffer, and the write still succeeds. So
 //! call `flush` after the last write of a message, or `shutdown`, which also sends everything.
-//! Reading sends nothing, so a pending read never depends on the writer.
+//! After the handshake, reading sends nothing but the alert for an error.
 //!
 //! # Keys, verifiers and storages that take time
 //!

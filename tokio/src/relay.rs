@@ -35,7 +35,7 @@ const TURNS: u32 = 32;
 ///
 /// When a stream ends, the other one is shut down, and the opposite direction continues. A stream
 /// that waits for its peer is flushed. While a stream accepts no data, nothing is read for it, so
-/// at most about 72 KiB per direction are held. A poll ends after about 1 MiB per direction, so
+/// at most about 72 KiB per direction are held. A poll ends after 1 MiB per direction at most, so
 /// fast peers do not keep other tasks from running, and each direction has its turn.
 ///
 /// ```no_run

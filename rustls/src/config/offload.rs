@@ -54,9 +54,9 @@ impl<F: Fn(Job) + Send + Sync> Spawn for F {
 
 /// A private key whose signatures are made on a pool of threads.
 ///
-/// An RSA signature takes about a millisecond. A thread that serves many connections should not
-/// spend it on one of them. With this key, such a thread continues with other connections until the
-/// signature is ready.
+/// A signature with a long RSA key takes more than a millisecond. A thread that serves many
+/// connections should not spend it on one of them. With this key, such a thread continues with
+/// other connections until the signature is ready.
 ///
 /// Only connections with [`set_async`](crate::CommonState::set_async) use the pool. Other
 /// connections sign synchronously, on the calling thread. Do not run blocking streams with that

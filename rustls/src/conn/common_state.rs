@@ -156,7 +156,7 @@ impl CommonState {
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
     /// with this setting call them. Other connections call the methods of rustls 0.23 and never
-    /// wait. The setting affects messages that have not been received yet.
+    /// wait. The setting affects messages that have not been processed yet.
     pub fn set_async(&mut self, is_async: bool) {
         self.callbacks = match is_async {
             true => Callbacks::Async,
@@ -193,7 +193,9 @@ impl CommonState {
                 || !records.is_handshaking())
     }
 
-    /// True until the handshake is complete. No application data can be exchanged before that.
+    /// True until the handshake is complete. Before that, no application data can be exchanged,
+    /// except early data, and data of a server with
+    /// [`send_half_rtt_data`](crate::ServerConfig::send_half_rtt_data).
     pub fn is_handshaking(&self) -> bool {
         match &self.quic {
             Some(quic) => quic.is_handshaking(),

@@ -221,7 +221,8 @@ impl<Data> ConnectionCommon<Data> {
     /// - The errors of `io`. [`io::ErrorKind::Interrupted`] from `io.read` is retried.
     ///   [`io::ErrorKind::WouldBlock`] is returned only if no bytes were moved in the direction
     ///   that blocks.
-    /// - [`io::ErrorKind::UnexpectedEof`] if the stream ends during the handshake.
+    /// - [`io::ErrorKind::UnexpectedEof`] if the stream ends during the handshake, or the peer
+    ///   closes the connection.
     /// - [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after
     ///   an attempt to send the alert. A failed connection does not read again.
     pub fn complete_io<T>(&mut self, io: &mut T) -> Result<(usize, usize), io::Error>
@@ -361,8 +362,10 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and
-    /// [`Error::General`] if `output` is empty or too long.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and the error that
+    /// ended the connection if it has failed. Returns [`Error::General`] if `output` is empty or
+    /// too long; in TLS 1.3, if `label` is longer than 249 bytes; in TLS 1.2, if `context` is
+    /// longer than 65 535 bytes, or the peer does not support the extended master secret.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
@@ -381,7 +384,8 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and in TLS 1.2,
+    /// which cannot replace keys. Returns the error that ended the connection if it has failed.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.driver
             .write_access()
@@ -447,7 +451,8 @@ impl<Data> ConnectionCommon<Data> {
     /// ```
     ///
     /// The record does not pass through [`Self::write_tls`]. First send the bytes queued there, or
-    /// the records arrive in the wrong order.
+    /// the records arrive in the wrong order. An empty payload gives no record: the returned range
+    /// is empty, too.
     ///
     /// ```
     /// fn send(

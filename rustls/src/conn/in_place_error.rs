@@ -6,8 +6,9 @@ use std::io;
 
 use crate::record::sender::SealInPlaceError;
 
-/// An error from encrypting application data in place. The buffer and the connection are unchanged,
-/// unless the error is [`Self::CipherFailed`].
+/// An error from encrypting application data in place. The buffer is unchanged, unless the error is
+/// [`Self::CipherFailed`]. So is the connection, unless it has queued a message of its own
+/// ([`Self::OutputPending`]) or has ended ([`Self::EncryptExhausted`], [`Self::CipherFailed`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InPlaceError {

@@ -147,7 +147,8 @@ impl<C> IntoSplitError<C> {
         Self(Box::new(Refused { connection, error }))
     }
 
-    /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection.
+    /// Returns [`Error::HandshakeNotComplete`], or the error that ended the connection, or
+    /// [`Error::General`] if an unbuffered connection has data that was not taken.
     pub fn error(&self) -> &Error {
         &self.0.error
     }

@@ -331,8 +331,10 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and
-    /// [`Error::General`] if `output` is empty or too long.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and the error that
+    /// ended the connection if it has failed. Returns [`Error::General`] if `output` is empty or
+    /// too long; in TLS 1.3, if `label` is longer than 249 bytes; in TLS 1.2, if `context` is
+    /// longer than 65 535 bytes, or the peer does not support the extended master secret.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
@@ -426,8 +428,8 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
     /// [`ConnectionState::ReadTraffic`]. Remove them from the front of `incoming_tls` after
     /// handling `state` and before the next call.
     ///
-    /// If the content of a record caused an error, that record is included. A record that could not
-    /// be opened is not.
+    /// If the content of a record caused an error, that record is usually included. A record that
+    /// could not be opened is not.
     pub discard: usize,
 
     /// The next action for the application, or the error that ended the connection. After an error,

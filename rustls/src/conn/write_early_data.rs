@@ -37,7 +37,8 @@ impl<'a> WriteEarlyData<'a> {
 #[cfg(feature = "std")]
 impl io::Write for WriteEarlyData<'_> {
     /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the buffer limit. Returns
-    /// `Ok(0)` once either limit is reached; send the rest after the handshake.
+    /// `Ok(0)` once either limit is reached; send the rest after the handshake. Errors are those of
+    /// [`Writer`](crate::Writer).
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.connection.send(|common| common.write_early_data(buf))
     }
@@ -82,8 +83,13 @@ impl<'c> MayEncryptEarlyData<'c> {
     ///
     /// - [`EarlyDataError::ExceededAllowedEarlyData`] if `early_data` exceeds
     ///   [`bytes_left`](Self::bytes_left). Nothing is encrypted.
-    /// - [`EarlyDataError::Encrypt`] if `outgoing_tls` is too short. The error holds the size
-    ///   needed; the same call with that much space succeeds.
+    /// - [`EarlyDataError::Encrypt`] with [`EncryptError::InsufficientSize`] if `outgoing_tls` is
+    ///   too short. The error holds the size needed; the same call with that much space succeeds.
+    /// - [`EarlyDataError::Encrypt`] with [`EncryptError::EncryptExhausted`] if the key is used up,
+    ///   or the cipher failed, which ends the connection.
+    ///
+    /// [`EncryptError::InsufficientSize`]: crate::unbuffered::EncryptError::InsufficientSize
+    /// [`EncryptError::EncryptExhausted`]: crate::unbuffered::EncryptError::EncryptExhausted
     pub fn encrypt(
         &mut self,
         early_data: &[u8],

@@ -107,7 +107,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     ///
-    /// - The errors of `rd`. The connection is unchanged.
+    /// - The errors of `rd`. No data is queued.
     /// - [`io::ErrorKind::WouldBlock`], without a call to `rd`, if the buffer limit is reached,
     ///   possibly by a KeyUpdate that comes first: send what is queued.
     /// - [`io::ErrorKind::BrokenPipe`], without a call to `rd`, after a close_notify.

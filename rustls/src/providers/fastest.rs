@@ -23,13 +23,13 @@
 //! Handshakes are faster with SHA-256 from aws-lc-rs, and with SHA-384 from ring (`bench
 //! handshake-ticket`).
 //!
-//! The choice depends on nothing but the processor's features, so it is the same on all machines of
-//! a kind. `Debug` of the provider prints it. Without `std`, the processor is unknown, and AES-GCM
-//! comes from aws-lc-rs.
+//! The choice depends only on the processor's features and the operating system, so it is the same
+//! on all machines of a kind. `Debug` of the provider prints it. Without `std`, the processor is
+//! unknown, and AES-GCM comes from aws-lc-rs.
 //!
 //! All items have the names of those in [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs), and all but
-//! `Ticketer` their types.
-//! Sessions and tickets created with one provider can be resumed with another.
+//! `Ticketer` their types. Sessions and tickets created with one provider can be resumed with
+//! another.
 //!
 //! With feature `fips`, this is [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs) and nothing else.
 

@@ -347,7 +347,8 @@ impl Connection {
     /// # Errors
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, [`Error::General`]
-    /// if `output` is empty or too long, and the error that ended the connection if it has failed.
+    /// if `output` is empty or too long or `label` is longer than 249 bytes, and the error that
+    /// ended the connection if it has failed.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,

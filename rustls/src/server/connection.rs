@@ -235,8 +235,8 @@ impl UnbufferedServerConnection {
     ///
     /// # Errors
     ///
-    /// Returns [`IntoSplitError`], which holds the connection, if the handshake is incomplete or
-    /// the connection has failed.
+    /// Returns [`IntoSplitError`], which holds the connection, if the handshake is incomplete, the
+    /// connection has failed, or received data was not taken.
     pub fn into_split(
         self,
     ) -> Result<(Sender, Receiver<ServerConnectionData>), IntoSplitError<Self>> {

@@ -19,8 +19,8 @@ pub struct ConnectionFailed<'a> {
     pub during_handshake: bool,
     /// The error; `None` if the connection was dropped before its handshake was complete.
     pub error: Option<&'a Error>,
-    /// The [label](Error::label) of the error. Without an error, `end_of_stream` if the peer closed
-    /// the stream, and `dropped` otherwise.
+    /// The [label](Error::label) of the error. Without an error, `end_of_stream` if a buffered
+    /// connection has read the end of the stream, and `dropped` otherwise.
     pub label: &'static str,
     /// The party that caused the failure.
     pub fault: Fault,
@@ -40,7 +40,7 @@ pub enum Fault {
     Local,
     /// The network or the peer's machine: the stream ended during the handshake.
     Network,
-    /// The application: its code panicked or returned an error of its own, or it dropped the
+    /// The application: its code panicked or returned [`Error::Other`], or it dropped the
     /// connection during the handshake.
     Application,
 }

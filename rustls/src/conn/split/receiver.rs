@@ -151,8 +151,9 @@ impl<Data> Receiver<Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `output` is empty or too long, and the error that ended the
-    /// connection if either half has failed.
+    /// Returns the errors of
+    /// [`export_keying_material`](crate::ConnectionCommon::export_keying_material) of a connection
+    /// that is not split, also if only the other half has failed.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,

@@ -146,6 +146,8 @@ impl Sender {
     ///        │ record                                       │   returned range
     /// ```
     ///
+    /// An empty payload gives no record: the returned range is empty, too.
+    ///
     /// # Errors
     ///
     /// Returns an [`InPlaceError`]. `buf` is then unchanged, except after
@@ -307,7 +309,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// Returns the errors of `wr`. Unwritten bytes stay queued.
+    /// Returns the errors of [`ConnectionCommon::write_tls`](crate::ConnectionCommon::write_tls).
     pub fn write_tls(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
         self.queue_answers();
         write_outgoing(&mut self.common.records.outgoing, wr)

@@ -112,6 +112,8 @@ impl<Data> WriteTraffic<'_, Data> {
     ///        │ record                                       │   returned range
     /// ```
     ///
+    /// An empty payload gives no record: the returned range is empty, too.
+    ///
     /// ```
     /// fn send<Data>(
     ///     state: &mut rustls::unbuffered::WriteTraffic<'_, Data>,
@@ -203,7 +205,8 @@ impl<Data> WriteTraffic<'_, Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete.
+    /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and in TLS 1.2,
+    /// which cannot replace keys. Returns the error that ended the connection if it has failed.
     pub fn refresh_traffic_keys(self) -> Result<(), Error> {
         self.conn
             .driver
