@@ -2,19 +2,26 @@
 //! hidden call to a function here, which runs the program with both providers and all versions.
 
 use std::fmt::Debug;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::thread;
 
 use pki_types::EchConfigListBytes;
+use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_256_GCM_SHA384;
+use rustls::crypto::aws_lc_rs::ticket_aead;
+use rustls::crypto::blocks::{Aead, AeadError, Tag};
+use rustls::crypto::cipher::{
+    AeadKey, Iv, MessageEncrypter, NONCE_LEN, Nonce, OutboundPlainMessage,
+};
 use rustls::operation::BoxFuture;
 use rustls::server::{ClientHello, NoServerSessionStorage, ServerSessionMemoryCache};
 use rustls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use rustls::{
-    ClientConfig, ClientConnection, CommonState, Connection, Error, HandshakeKind, IoState,
-    RootCertStore, ServerConfig, ServerConnection, SignatureScheme, Stream, StreamOwned,
+    ClientConfig, ClientConnection, CommonState, Connection, ContentType, Error, HandshakeKind,
+    IoState, ProtocolVersion, RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
+    Stream, StreamOwned,
 };
 
 use crate::operations::ends::{Api, End};
@@ -105,7 +112,7 @@ pub fn forwards(forward: impl Fn(&mut ServerConnection, &mut Vec<u8>) -> io::Res
     }
 }
 
-/// Runs a program from `in_place` for a proxy whose sockets do not block.
+/// Runs the program of `rustls::relay::forward`, a proxy whose sockets do not block.
 pub fn relays(
     on_event: impl Fn(
         &mut StreamOwned<ServerConnection, TcpStream>,
@@ -146,7 +153,7 @@ pub fn relays(
 }
 
 /// Runs programs from `choosing_an_api` for an event loop, called when a socket is readable and
-/// writable.
+/// writable. A stream that is cut off is an error.
 pub fn serves_events(
     readable: impl Fn(
         &mut ServerConnection,
@@ -186,6 +193,17 @@ pub fn serves_events(
         }
         assert!(*all.lock().unwrap() == data(50_000));
         assert!(talk.join().unwrap() == data(30_000));
+    }
+    for (provider, versions) in product(PROVIDERS, VERSIONS) {
+        let (mut socket, mut far) = loopback().unwrap();
+        let mut pair = pair(provider, versions);
+        let mut wire = Vec::new();
+        pair.client.writer().write_all(b"data").unwrap();
+        hand_over(&mut pair.client, &mut wire).unwrap();
+        far.write_all(&wire).unwrap();
+        drop(far);
+        let cut_off = readable(&mut pair.server, &mut socket, Box::new(|_| {}));
+        assert_eq!(cut_off.unwrap_err().kind(), ErrorKind::UnexpectedEof);
     }
 }
 
@@ -421,5 +439,43 @@ pub fn offers_ech<E: Debug>(
         hand_over(&mut client, &mut hello).unwrap();
         let has = |name: &[u8]| hello.windows(name.len()).any(|part| part == name);
         assert!(has(b"public.example") && !has(b"server.example"));
+    }
+}
+
+/// An AEAD for the program in `writing_a_provider`.
+pub struct AnyAead(Box<dyn Aead>);
+
+impl Aead for AnyAead {
+    fn seal_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<Tag, AeadError> {
+        self.0.seal_in_place(nonce, aad, text)
+    }
+
+    fn open_in_place(&self, nonce: Nonce, aad: &[u8], text: &mut [u8]) -> Result<usize, AeadError> {
+        self.0.open_in_place(nonce, aad, text)
+    }
+}
+
+/// Compares the records of an encrypter from `writing_a_provider` with those of a provider.
+pub fn encrypts<E: MessageEncrypter>(encrypter: impl Fn(AnyAead, Iv) -> E) {
+    let (key, iv) = (|| AeadKey::from([7; AeadKey::MAX_LEN]), [3; NONCE_LEN]);
+    let mut ported = encrypter(AnyAead(Box::new(ticket_aead(key()))), iv.into());
+    let suite = TLS13_AES_256_GCM_SHA384.tls13().unwrap();
+    let mut own = suite.aead_alg.encrypter(key(), iv.into());
+    for (seq, len) in (0..).zip(LENS) {
+        let payload = data(len);
+        let records = [&mut ported as &mut dyn MessageEncrypter, &mut *own].map(|encrypter| {
+            let msg = OutboundPlainMessage {
+                typ: ContentType::ApplicationData,
+                version: ProtocolVersion::TLSv1_2,
+                payload: payload[..].into(),
+            };
+            let mut record = vec![0; encrypter.encrypted_payload_len(len)];
+            assert_eq!(
+                encrypter.encrypt(msg, seq, &mut record).unwrap(),
+                record.len()
+            );
+            record
+        });
+        assert!(records[0] == records[1], "{len} bytes");
     }
 }

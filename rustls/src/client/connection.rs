@@ -166,9 +166,11 @@ impl ClientConnection {
     ///
     /// let reading = thread::spawn(move || -> std::io::Result<Vec<u8>> {
     ///     let mut data = Vec::new();
-    ///     while !receiver.peer_has_closed() && receiver.read_tls(&mut incoming)? != 0 {
+    ///     while !receiver.peer_has_closed() {
+    ///         receiver.read_tls(&mut incoming)?;
     ///         receiver.process_new_packets().map_err(std::io::Error::other)?;
-    ///         // `WouldBlock` once all received data has been read
+    ///         // `WouldBlock` once all received data has been read, and `UnexpectedEof` if the
+    ///         // stream ended without a close_notify
     ///         match receiver.reader().read_to_end(&mut data) {
     ///             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
     ///             Err(error) => return Err(error),
@@ -179,7 +181,9 @@ impl ClientConnection {
     /// });
     /// for _ in 0..1000 {
     ///     sender.writer().write_all(b"both directions at once")?;
-    ///     sender.write_tls(&mut outgoing)?;
+    ///     while sender.wants_write() {
+    ///         sender.write_tls(&mut outgoing)?;
+    ///     }
     /// }
     /// # Ok(()) }
     /// ```
@@ -316,8 +320,8 @@ impl UnbufferedClientConnection {
     ///
     /// # Errors
     ///
-    /// Returns [`IntoSplitError`], which holds the connection, if the handshake is incomplete or
-    /// the connection has failed.
+    /// Returns [`IntoSplitError`], which holds the connection, if the handshake is incomplete, the
+    /// connection has failed, or received data was not taken.
     pub fn into_split(
         self,
     ) -> Result<(Sender, Receiver<ClientConnectionData>), IntoSplitError<Self>> {

@@ -20,7 +20,7 @@ const READ_AHEAD: usize = 64 * 1024;
 const TURNS: u32 = 32;
 
 /// Forwards data in one direction, from `from` to `to`, until a socket is not ready, `from` ends,
-/// or about 1 MiB has been forwarded.
+/// or up to about 1 MiB has been forwarded.
 ///
 /// Data is not copied to a buffer in between: records are opened in the receive buffer, and sealed
 /// or written from there. Between two connections with the same version and kind of suite, that
@@ -30,9 +30,9 @@ const TURNS: u32 = 32;
 /// When `from` has ended with a close_notify, or a plain one with the end of its stream, a TLS `to`
 /// gets a close_notify. The opposite direction is not affected.
 ///
-/// A call also ends after 32 reads, so that a fast peer does not keep an event loop from its other
-/// connections, and when it has completed a handshake, for which the opposite direction may have
-/// waited. It then returns [`Forwarded::Yielded`].
+/// A call reads at most 32 times, so that a fast peer does not keep an event loop from its other
+/// connections. It also ends when it has completed a handshake, for which the opposite direction
+/// may have waited. In both cases it returns [`Forwarded::Yielded`].
 ///
 /// With blocking sockets, call it until it returns [`Forwarded::Ended`]. Forward the directions
 /// in two threads, with the halves of [split](crate::split) connections. With non-blocking
@@ -56,6 +56,7 @@ const TURNS: u32 = 32;
 ///     // until a socket is readable, or writable if its connection `wants_write`
 ///     Ok(to_back != Forwarded::Ended || to_front != Forwarded::Ended)
 /// }
+/// # harness::manual::relays(on_event);
 /// ```
 ///
 /// # Errors
@@ -65,6 +66,8 @@ const TURNS: u32 = 32;
 /// - [`ErrorKind::InvalidData`] with the [`Error`](crate::Error) of a connection. Its alert is
 ///   sent, if the socket accepts it.
 /// - [`ErrorKind::BrokenPipe`] if `to` has sent a close_notify, but `from` has more data.
+/// - [`ErrorKind::WriteZero`] if the socket of `to` accepts no bytes.
+/// - [`ErrorKind::Unsupported`] if both are plain sockets.
 /// - The errors of the sockets.
 pub fn forward<F, T>(from: &mut F, to: &mut T) -> io::Result<Forwarded>
 where
