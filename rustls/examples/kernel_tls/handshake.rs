@@ -1,10 +1,9 @@
 //! A client's handshake, after which no received bytes are left in the program.
 
-use std::error::Error;
 use std::io::{Cursor, Read, Write};
 
 use rustls::client::UnbufferedClientConnection;
-use rustls::unbuffered::{ConnectionState as State, UnbufferedStatus};
+use rustls::unbuffered::ConnectionState as State;
 
 use crate::unbuffered::Outgoing;
 
@@ -15,14 +14,15 @@ use crate::unbuffered::Outgoing;
 pub(crate) fn handshake(
     conn: &mut UnbufferedClientConnection,
     socket: &mut (impl Read + Write),
-) -> Result<Cursor<Vec<u8>>, Box<dyn Error>> {
-    let (mut early, mut incoming) = (Vec::new(), Vec::new());
+) -> Result<Cursor<Vec<u8>>, Box<dyn std::error::Error>> {
+    let (mut early, mut incoming, mut discard) = (Vec::new(), Vec::new(), 0);
     let mut outgoing = Outgoing::new(16 * 1024);
     loop {
+        incoming.drain(..discard);
         let received = incoming.len();
-        let UnbufferedStatus { discard, state } = conn.process_tls_records(&mut incoming);
-        let mut receive = false;
-        match outgoing.handle(state, socket)? {
+        let status = conn.process_tls_records(&mut incoming);
+        discard = status.discard;
+        match outgoing.handle(status.state, socket)? {
             None => {}
             Some(State::ReadTraffic(mut traffic)) => {
                 if let Some(record) = traffic.next_record() {
@@ -31,18 +31,16 @@ pub(crate) fn handshake(
             }
             // The remaining bytes are the beginning of a message in several records.
             Some(State::WriteTraffic(_)) if discard == received => return Ok(Cursor::new(early)),
-            Some(State::WriteTraffic(_) | State::BlockedHandshake) => receive = true,
+            Some(State::WriteTraffic(_) | State::BlockedHandshake) => {
+                let mut header = [0; 5];
+                socket.read_exact(&mut header)?;
+                incoming.extend_from_slice(&header);
+                let len = u16::from_be_bytes([header[3], header[4]]);
+                // the end of the stream is an error where the next header is missing
+                let mut rest = Read::by_ref(socket).take(len.into());
+                rest.read_to_end(&mut incoming)?;
+            }
             Some(state) => return Err(format!("unexpected state {state:?}").into()),
-        }
-        incoming.drain(..discard);
-        if receive {
-            let mut header = [0; 5];
-            socket.read_exact(&mut header)?;
-            incoming.extend_from_slice(&header);
-            let len = u16::from_be_bytes([header[3], header[4]]);
-            // the end of the stream is an error where the next header is missing
-            let mut rest = Read::by_ref(socket).take(len.into());
-            rest.read_to_end(&mut incoming)?;
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Connections whose records the kernel encrypts and decrypts.
 
-use std::fmt::Debug;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
@@ -10,13 +9,10 @@ use nix::sys::socket::sockopt::{TcpTlsRx, TcpTlsTx, TcpUlp, TlsCryptoInfo};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SetSockOpt, TlsGetRecordType as RecordType, recvmsg, setsockopt,
 };
-use rustls::HandshakeType::{KeyUpdate, NewSessionTicket};
-use rustls::client::ClientConnectionData;
+use rustls::HandshakeType::{self, KeyUpdate, NewSessionTicket};
+use rustls::client::ClientConnectionData as Client;
 use rustls::kernel::KernelConnection;
-use rustls::{
-    AlertDescription, ConnectionTrafficSecrets as Secrets, ContentType, Error, ExtractedSecrets,
-    HandshakeType, InvalidMessage, ProtocolVersion,
-};
+use rustls::{AlertDescription, ConnectionTrafficSecrets as Secrets, ContentType, Error};
 
 /// The longest handshake message that is accepted.
 const MESSAGE_LIMIT: usize = 64 * 1024;
@@ -34,7 +30,13 @@ pub(crate) fn enable(socket: &TcpStream) -> io::Result<()> {
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-fn unexpected(what: impl Debug) -> BoxError {
+/// A key, and the sequence number of its first record.
+type Key = (u64, Secrets);
+
+/// The first keys, and the connection that replaces them.
+type Extracted = (rustls::ExtractedSecrets, KernelConnection<Client>);
+
+fn unexpected(what: impl std::fmt::Debug) -> BoxError {
     Error::General(format!("the peer sent an unexpected {what:?}")).into()
 }
 
@@ -42,7 +44,7 @@ fn unexpected(what: impl Debug) -> BoxError {
 pub(crate) struct KernelStream {
     /// The socket, for sending data with `write` or `sendfile`.
     pub(crate) socket: TcpStream,
-    conn: KernelConnection<ClientConnectionData>,
+    conn: KernelConnection<Client>,
     /// The beginning of a handshake message whose rest has not arrived.
     message: Vec<u8>,
     /// The number of KeyUpdates since the last data.
@@ -52,10 +54,7 @@ pub(crate) struct KernelStream {
 impl KernelStream {
     /// Passes the keys to the kernel. `socket` must be [enabled](enable), and its unread bytes must
     /// start with a record.
-    pub(crate) fn new(
-        socket: TcpStream,
-        (secrets, conn): (ExtractedSecrets, KernelConnection<ClientConnectionData>),
-    ) -> io::Result<Self> {
+    pub(crate) fn new(socket: TcpStream, (secrets, conn): Extracted) -> io::Result<Self> {
         let stream = Self {
             socket,
             conn,
@@ -73,20 +72,18 @@ impl KernelStream {
         self.socket.shutdown(Shutdown::Write)
     }
 
-    /// Sends the alert for an error. Nothing can be sent after it.
+    /// Sends the alert for an error, if there is one. Nothing can be sent after it.
     fn fail(&self, error: BoxError) -> io::Error {
         let alert = match error.downcast_ref() {
-            Some(Error::AlertReceived(_)) => return io::Error::other(error),
-            Some(Error::DecryptError) => AlertDescription::BadRecordMac,
-            Some(Error::PeerSentOversizedRecord) => AlertDescription::RecordOverflow,
-            Some(Error::InvalidMessage(cause)) => (*cause).into(),
-            Some(Error::PeerMisbehaved(_)) => AlertDescription::IllegalParameter,
-            Some(_) => AlertDescription::UnexpectedMessage,
-            None => AlertDescription::InternalError,
+            // see `unexpected`
+            Some(Error::General(_)) => Some(AlertDescription::UnexpectedMessage),
+            Some(error) => error.alert(),
+            // an error of the kernel
+            None => Some(AlertDescription::InternalError),
         };
         // A failed decryption leaves an error on the socket, which would make sending fail.
         let _ = self.socket.take_error();
-        let _ = self.send_record(ContentType::Alert, &[2, alert.into()]);
+        let _ = alert.map(|alert| self.send_record(ContentType::Alert, &[2, alert.into()]));
         let _ = self.socket.shutdown(Shutdown::Write);
         io::Error::new(ErrorKind::InvalidData, error)
     }
@@ -102,7 +99,6 @@ impl KernelStream {
             (RecordType::Handshake, messages) => self.read_handshake(messages).map(|()| None),
             (RecordType::Alert, [_, 0]) => Ok(Some(0)),
             (RecordType::Alert, &[_, alert]) => Err(Error::AlertReceived(alert.into()).into()),
-            (RecordType::Alert, _) => Err(Error::from(InvalidMessage::MessageTooShort).into()),
             (typ, _) => Err(unexpected(typ)),
         }
     }
@@ -113,7 +109,7 @@ impl KernelStream {
         while let Some((&[typ, a, b, c], rest)) = self.message.split_first_chunk() {
             let len = u32::from_be_bytes([0, a, b, c]) as usize;
             if len > MESSAGE_LIMIT {
-                return Err(Error::from(InvalidMessage::MessageTooLarge).into());
+                return Err(unexpected("message length"));
             }
             let Some((body, rest)) = rest.split_at_checked(len) else {
                 break;
@@ -150,22 +146,17 @@ impl KernelStream {
         self.set_key(TcpTlsTx, key)
     }
 
-    fn set_key<Direction: SetSockOpt<Val = TlsCryptoInfo>>(
-        &self,
-        direction: Direction,
-        (sequence, secrets): (u64, Secrets),
-    ) -> io::Result<()> {
-        let info = crypto_info(self.conn.protocol_version(), sequence, &secrets);
-        setsockopt(&self.socket, direction, &info.ok_or(Errno::EINVAL)?).map_err(|error| {
+    fn set_key(&self, to: impl SetSockOpt<Val = TlsCryptoInfo>, key: Key) -> io::Result<()> {
+        let info = crypto_info(self.conn.protocol_version().into(), &key);
+        setsockopt(&self.socket, to, &info.ok_or(Errno::EINVAL)?).map_err(|error| {
             let suite = self.conn.negotiated_cipher_suite().suite();
             let reason = "it lacks this suite, or cannot replace keys, as Linux 6.14 can";
-            let problem = format!("this kernel refuses a key of {suite:?} ({error}): {reason}");
-            io::Error::other(problem)
+            io::Error::other(format!("kernel refuses {suite:?} key ({error}): {reason}"))
         })
     }
 
     /// Sends one record that is not data.
-    fn send_record(&self, typ: ContentType, content: &[u8]) -> io::Result<()> {
+    fn send_record(&self, typ: ContentType, content: &[u8]) -> io::Result<usize> {
         // struct cmsghdr, and its data, as CMSG_LEN(1) bytes
         let mut control = Vec::from((size_of::<libc::cmsghdr>() + 1).to_ne_bytes());
         control.extend_from_slice(&libc::SOL_TLS.to_ne_bytes());
@@ -175,8 +166,7 @@ impl KernelStream {
         let parts = [IoSlice::new(content)];
         let message = socket2::MsgHdr::new().with_buffers(&parts);
         let message = message.with_control(&control);
-        socket2::SockRef::from(&self.socket).sendmsg(&message, libc::MSG_NOSIGNAL)?;
-        Ok(())
+        socket2::SockRef::from(&self.socket).sendmsg(&message, libc::MSG_NOSIGNAL)
     }
 }
 
@@ -209,13 +199,13 @@ impl Read for KernelStream {
 }
 
 /// Converts a key. The kernel takes the first four bytes of an AES-GCM nonce separately.
-fn crypto_info(version: ProtocolVersion, seq: u64, secrets: &Secrets) -> Option<TlsCryptoInfo> {
+fn crypto_info(version: u16, (seq, secrets): &Key) -> Option<TlsCryptoInfo> {
     macro_rules! convert {
         ($cipher:ident, $info:ident, $cipher_type:ident) => {
             if let Secrets::$cipher { key, iv } = secrets {
                 return Some(TlsCryptoInfo::$cipher(libc::$info {
                     info: libc::tls_crypto_info {
-                        version: version.into(),
+                        version,
                         cipher_type: libc::$cipher_type,
                     },
                     iv: *iv.as_ref().last_chunk()?,
