@@ -89,6 +89,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         for (place, scenario) in scenarios.iter().enumerate() {
             for index in order(round, contenders.len()) {
                 let contender = &contenders[index];
+                if scenario.is_in_memory() && contender.wire == "tcp" {
+                    continue;
+                }
                 let sample = sample::take(contender, scenario, &setting, &folder);
                 let sample = sample
                     .map_err(|error| format!("{}, {}: {error}", contender.name, scenario.name))?;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::contenders::{BASELINE, Contender, OLD_STREAMS, THIS};
 use crate::sample::{Sample, Usage};
-use crate::scenarios::{DUPLEX, ONE_WAY, Scenario};
+use crate::scenarios::{DUPLEX, Scenario};
 
 pub(crate) struct Results<'a> {
     scenarios: &'a [Scenario],
@@ -78,7 +78,7 @@ impl<'a> Results<'a> {
                     .collect(),
             };
             rows.push(row(scenario.name.clone(), |sample| Some(sample.total)));
-            if scenario.has_proxy {
+            if scenario.has_proxy() {
                 let name = format!("{}, the proxy alone", scenario.name);
                 rows.push(row(name, |sample| sample.proxy));
             }
@@ -148,23 +148,33 @@ impl<'a> Results<'a> {
     fn duplex(&self) -> String {
         let rows = self.rows();
         let find = |name: &str| rows.iter().find(|row| row.name == name);
-        let (Some(one), Some(both)) = (find(ONE_WAY), find(DUPLEX)) else {
+        let mut places = Vec::new();
+        for (place, one, both) in DUPLEX {
+            let one: Option<Vec<_>> = one.iter().map(|name| find(name)).collect();
+            let (Some(one), Some(both)) = (one, find(both)) else {
+                continue;
+            };
+            let mut ratios = Vec::new();
+            for (index, contender) in self.contenders.iter().enumerate() {
+                let rounds = both.values[index].iter().enumerate();
+                let each: Vec<_> = rounds
+                    .map(|(round, (_, elapsed))| {
+                        // the mean time of a byte in one direction
+                        let alone = one.iter().map(|row| row.values[index][round].1);
+                        alone.sum::<f64>() / one.len() as f64 / elapsed
+                    })
+                    .collect();
+                if !each.is_empty() {
+                    ratios.push(format!("{} {:.2}", contender.name, median(&each)));
+                }
+            }
+            places.push(format!("{place} {}", ratios.join(", ")));
+        }
+        if places.is_empty() {
             return String::new();
-        };
-        let ratios = self
-            .contenders
-            .iter()
-            .enumerate()
-            .map(|(index, contender)| {
-                let pairs = one.values[index].iter().zip(&both.values[index]);
-                let ratios: Vec<_> = pairs.map(|(one, both)| one.1 / both.1).collect();
-                format!("{} {:.2}", contender.name, median(&ratios))
-            });
-        let ratios: Vec<_> = ratios.collect();
-        format!(
-            "\nThroughput of both directions on two processors / one on one: {}.\n",
-            ratios.join(", ")
-        )
+        }
+        let places = places.join("; ");
+        format!("\nThroughput of both directions on two processors / one on one: {places}.\n")
     }
 
     /// Returns a line of JSON for each row, contender and measure.
@@ -172,6 +182,9 @@ impl<'a> Results<'a> {
         let mut lines = String::new();
         for row in self.rows() {
             for (index, contender) in self.contenders.iter().enumerate() {
+                if row.values[index].is_empty() {
+                    continue;
+                }
                 for (unit, value) in MEASURES {
                     let values: Vec<_> = row.values[index]
                         .iter()
@@ -219,6 +232,9 @@ impl Row<'_> {
             return String::new();
         };
         let ratios = self.ratios(index, results.index(BASELINE), value);
+        if ratios.is_empty() {
+            return "–".to_owned();
+        }
         let spread = percentile(&ratios, 0.9) - percentile(&ratios, 0.1);
         let noise = if spread > 0.15 { "~" } else { "" };
         let mut text = format!("{noise}{:.2}", median(&ratios));
@@ -234,4 +250,36 @@ impl Row<'_> {
 fn rounded(value: f64) -> String {
     let digits = 2 - value.abs().max(1e-9).log10().floor() as i32;
     format!("{value:.*}", digits.max(0) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::scenarios;
+
+    #[test]
+    fn both_directions_are_compared_with_the_mean_of_each_alone() {
+        let mut scenarios = scenarios::all();
+        scenarios.retain(Scenario::is_in_memory);
+        let contenders = [(BASELINE, "tls"), ("tcp", "tcp")].map(|(name, wire)| Contender {
+            name,
+            wire,
+            program: PathBuf::new(),
+        });
+        let mut results = Results::new(&scenarios, &contenders);
+        for (place, elapsed) in [1.0, 3.0, 1.25].into_iter().enumerate() {
+            let (total, proxy) = (Usage::default(), None);
+            let sample = Sample {
+                total,
+                proxy,
+                elapsed,
+            };
+            results.add(place, 0, sample);
+        }
+        assert!(results.duplex().ends_with(": in memory 0.23 1.60.\n"));
+        let cells = format!("| {:<3} |", "–");
+        assert_eq!(results.table().matches(&cells).count(), 3);
+    }
 }

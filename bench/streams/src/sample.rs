@@ -114,7 +114,7 @@ pub(crate) fn take(
     folder: &Path,
 ) -> Result<Sample> {
     let [client_cores, server_cores] = setting.cores(scenario.place);
-    let start = |role: &str, cores: &str, rest: &[&str]| {
+    let start = |role: &str, cores: &str, rest: &[String]| {
         let mut command = Command::new(&contender.program);
         command
             .args([role, contender.wire, &scenario.work])
@@ -126,15 +126,19 @@ pub(crate) fn take(
         }
         Process::start(command)
     };
-    let mut servers = vec![start("server", &server_cores, &[])?];
-    let mut port = servers[0].line()?;
-    if scenario.has_proxy {
-        let mut proxy = start("proxy", &server_cores, &[&port])?;
-        port = proxy.line()?;
-        servers.push(proxy);
+    let (mut servers, mut rest) = (Vec::new(), Vec::new());
+    for role in scenario.servers {
+        let mut server = start(role, &server_cores, &rest)?;
+        rest = vec![server.line()?];
+        servers.push(server);
     }
-    let time = setting.milliseconds.to_string();
-    let mut client = start("client", &client_cores, &[&port, &time])?;
+    rest.push(setting.milliseconds.to_string());
+    let role = if servers.is_empty() {
+        "alone"
+    } else {
+        "client"
+    };
+    let mut client = start(role, &client_cores, &rest)?;
     client.line()?;
 
     let before = reports(&mut servers)?;

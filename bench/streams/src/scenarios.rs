@@ -1,14 +1,26 @@
 //! The scenarios, and the rows of tables that show them.
 
-/// Work of a client with a server.
+/// Work of a client, with a server or alone.
 pub(crate) struct Scenario {
     pub(crate) name: String,
     /// The argument of the program: the kind, the size and the number of connections or requests.
     pub(crate) work: String,
     pub(crate) unit: Unit,
-    /// True if there is a proxy between them, which has a row of its own.
-    pub(crate) has_proxy: bool,
+    /// The other processes, each of which gets the port of the one before. A proxy has a row of its
+    /// own.
+    pub(crate) servers: &'static [&'static str],
     pub(crate) place: Place,
+}
+
+impl Scenario {
+    /// True if the client works alone, in memory, which it cannot without TLS.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    pub(crate) fn has_proxy(&self) -> bool {
+        self.servers.len() > 1
+    }
 }
 
 /// The unit of results.
@@ -47,9 +59,18 @@ impl Unit {
     }
 }
 
-/// The names of the scenarios that compare one direction on one processor with both on two.
-pub(crate) const ONE_WAY: &str = "one direction, one processor";
-pub(crate) const DUPLEX: &str = "both directions, two processors";
+/// The scenarios that compare one direction on one processor with both on two: where, those of one
+/// direction, and the one of both.
+pub(crate) const DUPLEX: [(&str, &[&str], &str); 2] = [
+    ("over loopback", &[ONE_WAY], BOTH_WAYS),
+    ("in memory", &[READING, WRITING], BOTH_IN_MEMORY),
+];
+
+const ONE_WAY: &str = "one direction, one processor";
+const BOTH_WAYS: &str = "both directions, two processors";
+const READING: &str = "in memory, reading, one processor";
+const WRITING: &str = "in memory, writing, one processor";
+const BOTH_IN_MEMORY: &str = "in memory, both, two processors";
 
 /// Returns all scenarios, in the order of their rows.
 pub(crate) fn all() -> Vec<Scenario> {
@@ -59,7 +80,7 @@ pub(crate) fn all() -> Vec<Scenario> {
             name,
             work,
             unit,
-            has_proxy: false,
+            servers: &["server"],
             place: Place::Chosen,
         });
     };
@@ -91,15 +112,25 @@ pub(crate) fn all() -> Vec<Scenario> {
         let work = format!("download-{}-1", size << 10);
         add(format!("proxy {size} KiB"), work, Unit::Gigabyte(1));
     }
-    for (name, kind) in [(ONE_WAY, "download"), (DUPLEX, "duplex")] {
+    for (name, kind) in [
+        (ONE_WAY, "download"),
+        (BOTH_WAYS, "duplex"),
+        (READING, "reading"),
+        (WRITING, "writing"),
+        (BOTH_IN_MEMORY, "memory"),
+    ] {
         let work = format!("{kind}-65536-1");
         add(name.to_owned(), work, Unit::Gigabyte(1));
     }
     for scenario in &mut all {
-        scenario.has_proxy = scenario.name.starts_with("proxy");
+        if scenario.name.starts_with("proxy") {
+            scenario.servers = &["server", "proxy"];
+        } else if scenario.name.starts_with("in memory") {
+            scenario.servers = &[];
+        }
         scenario.place = match scenario.name.as_str() {
-            ONE_WAY => Place::One,
-            DUPLEX => Place::Both,
+            ONE_WAY | READING | WRITING => Place::One,
+            BOTH_WAYS | BOTH_IN_MEMORY => Place::Both,
             _ => Place::Chosen,
         };
     }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   main ──► raw, http, churn: the work of both ends        relay: the proxy
-//!                   └─► wire: TLS or plain TCP ──► socket: counts system calls
+//!     │             └─► wire: TLS or plain TCP ──► socket: counts system calls
+//!     └────► memory: a client without a server
 //! ```
 //!
 //! A server and a proxy print their port. A client connects, works a little, prints `ready`, waits
@@ -11,6 +12,7 @@
 
 mod churn;
 mod http;
+mod memory;
 mod raw;
 mod relay;
 mod socket;
@@ -52,9 +54,10 @@ fn main() -> Result<()> {
         builder.worker_threads(cores).enable_io().build()?
     };
     let folder = Path::new(folder);
-    match *wire {
-        "tcp" => runtime.block_on(run(role, Plain, work, rest)),
-        "tls" => runtime.block_on(run(role, Tls::new(folder, work.kind)?, work, rest)),
+    match (*role, *wire) {
+        ("alone", "tls") => runtime.block_on(alone(&Tls::new(folder, work.kind)?, work, rest)),
+        (_, "tcp") => runtime.block_on(run(role, Plain, work, rest)),
+        (_, "tls") => runtime.block_on(run(role, Tls::new(folder, work.kind)?, work, rest)),
         _ => Err("the wire is neither tcp nor tls".into()),
     }
 }
@@ -106,15 +109,24 @@ async fn client<W: Wire>(wire: W, work: Work, port: u16, time: Duration) -> Resu
     }
 }
 
+/// Runs a client without a server.
+async fn alone(tls: &Tls, work: Work, rest: &[&str]) -> Result<()> {
+    let [milliseconds] = rest else {
+        return Err("expected: the time".into());
+    };
+    let time = Duration::from_millis(milliseconds.parse()?);
+    measure(memory::InMemory::open(tls, work).await?, time).await
+}
+
 async fn measure(mut client: impl Client, time: Duration) -> Result<()> {
     client.work(Instant::now() + time / 8).await?;
     println!("ready");
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
     println!("{}", usage::report());
-    let start = Instant::now();
-    let done = client.work(start + time).await?;
-    let elapsed = start.elapsed().as_nanos();
+    let start = usage::clock();
+    let done = client.work(Instant::now() + time).await?;
+    let elapsed = usage::clock() - start;
     println!("{}", usage::report());
     println!("{done} {elapsed}");
     Ok(())

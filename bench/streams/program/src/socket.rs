@@ -12,6 +12,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::usage::{READS, WRITES};
+use crate::wire::Transport;
 
 pub(crate) type Socket = Counted<TcpStream>;
 
@@ -47,8 +48,13 @@ impl Socket {
         tcp.set_nodelay(true)?;
         Ok(Self::new(tcp))
     }
+}
 
-    pub(crate) fn into_split(self) -> (Counted<OwnedReadHalf>, Counted<OwnedWriteHalf>) {
+impl Transport for Socket {
+    type Reader = Counted<OwnedReadHalf>;
+    type Writer = Counted<OwnedWriteHalf>;
+
+    fn halves(self) -> (Self::Reader, Self::Writer) {
         let (reader, writer) = self.io.into_split();
         (Counted::new(reader), Counted::new(writer))
     }

@@ -10,7 +10,9 @@ use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::crypto::aws_lc_rs::Ticketer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, HandshakeKind, RootCertStore, ServerConfig};
+use tokio_rustls::rustls::{
+    ClientConfig, HandshakeKind, RootCertStore, ServerConfig, ServerConnection,
+};
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use crate::Result;
@@ -22,6 +24,15 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
     fn halves(self) -> Result<(Reader, Writer)>;
 
     fn is_resumed(&self) -> bool;
+}
+
+/// A transport of a stream.
+pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static {
+    type Reader: AsyncRead + Unpin + Send + 'static;
+    type Writer: AsyncWrite + Unpin + Send + 'static;
+
+    /// Divides the transport for two tasks.
+    fn halves(self) -> (Self::Reader, Self::Writer);
 }
 
 pub(crate) type Reader = Box<dyn AsyncRead + Unpin + Send>;
@@ -63,7 +74,7 @@ impl Wire for Plain {
 
 impl Stream for Socket {
     fn halves(self) -> Result<(Reader, Writer)> {
-        let (reader, writer) = self.into_split();
+        let (reader, writer) = Transport::halves(self);
         Ok((Box::new(reader), Box::new(writer)))
     }
 
@@ -103,6 +114,20 @@ impl Tls {
             acceptor: Arc::new(server).into(),
         })
     }
+
+    /// Connects over any transport.
+    pub(crate) async fn client_over<IO>(&self, io: IO) -> io::Result<client::TlsStream<IO>>
+    where
+        IO: AsyncRead + AsyncWrite + Unpin,
+    {
+        let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
+        self.connector.connect(name, io).await
+    }
+
+    /// Creates a server without a stream.
+    pub(crate) fn server(&self) -> Result<ServerConnection> {
+        Ok(ServerConnection::new(self.acceptor.config().clone())?)
+    }
 }
 
 impl Wire for Tls {
@@ -110,8 +135,7 @@ impl Wire for Tls {
     type Server = server::TlsStream<Socket>;
 
     async fn connect(&self, socket: Socket) -> io::Result<Self::Client> {
-        let name = ServerName::try_from("localhost").map_err(io::Error::other)?;
-        self.connector.connect(name, socket).await
+        self.client_over(socket).await
     }
 
     async fn accept(&self, socket: Socket) -> io::Result<Self::Server> {
@@ -126,11 +150,11 @@ impl Wire for Tls {
 }
 
 macro_rules! stream {
-    ($stream:ty) => {
-        impl Stream for $stream {
+    ($side:ident) => {
+        impl<IO: Transport> Stream for $side::TlsStream<IO> {
             #[cfg(feature = "in-place")]
             fn halves(self) -> Result<(Reader, Writer)> {
-                let (reader, writer) = self.into_split(Socket::into_split)?;
+                let (reader, writer) = self.into_split(Transport::halves)?;
                 Ok((Box::new(reader), Box::new(writer)))
             }
 
@@ -147,5 +171,5 @@ macro_rules! stream {
     };
 }
 
-stream!(client::TlsStream<Socket>);
-stream!(server::TlsStream<Socket>);
+stream!(client);
+stream!(server);

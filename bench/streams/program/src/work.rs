@@ -11,6 +11,11 @@ pub(crate) enum Kind {
     Echo,
     /// Both directions at once, each with its own tasks.
     Duplex,
+    /// One direction in memory.
+    Reading,
+    Writing,
+    /// Both directions in memory, each with its own task.
+    InMemory,
     Http1,
     Http2,
     /// A connection with a full handshake for each request.
@@ -41,6 +46,9 @@ impl FromStr for Work {
             "upload" => Kind::Upload,
             "echo" => Kind::Echo,
             "duplex" => Kind::Duplex,
+            "reading" => Kind::Reading,
+            "writing" => Kind::Writing,
+            "memory" => Kind::InMemory,
             "http1" => Kind::Http1,
             "http2" => Kind::Http2,
             "churn" => Kind::Churn,
