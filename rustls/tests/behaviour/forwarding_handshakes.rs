@@ -7,6 +7,7 @@ use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product};
 use harness::peers::memory::Memory;
 use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::{Pair, hand_over, take_in};
+use harness::wire::records;
 use rustls::relay::{Forwarded, Plain, Sink, Source, forward};
 use rustls::{ConnectionCommon, StreamOwned};
 
@@ -113,5 +114,30 @@ fn received_data_that_waits_for_a_handshake_needs_no_other_event() {
         let mut received = [0; 100];
         let len = take_in(&mut server, &back.sock.outgoing, &mut received).unwrap();
         assert_eq!(received[..len], *DATA, "{versions:?}");
+    }
+}
+
+#[test]
+fn an_end_with_the_last_flight_of_a_client_is_forwarded_once() {
+    for provider in PROVIDERS {
+        let connected = Pair::connect(&configs(provider, Versions::Tls13)).unwrap();
+        let (mut right, mut back) = (connected.server, tls(*connected.client));
+        let (mut client, server) = configs(provider, Versions::Tls13).ends().unwrap();
+        let (mut front, mut output) = (tls(server), Vec::new());
+        answer(&mut client, &mut front.sock);
+        forward_around(&mut front, &mut back, |front, _| {
+            answer(&mut client, &mut front.sock);
+            send(&mut client, &mut front.sock);
+            client.send_close_notify();
+            hand_over(&mut client, &mut output).unwrap();
+            front.sock.incoming.extend(output);
+        });
+        // one record of data and one close_notify
+        assert_eq!(records(&back.sock.outgoing).len(), 2);
+        let mut received = [0; 100];
+        let len = take_in(&mut right, &back.sock.outgoing, &mut received).unwrap();
+        assert_eq!(received[..len], *DATA);
+        let state = right.process_new_packets().unwrap();
+        assert!(state.peer_has_closed());
     }
 }
