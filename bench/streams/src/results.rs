@@ -159,9 +159,8 @@ impl<'a> Results<'a> {
                 let rounds = both.values[index].iter().enumerate();
                 let each: Vec<_> = rounds
                     .map(|(round, (_, elapsed))| {
-                        // the mean time of a byte in one direction
-                        let alone = one.iter().map(|row| row.values[index][round].1);
-                        alone.sum::<f64>() / one.len() as f64 / elapsed
+                        let alone = one.iter().map(|row| 1.0 / row.values[index][round].1);
+                        one.len() as f64 / alone.sum::<f64>() / elapsed
                     })
                     .collect();
                 if !each.is_empty() {
@@ -260,7 +259,7 @@ mod tests {
     use crate::scenarios;
 
     #[test]
-    fn both_directions_are_compared_with_the_mean_of_each_alone() {
+    fn both_directions_are_compared_with_the_mean_rate_of_each_alone() {
         let mut scenarios = scenarios::all();
         scenarios.retain(Scenario::is_in_memory);
         let contenders = [(BASELINE, "tls"), ("tcp", "tcp")].map(|(name, wire)| Contender {
@@ -269,7 +268,7 @@ mod tests {
             program: PathBuf::new(),
         });
         let mut results = Results::new(&scenarios, &contenders);
-        for (place, elapsed) in [1.0, 3.0, 1.25].into_iter().enumerate() {
+        for (place, elapsed) in [1.0, 3.0, 0.9375].into_iter().enumerate() {
             let (total, proxy) = (Usage::default(), None);
             let sample = Sample {
                 total,

@@ -1,8 +1,9 @@
 //! A stream without a kernel, and without waiting: its peer is in the same process and seals what
-//! the stream reads before the clock starts. What the stream writes is dropped.
+//! the stream reads while the clock stands still. What the stream writes is dropped.
 
 use std::io::{self, IoSlice, Write};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -10,7 +11,7 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::rustls::ServerConnection;
 
-use crate::raw::{Request, both_ways, read, write};
+use crate::raw::{read, write};
 use crate::usage::aside;
 use crate::wire::{Reader, Stream, Tls, Transport, Writer};
 use crate::work::{Kind, Work};
@@ -23,7 +24,7 @@ pub(crate) struct Memory {
     peer: Option<Box<ServerConnection>>,
 }
 
-/// What the stream will read. While the time is measured, only one task locks it.
+/// What the stream will read. Only its reader and, at other times, its peer lock it.
 #[derive(Clone, Default)]
 struct Incoming(Arc<Mutex<Bytes>>);
 
@@ -125,18 +126,15 @@ impl Transport for Memory {
 
 /// A client that only reads, only writes, or does both in two tasks.
 pub(crate) struct InMemory {
-    request: Request,
+    size: usize,
     peer: Box<ServerConnection>,
     incoming: Incoming,
-    ends: Ends,
+    reader: Option<Reader>,
+    writer: Option<Writer>,
 }
 
-enum Ends {
-    Reader(Reader),
-    Writer(Writer),
-    /// `None` while tasks have them.
-    Both(Option<(Reader, Writer)>),
-}
+/// The bytes that are sealed and read at a time. They stay in the second-level cache.
+const SEALED: usize = 1 << 20;
 
 impl InMemory {
     pub(crate) async fn open(tls: &Tls, work: Work) -> Result<Self> {
@@ -147,48 +145,90 @@ impl InMemory {
         };
         let mut stream = tls.client_over(memory).await?;
         let peer = stream.get_mut().0.peer.take();
+        let (reader, writer): (Option<Reader>, Option<Writer>) = match work.kind {
+            Kind::Reading => (Some(Box::new(stream)), None),
+            Kind::Writing => (None, Some(Box::new(stream))),
+            _ => {
+                let (reader, writer) = stream.halves()?;
+                (Some(reader), Some(writer))
+            }
+        };
         Ok(Self {
-            request: Request::of(work),
+            size: work.size,
             peer: peer.ok_or("the peer is gone")?,
             incoming,
-            ends: match work.kind {
-                Kind::Reading => Ends::Reader(Box::new(stream)),
-                Kind::Writing => Ends::Writer(Box::new(stream)),
-                _ => Ends::Both(Some(stream.halves()?)),
-            },
+            reader,
+            writer,
         })
     }
 
     /// Seals what the stream will read.
     fn seal(&mut self) -> io::Result<()> {
         let piece = [7; 16 << 10];
-        for _ in 0..self.request.total / piece.len() {
+        for _ in 0..SEALED / piece.len() {
             self.peer.writer().write_all(&piece)?;
             self.incoming.take_from(&mut self.peer)?;
         }
         Ok(())
     }
+
+    /// Reads until `end`. Returns the bytes, and those that were added to `written` meanwhile.
+    async fn read_until(
+        &mut self,
+        reader: &mut Reader,
+        written: &AtomicU64,
+        end: Instant,
+    ) -> Result<u64> {
+        let (mut buffer, mut done) = (vec![0; self.size], 0);
+        while done == 0 || Instant::now() < end {
+            // a writer goes on, but neither its time nor its bytes count
+            aside(|| self.seal())?;
+            let before = written.load(Ordering::Relaxed);
+            read(reader, &mut buffer, SEALED).await?;
+            done += SEALED as u64 + written.load(Ordering::Relaxed) - before;
+        }
+        Ok(done)
+    }
+}
+
+/// Writes pieces until `is_over`. Counts the bytes.
+async fn write_until(
+    writer: &mut Writer,
+    size: usize,
+    written: &AtomicU64,
+    is_over: impl Fn() -> bool,
+) -> Result<()> {
+    let piece = vec![7; size];
+    while !is_over() {
+        write(writer, &piece, size).await?;
+        written.fetch_add(size as u64, Ordering::Relaxed);
+    }
+    Ok(())
 }
 
 impl Client for InMemory {
     async fn work(&mut self, end: Instant) -> Result<u64> {
-        let request = self.request;
-        let (mut buffer, mut done) = (vec![7; request.size], 0);
-        while done == 0 || Instant::now() < end {
-            if !matches!(self.ends, Ends::Writer(_)) {
-                aside(|| self.seal())?;
-            }
-            match &mut self.ends {
-                Ends::Reader(reader) => read(reader, &mut buffer, request.total).await?,
-                Ends::Writer(writer) => write(writer, &buffer, request.total).await?,
-                Ends::Both(halves) => {
-                    let (reader, writer) = halves.take().ok_or("the halves are gone")?;
-                    *halves = Some(both_ways(reader, writer, request).await?);
-                    done += request.total as u64;
-                }
-            }
-            done += request.total as u64;
+        let (size, written) = (self.size, Arc::new(AtomicU64::new(0)));
+        let Some(mut reader) = self.reader.take() else {
+            let writer = self.writer.as_mut().ok_or("no half is left")?;
+            write_until(writer, size, &written, || Instant::now() >= end).await?;
+            return Ok(written.load(Ordering::Relaxed));
+        };
+        let is_read = Arc::new(AtomicBool::new(false));
+        let writing = self.writer.take().map(|mut writer| {
+            let (written, is_read) = (written.clone(), is_read.clone());
+            tokio::spawn(async move {
+                let is_over = || is_read.load(Ordering::Relaxed);
+                let result = write_until(&mut writer, size, &written, is_over).await;
+                result.map(|()| writer)
+            })
+        });
+        let done = self.read_until(&mut reader, &written, end).await;
+        is_read.store(true, Ordering::Relaxed);
+        self.reader = Some(reader);
+        if let Some(writing) = writing {
+            self.writer = Some(writing.await??);
         }
-        Ok(done)
+        done
     }
 }

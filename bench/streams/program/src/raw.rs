@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use crate::socket::Socket;
-use crate::wire::{Reader, Stream, Wire, Writer};
+use crate::wire::{Stream, Wire};
 use crate::work::{Kind, Work};
 use crate::{Client, Result};
 
@@ -20,8 +20,8 @@ const ECHOED: usize = 1 << 20;
 #[derive(Clone, Copy)]
 pub(crate) struct Request {
     kind: u8,
-    pub(crate) size: usize,
-    pub(crate) total: usize,
+    size: usize,
+    total: usize,
 }
 
 const DOWNLOAD: u8 = 0;
@@ -38,7 +38,7 @@ impl Request {
         }
     }
 
-    pub(crate) fn of(work: Work) -> Self {
+    fn of(work: Work) -> Self {
         let (kind, total) = match work.kind {
             Kind::Upload => (UPLOAD, AT_A_TIME / work.count),
             Kind::Echo => (ECHO, ECHOED / work.count),
@@ -102,10 +102,7 @@ async fn answer_all<W: Wire>(socket: Socket, wire: W) -> Result<()> {
                     stream.flush().await?;
                 }
             }
-            DUPLEX => {
-                let (reader, writer) = stream.halves()?;
-                return both_ways(reader, writer, request).await.map(drop);
-            }
+            DUPLEX => return both_ways(stream, request).await,
             kind => return Err(format!("unknown request {kind}").into()),
         }
     }
@@ -144,12 +141,9 @@ pub(crate) async fn read(
     Ok(())
 }
 
-/// Reads and writes in tasks of their own. Returns the halves.
-pub(crate) async fn both_ways(
-    mut reader: Reader,
-    mut writer: Writer,
-    request: Request,
-) -> Result<(Reader, Writer)> {
+/// Reads and writes in tasks of their own.
+async fn both_ways(stream: impl Stream, request: Request) -> Result<()> {
+    let (mut reader, mut writer) = stream.halves()?;
     let writing = tokio::spawn(async move {
         let piece = vec![7; request.size];
         let result = write(&mut writer, &piece, request.total).await;
@@ -162,8 +156,7 @@ pub(crate) async fn both_ways(
     });
     // dropping a half may close its direction, so both stay until the end
     let (written, read) = (writing.await?, reading.await?);
-    written.1.and(read.1)?;
-    Ok((read.0, written.0))
+    written.1.and(read.1)
 }
 
 /// The connections of a client, between two phases.
@@ -239,8 +232,7 @@ impl<W: Wire> Client for Duplex<W> {
         let socket = Socket::connect(self.port).await?;
         let mut stream = self.wire.connect(socket).await?;
         request.send(&mut stream).await?;
-        let (reader, writer) = stream.halves()?;
-        both_ways(reader, writer, request).await?;
+        both_ways(stream, request).await?;
         Ok(2 * request.total as u64)
     }
 }

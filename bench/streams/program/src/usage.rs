@@ -16,7 +16,7 @@ pub(crate) static WRITES: AtomicU64 = AtomicU64::new(0);
 static ASIDE_CPU: AtomicU64 = AtomicU64::new(0);
 static ASIDE: AtomicU64 = AtomicU64::new(0);
 
-/// Does what is not measured, while no other task works.
+/// Does what is not measured. What other tasks do meanwhile is not measured either.
 pub(crate) fn aside<T>(work: impl FnOnce() -> T) -> T {
     let clocks = [
         (&ASIDE_CPU, ClockId::ProcessCPUTime),
