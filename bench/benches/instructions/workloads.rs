@@ -23,9 +23,10 @@ const SIZES: [usize; 2] = [64, 16384];
 /// Sends or receives [`RECORDS`] records of the given plaintext size.
 type Workload = fn(&Configs, usize);
 
-const WORKLOADS: [(&str, Workload); 5] = [
+const WORKLOADS: [(&str, Workload); 6] = [
     ("buffered/send", buffered_send),
     ("buffered/receive", buffered_receive),
+    ("open-into/receive", open_into_receive),
     ("unbuffered/send", unbuffered_send),
     ("unbuffered/receive", unbuffered_receive),
     ("in-place/send", in_place_send),
@@ -202,6 +203,31 @@ fn buffered_receive(configs: &Configs, size: usize) {
         run(&mut || {
             let received = buffered::take_in(&mut server, &wire, black_box(&mut application));
             assert_eq!(received.unwrap(), RECORDS * size);
+        });
+    });
+}
+
+/// `read_tls_for` and `process_new_packets_into`.
+fn open_into_receive(configs: &Configs, size: usize) {
+    let buffered::Pair {
+        mut client,
+        mut server,
+    } = buffered::Pair::connect(configs).unwrap();
+    let (plaintext, mut application) = (plaintext(size), plaintext(16385));
+    let mut wire = Vec::with_capacity(RECORDS * (size + 64));
+    repeat(|run| {
+        wire.clear();
+        for _ in 0..RECORDS {
+            buffered::write(&mut client, &plaintext, &mut wire).unwrap();
+        }
+        run(&mut || {
+            let (mut wire, mut received) = (&wire[..], 0);
+            while !wire.is_empty() {
+                let room = black_box(&mut application[..]);
+                server.read_tls_for(&mut wire, room.len()).unwrap();
+                received += server.process_new_packets_into(room).unwrap().0;
+            }
+            assert_eq!(received, RECORDS * size);
         });
     });
 }

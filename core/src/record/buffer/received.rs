@@ -263,11 +263,9 @@ impl ReceiveBuffer {
             };
         }
         if record_len > MAX_AHEAD / 2 {
-            self.alternates = match self.ahead {
-                0 => self.alternates && waiting == HEADER_LEN,
-                _ => waiting == usize::from(self.behind_first),
-            };
-            self.ahead = 0;
+            if self.ahead != 0 || self.alternates {
+                self.note_long_record(waiting);
+            }
             return self.long_records(record_len, waiting) * record_len + HEADER_LEN - waiting;
         }
         if self.alternates && !self.has_run_dry && waiting == HEADER_LEN {
@@ -286,6 +284,16 @@ impl ReceiveBuffer {
         records * record_len + HEADER_LEN - waiting
     }
 
+    /// Notes that a long record follows short ones, of which `waiting` bytes are already there.
+    #[cold]
+    fn note_long_record(&mut self, waiting: usize) {
+        self.alternates = match self.ahead {
+            0 => waiting == HEADER_LEN,
+            _ => waiting == usize::from(self.behind_first),
+        };
+        self.ahead = 0;
+    }
+
     /// Lets [`Self::receive`] have room for as many long records as fill `len` bytes of plaintext,
     /// up to 64 KiB, while the peer streams.
     ///
@@ -302,7 +310,8 @@ impl ReceiveBuffer {
     /// the peer is streaming, and each read may have room for twice as many records as the one
     /// before.
     fn long_records(&mut self, record_len: usize, waiting: usize) -> usize {
-        if self.has_run_dry || waiting > HEADER_LEN + GCM_ALERT_LEN {
+        let may_read_several = self.most_ahead > 1 && !self.has_run_dry;
+        if !may_read_several || waiting > HEADER_LEN + GCM_ALERT_LEN {
             self.long_ahead = 1;
             return 1;
         }
