@@ -95,6 +95,7 @@ fn select(rows: &[Row], selection: &'static str) -> Result<(View, Vec<Row>)> {
         match word.split_once('=').ok_or("a selection without a value")? {
             ("across", key) => (view.across, view.once, view.side_by_side) = (key, "", ""),
             ("main", key) => view.main = key,
+            ("once", keys) => view.once = keys,
             ("without", key) => rows = rows.into_iter().map(|row| row.without(key)).collect(),
             (key, value) => match key.strip_suffix('!') {
                 Some(key) => rows.retain(|row| !row.text(key).contains(value)),

@@ -39,16 +39,18 @@ pub(crate) fn operation(library: Library, primitive: &Primitive) -> Result<Opera
     }
 }
 
-/// Returns the AEAD's part of the work of `api` in `direction`.
+/// Returns the AEAD's part of the work of `api` in `direction`, and with `copies` the copies
+/// between the library's buffer and the network.
 pub(crate) fn records(
     api: Api,
     direction: Direction,
     traffic: &Traffic,
+    copies: bool,
 ) -> Result<Box<dyn Workload>> {
     let connection = &traffic.connection;
     let key = Primitive::AeadKey(connection.suite.cipher);
     match library_of(connection.provider, &key) {
-        Library::AwsLc => aws_lc_rs::library::records::workload(api, direction, traffic),
-        Library::Ring => ring::library::records::workload(api, direction, traffic),
+        Library::AwsLc => aws_lc_rs::library::records::workload(api, direction, traffic, copies),
+        Library::Ring => ring::library::records::workload(api, direction, traffic, copies),
     }
 }

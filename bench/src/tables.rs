@@ -165,7 +165,7 @@ impl Part {
     /// Returns the keys, of `keys`, that at least one row has.
     fn present(&self, keys: &'static str) -> Vec<&'static str> {
         let has = |key: &&str| self.rows.iter().any(|row| row.get(key).is_some());
-        keys.split(' ').filter(has).collect()
+        keys.split([' ', ',']).filter(has).collect()
     }
 
     /// The rows of each subject, which differ in the implementation and `across`.
@@ -380,6 +380,7 @@ pub(crate) fn title(key: &str) -> String {
         "ratio_to_upstream" => "ratio",
         "times_as_fast" => "as fast",
         "share_of_limit" => "of limit",
+        "share_of_copying_limit" => "of AEAD and copy",
         key if key.ends_with("_p10") => "p10–p90",
         key => return key.replace('_', " "),
     }

@@ -9,6 +9,7 @@ use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Direction, names, one};
 use crate::measure::{Contender, Rates, Work, rounds};
 use crate::row::Row;
+use crate::statistics::ratio;
 use crate::tables::TO_BOTH;
 use crate::workload::{Result, Slowest, Traffic, Workload, on_threads};
 use crate::{limit, this, upstream};
@@ -54,6 +55,8 @@ pub(crate) struct Bulk {
 const NAMES: [&str; 3] = ["this", "upstream", "limit"];
 const UPSTREAM: usize = 1;
 const LIMIT: usize = 2;
+/// The place of the limit with copies, which only buffered APIs have.
+const COPYING_LIMIT: usize = 3;
 
 /// True if this half of a connection is measured. `in-place` would receive as `unbuffered` does,
 /// and `fill-buf` and `open-into` only receive.
@@ -100,14 +103,16 @@ fn compare(
     direction: Direction,
     threads: usize,
 ) -> Result<Vec<Row>> {
+    let is_buffered = !matches!(api, Api::Unbuffered | Api::InPlace);
+    let builds = &BUILDS[..COPYING_LIMIT + usize::from(is_buffered)];
     let build = || -> Result<Vec<_>> {
-        let built = BUILDS.iter().map(|build| {
+        let built = builds.iter().map(|build| {
             let build = |_| build(api, direction, traffic);
             on_threads((0..threads).map(build).collect::<Result<_>>()?)
         });
         built.collect()
     };
-    let counts = BUILDS.iter();
+    let counts = builds.iter();
     let counts = counts.map(|build| count(build(api, direction, traffic)?));
     let counts: Vec<_> = counts.collect::<Result<_>>()?;
     let multiplier = run.common.multiplier;
@@ -163,6 +168,10 @@ fn compare(
             let of = |index: usize| &rates[index][0][..];
             let compared = [of(index), of(UPSTREAM), of(LIMIT)];
             row = row.compared(prefix, "mb_per_s", compared, 1e6)?;
+            if let Some(limit) = rates.get(COPYING_LIMIT) {
+                let key = format!("{prefix}share_of_copying_limit");
+                row = row.ratio(&key, ratio(of(index), &limit[0]))?;
+            }
         }
         rows.push(row);
     }
@@ -173,10 +182,11 @@ type Build = fn(Api, Direction, &Traffic) -> Result<Box<dyn Workload>>;
 
 /// Upstream cannot encrypt in place, or open records into the application's buffer. A program would
 /// use its unbuffered or buffered API instead.
-const BUILDS: [Build; 3] = [
+const BUILDS: [Build; 4] = [
     this::bulk::workload,
     upstream::connection::bulk::workload,
-    limit::records,
+    |api, direction, traffic| limit::records(api, direction, traffic, false),
+    |api, direction, traffic| limit::records(api, direction, traffic, true),
 ];
 
 /// Counts the allocations of one batch, in a separate pass, so that counting does not disturb the
