@@ -9,8 +9,6 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use pki_types::EchConfigListBytes;
-use rustls::crypto::aws_lc_rs::cipher_suite::TLS13_AES_256_GCM_SHA384;
-use rustls::crypto::aws_lc_rs::ticket_aead;
 use rustls::crypto::blocks::{Aead, AeadError, Tag};
 use rustls::crypto::cipher::{
     AeadKey, Iv, MessageEncrypter, NONCE_LEN, Nonce, OutboundPlainMessage,
@@ -23,6 +21,8 @@ use rustls::{
     IoState, ProtocolVersion, RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
     Stream, StreamOwned,
 };
+use rustls_provider_aws_lc::cipher_suite::TLS13_AES_256_GCM_SHA384;
+use rustls_provider_aws_lc::ticket_aead;
 
 use crate::operations::ends::{Api, End};
 use crate::operations::kinds::{KINDS, World};
