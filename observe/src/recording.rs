@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 
-use rustls::Side;
 use rustls::client::EchStatus;
 use rustls::observer::{
     Alert, Carrier, ClientCertificate, ConnectionClosed, ConnectionFailed, Direction, EarlyData,
@@ -38,8 +37,9 @@ fn after_first(labels: &[&str], label: &str) -> Option<usize> {
     listed(labels, label).checked_sub(1)
 }
 
+/// Returns the place of the side's label, which is that of its variant.
 fn side(connection: &Observed<'_>) -> usize {
-    listed(Side::LABELS, connection.side.label())
+    connection.side as usize
 }
 
 fn carrier(connection: &Observed<'_>) -> usize {
