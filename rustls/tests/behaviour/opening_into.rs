@@ -9,10 +9,11 @@ use harness::peers::callbacks::this::Sessions;
 use harness::peers::configs::{PROVIDERS, Provider};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 use rustls::client::Resumption;
-use rustls::{Connection, Error};
+use rustls::{Connection, Error, PeerMisbehaved};
 
 use crate::behaviour::connected::this::{connected, input, output};
 use crate::cases::{Case, Role, cases, tls13_cases};
+use crate::split::kit::{APPLICATION_DATA, HANDSHAKE};
 
 /// Reads all of `bytes`, and processes it in each turn with `buf`. Returns the plaintext in it.
 fn read_through(conn: &mut Connection, mut bytes: &[u8], buf: &mut [u8]) -> Result<Vec<u8>, Error> {
@@ -150,6 +151,24 @@ fn data_before_an_error_is_still_unread() {
             let alert = peer.receive(&output(&mut conn));
             assert_eq!(alert.unwrap_err(), "AlertReceived(BadRecordMac)");
         }
+    }
+}
+
+/// RFC 9846 §5.1: nothing comes between the parts of a message.
+#[test]
+fn data_between_the_parts_of_a_message_is_rejected() {
+    for case in cases() {
+        let (mut conn, peer) = connected(case);
+        let mut peer = case.bare(peer);
+        let records = [(HANDSHAKE, &b"\x18\0"[..]), (APPLICATION_DATA, b"data")];
+        let records = records.map(|(typ, content)| peer.seals.seal(typ, content));
+        let mut buf = [0xb3; 100];
+        let error = read_through(&mut conn, &records.concat(), &mut buf).unwrap_err();
+        let expected = PeerMisbehaved::MessageInterleavedWithHandshakeMessage;
+        assert_eq!(error, expected.into(), "{case:?}");
+        assert!(!buf.windows(4).any(|bytes| bytes == b"data"), "{case:?}");
+        let error = conn.reader().read(&mut buf).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
     }
 }
 

@@ -79,6 +79,29 @@ fn an_empty_record_counts_as_one_byte() {
     assert_eq!(open_early(&mut receiver, b""), Err(Error::DecryptError));
 }
 
+/// A record that was opened, but has wrong content, is not early data.
+#[test]
+fn no_record_that_was_opened_is_skipped() {
+    struct TooLong;
+
+    impl MessageDecrypter for TooLong {
+        fn decrypt<'a>(
+            &mut self,
+            _: InboundOpaqueMessage<'a>,
+            _: u64,
+        ) -> Result<InboundPlainMessage<'a>, Error> {
+            Err(Error::PeerSentOversizedRecord)
+        }
+    }
+
+    let mut receiver = receiver(true, 100);
+    receiver.set_decrypter(Box::new(TooLong), ProtocolVersion::TLSv1_3);
+    assert_eq!(
+        open_early(&mut receiver, b"abc"),
+        Err(Error::PeerSentOversizedRecord)
+    );
+}
+
 #[test]
 fn nothing_is_skipped_once_a_record_has_been_opened() {
     let mut receiver = receiver(true, 100);
