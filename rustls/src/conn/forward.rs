@@ -64,7 +64,8 @@ const TURNS: u32 = 32;
 /// - [`ErrorKind::UnexpectedEof`] if a TLS `from` ended without a close_notify. `to` gets no
 ///   close_notify then. Reset a plain `to`, because its peer cannot tell a truncation from an end.
 /// - [`ErrorKind::InvalidData`] with the [`Error`](crate::Error) of a connection. Its alert is
-///   sent, if the socket accepts it.
+///   sent, if the socket accepts it. If the receiving half of a split connection fails, the next
+///   call that forwards to its sending half sends the alert.
 /// - [`ErrorKind::BrokenPipe`] if `to` has sent a close_notify, but `from` has more data.
 /// - [`ErrorKind::WriteZero`] if the socket of `to` accepts no bytes.
 /// - [`ErrorKind::Unsupported`] if both are plain sockets.
