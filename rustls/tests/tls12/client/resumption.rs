@@ -333,6 +333,26 @@ fn a_session_ends_with_a_connection_that_fails() {
     }
 }
 
+/// Only a session in use ends with the connection.
+#[test]
+fn a_session_that_the_server_declines_survives_a_failure() {
+    for (provider, kind) in product(PROVIDERS, KINDS) {
+        for client in ours(provider, Versions::Tls12) {
+            client.first(&kind.script());
+            let alert = Step::Raw(ContentType::Alert, vec![2, 80]);
+            let script = kind.script().with_step(1, alert);
+            let end = client.end(&script.edit(|script| script.steps.push(Step::Await)));
+            let what = format!("{} {kind:?}", client.name);
+            assert_eq!(
+                end.error.as_deref(),
+                Some("AlertReceived(InternalError)"),
+                "{what}"
+            );
+            assert_ne!(client.offers(), NOTHING, "{what}");
+        }
+    }
+}
+
 /// Creates a script that resumes `session` and sends a new ticket.
 fn renewing(session: &Session, edit: impl FnOnce(&mut Script)) -> Script {
     Kind::Ticket
