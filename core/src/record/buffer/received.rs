@@ -310,9 +310,11 @@ impl ReceiveBuffer {
     /// the peer is streaming, and each read may have room for twice as many records as the one
     /// before.
     fn long_records(&mut self, record_len: usize, waiting: usize) -> usize {
-        let may_read_several = self.most_ahead > 1 && !self.has_run_dry;
-        if !may_read_several || waiting > HEADER_LEN + GCM_ALERT_LEN {
+        if self.has_run_dry || waiting > HEADER_LEN + GCM_ALERT_LEN {
             self.long_ahead = 1;
+            return 1;
+        }
+        if self.most_ahead <= 1 {
             return 1;
         }
         self.long_ahead = (2 * self.long_ahead).clamp(1, MAX_LONG_AHEAD);
