@@ -220,10 +220,10 @@ impl LengthSize {
 
 /// Appends a vector: a length prefix of `size`, then the body that `body` appends.
 ///
-/// `body` must only append. A body longer than [`LengthSize::max_len`] is written completely after
-/// the maximum length, and must not be sent. With a prefix of two or three bytes, the sender
-/// notices, because the message also exceeds its own limit. With [`LengthSize::U8`], it would not
-/// notice, so a debug assertion catches that bug.
+/// `body` must only append. If the body is longer than [`LengthSize::max_len`], the prefix is the
+/// maximum, the body is still written in full, and the result must not be sent. With a prefix of
+/// two or three bytes, the sender notices this, because the message also exceeds its own limit.
+/// With [`LengthSize::U8`] it would not, so a debug assertion catches that bug.
 #[inline]
 pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();

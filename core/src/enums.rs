@@ -170,7 +170,8 @@ wire_enum! {
 wire_enum! {
     /// `ContentType` of a record: RFC 9846 §5.1.
     pub enum ContentType(u8) {
-        /// `change_cipher_spec`: a real message in TLS 1.2, ignored for middleboxes in TLS 1.3.
+        /// `change_cipher_spec`: a real message in TLS 1.2; in TLS 1.3, a dummy for middleboxes
+        /// that the receiver ignores.
         ChangeCipherSpec = 0x14,
         /// `alert`.
         Alert = 0x15,

@@ -63,7 +63,7 @@ pub enum Error {
     InvalidCertificate(CertificateError),
     /// A certificate revocation list is not acceptable.
     InvalidCertRevocationList(CertRevocationListError),
-    /// An error that has no variant of its own.
+    /// An error without a dedicated variant.
     General(String),
     /// The current time is not known.
     FailedToGetCurrentTime,
@@ -388,9 +388,9 @@ fn write_list<T: Display>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Resul
 /// A purpose of a certificate: an extended key usage of RFC 5280 §4.2.1.12.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExtendedKeyPurpose {
-    /// Authenticating a client.
+    /// Client authentication.
     ClientAuth,
-    /// Authenticating a server.
+    /// Server authentication.
     ServerAuth,
     /// Any other purpose, as the numbers of its object identifier.
     Other(Vec<usize>),

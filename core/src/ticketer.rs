@@ -82,13 +82,13 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     }
 
     /// False if the methods ending in `_async` always return `None`. True by default, which is
-    /// never wrong.
+    /// always safe.
     ///
     /// A server whose connections may wait for callbacks copies a ClientHello that offers a
     /// session, unless this is false for its ticketer, its session storage and its client verifier.
-    /// Then it only calls their synchronous methods to find the session. Wrappers return the value
-    /// of what they wrap, or true if they have futures of their own. If a wrapper returns false by
-    /// mistake, slow calls block the thread.
+    /// If it is false for all three, the server finds the session with their synchronous methods
+    /// only. A wrapper returns the value of the wrapped object, or true if it has its own futures.
+    /// If a wrapper returns false by mistake, slow calls block the thread.
     fn may_wait(&self) -> bool {
         true
     }

@@ -8,7 +8,7 @@ use pki_types::UnixTime;
 ///
 /// Without `std` there is no default clock, and every configuration needs one.
 pub trait TimeProvider: Debug + Send + Sync {
-    /// Returns the current wall-clock time; or `None` if it is unknown.
+    /// Returns the current wall-clock time, or `None` if it is unknown.
     ///
     /// If the time is unknown, a handshake that needs it fails with
     /// [`Error::FailedToGetCurrentTime`](crate::error::Error::FailedToGetCurrentTime).

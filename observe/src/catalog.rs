@@ -1,5 +1,5 @@
-//! The metrics: names, labels and help texts. [`Counters`](crate::Counters) and `Metrics` have the
-//! same ones.
+//! The metrics: names, labels and help texts. [`Counters`](crate::Counters) and `Metrics` share
+//! them.
 //!
 //! The values of most labels are known, so each combination of them has a number, its [`cell`]. The
 //! labels of errors and alerts are not listed here: [`Named`] metrics are keyed by text.
@@ -53,7 +53,7 @@ enum Values {
     Shown(&'static [&'static str]),
     /// A list that is too long for the documentation.
     Long(&'static [&'static str]),
-    /// The number of values, and the names of their places.
+    /// The number of values, and a function that returns the value at each position.
     Computed(usize, fn(usize) -> &'static str),
 }
 
@@ -92,7 +92,7 @@ impl Label {
     }
 }
 
-/// Returns the labels after the first one, which stands for nothing.
+/// Returns the labels after the first one, which means that there is nothing to count.
 const fn after_first(labels: &'static [&'static str]) -> &'static [&'static str] {
     match labels {
         [_, rest @ ..] => rest,
@@ -248,7 +248,7 @@ impl Metric {
     }
 }
 
-/// Returns the number of a combination of values, which are given by their places.
+/// Returns the number of a combination of values, which are given by their positions.
 pub(crate) fn cell<const N: usize>(id: Id, places: [usize; N]) -> usize {
     let labels = METRICS[id as usize].labels;
     debug_assert_eq!(labels.len(), N);

@@ -21,8 +21,8 @@ const MOST_STRIPES: usize = 16;
 
 /// Counts the events of connections.
 ///
-/// Adding takes no lock and allocates nothing. The memory is allocated once: some 100 kB, and 8 kB
-/// for each processor, up to 16. Configurations may share one.
+/// Counting takes no lock and allocates nothing. The memory is allocated once: about 100 kB, plus 8
+/// kB for each of up to 16 processors. Configurations may share one object.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Counters {
     named: Table,
 }
 
-/// The cells of some threads, in cache lines of their own.
+/// The cells of some threads, in separate cache lines.
 #[repr(align(128))]
 struct Stripe {
     /// Counts. A gauge wraps around below zero if it falls on another stripe than it rose on.
@@ -53,7 +53,7 @@ struct Stripe {
 }
 
 impl Counters {
-    /// Creates counters that are zero.
+    /// Creates counters with the value zero.
     pub fn new() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let stripes = threads.next_power_of_two().min(MOST_STRIPES);
@@ -63,9 +63,10 @@ impl Counters {
         }
     }
 
-    /// Returns the present values. Those of metrics that nothing has happened to are left out.
+    /// Returns the current values. Values that are still zero are left out, except gauges.
     ///
-    /// Connections may continue meanwhile, so the values need not be of the same instant.
+    /// Connections continue to count in the meantime, so the values may be from slightly different
+    /// moments.
     pub fn snapshot(&self) -> Snapshot {
         let mut samples = Vec::new();
         for cell in 0..CELLS {

@@ -12,11 +12,11 @@ use crate::recording::{Sink, observes};
 static METADATA: Metadata<'static> =
     Metadata::new("rustls_observe", Level::INFO, Some(module_path!()));
 
-/// Reports the events of connections to the recorder of the crate [`metrics`](::metrics), and so to
-/// its exporters.
+/// Reports the events of connections to the recorder of the crate [`metrics`](::metrics), and thus
+/// to its exporters.
 ///
 /// The recorder is looked up for each event, so it may be installed later, or be local to a thread.
-/// Keys are created when first used, and kept. Call [`describe`](Self::describe) once the recorder
+/// Each key is created on first use, and kept. Call [`describe`](Self::describe) once the recorder
 /// is installed to register help texts and units.
 ///
 /// ```
@@ -45,7 +45,7 @@ impl Metrics {
         }
     }
 
-    /// Adds a label to all metrics, to tell configurations of one process apart.
+    /// Adds a label to all metrics, to distinguish the configurations of one process.
     #[must_use]
     pub fn with_label(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.labels.push(Label::new(name, value.into()));

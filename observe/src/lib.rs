@@ -1,8 +1,8 @@
-//! Observers for [`rustls`]: counters, metrics and traces of handshakes and connections, below any
-//! framework.
+//! Observers for [`rustls`]: counters, metrics and traces of handshakes and connections,
+//! independent of the framework.
 //!
-//! Everything here implements [`Observer`](rustls::observer::Observer), which belongs to a
-//! configuration. So servers and clients of hyper, axum, tonic or quinn need no change. Patch
+//! Everything here implements [`Observer`](rustls::observer::Observer), which is set in a
+//! configuration. So servers and clients that use hyper, axum, tonic or quinn need no change. Patch
 //! rustls to the same checkout, because otherwise two copies are built and their types do not
 //! match:
 //!
@@ -26,24 +26,24 @@
 //!
 //! # The metrics
 //!
-//! `Counters` and `Metrics` have the same metrics, with names by Prometheus' conventions. All
-//! values of labels come from fixed lists: nothing that a peer sends becomes one. So the server's
-//! name is not among them.
+//! `Counters` and `Metrics` have the same metrics, named according to Prometheus' conventions. All
+//! label values come from fixed lists: nothing that a peer sends becomes a label value. So no label
+//! holds the server's name.
 //!
 #![doc = include_str!("catalog.md")]
 //!
 //! Values that the table does not list:
 //!
 //! - `cipher_suite`: IANA's name. `group` and `scheme`: the name in [`NamedGroup`] and
-//!   [`SignatureScheme`]. `other` for those of a provider's own;
+//!   [`SignatureScheme`]. `other` for a provider's own suites, groups and schemes;
 //! - `reason`: a label of [`NotResumed`] or [`EarlyDataRejected`];
 //! - `stage`: `handshake` or `traffic`. `fault`: a label of [`Fault`]. `label`: a
 //!   [label of an error](rustls::Error::label), `dropped` or `end_of_stream`;
 //! - `alert`: its name in the RFC, such as `handshake_failure`, with `direction` `sent` or
 //!   `received`.
 //!
-//! Data is counted when a connection is dropped, so a long connection is not in `tls_bytes_total`
-//! before. Waits are counted for asynchronous operations only.
+//! Data is counted when a connection is dropped, so `tls_bytes_total` does not include open
+//! connections. Waits are counted for asynchronous operations only.
 //!
 //! [`EarlyDataRejected`]: rustls::observer::EarlyDataRejected
 //! [`Fault`]: rustls::observer::Fault

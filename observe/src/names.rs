@@ -68,7 +68,7 @@ pub(crate) const KINDS: [&str; 5] = [
 
 pub(crate) const VERSIONS: [&str; 3] = ["1.2", "1.3", "unknown"];
 
-/// Returns the place of `value` in `list`, or the one behind the list.
+/// Returns the position of `value` in `list`, or the length of the list if it is not there.
 pub(crate) fn place<T: PartialEq>(list: &[T], value: &T) -> usize {
     let found = list.iter().position(|listed| listed == value);
     found.unwrap_or(list.len())

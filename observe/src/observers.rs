@@ -7,9 +7,9 @@ use rustls::observer::{
     SessionEvent, TicketEvent,
 };
 
-/// Passes each event on to several observers, in their order.
+/// Passes each event on to several observers, in order.
 ///
-/// If one of them panics, those after it do not get the event.
+/// If one of them panics, later ones do not receive the event.
 ///
 /// ```
 /// use std::sync::Arc;

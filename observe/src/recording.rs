@@ -12,7 +12,7 @@ use rustls::observer::{
 use crate::catalog::{ALERTS, FAILURES, Id, Named, cell};
 use crate::names::{GROUPS, SCHEMES, SUITES, kind, place, version};
 
-/// Receives changes of metrics. Cells are those of [`cell`].
+/// Receives changes of metrics. [`cell`] returns the numbers of cells.
 pub(crate) trait Sink {
     /// Adds to a counter.
     fn add(&self, cell: usize, amount: u64);
@@ -23,21 +23,22 @@ pub(crate) trait Sink {
     /// Adds a duration.
     fn time(&self, cell: usize, took: Duration);
 
-    /// Adds one to a metric that is keyed by text. The values are those of its labels.
+    /// Adds one to a metric that is keyed by text. `values` are the values of its labels.
     fn add_named(&self, named: &'static Named, values: [&'static str; 4]);
 }
 
-/// Returns the place of `label` in its list.
+/// Returns the position of `label` in its list.
 fn listed(labels: &[&str], label: &str) -> usize {
     place(labels, &label)
 }
 
-/// Returns the place of `label` after the first one, which stands for nothing; `None` for that.
+/// Returns the position of `label`, counted from the second one. Returns `None` for the first
+/// label, which means that there is nothing to count.
 fn after_first(labels: &[&str], label: &str) -> Option<usize> {
     listed(labels, label).checked_sub(1)
 }
 
-/// Returns the place of the side's label, which is that of its variant.
+/// Returns the position of the side's label, which is the position of its variant.
 fn side(connection: &Observed<'_>) -> usize {
     connection.side as usize
 }

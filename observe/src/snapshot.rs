@@ -1,13 +1,14 @@
-//! The values of counters at one time.
+//! The values of counters at one point in time.
 
 use core::fmt;
 use core::time::Duration;
 
 use crate::catalog::{Kind, METRICS, NAMED};
 
-/// The values of [`Counters`](crate::Counters) at one time.
+/// The values of [`Counters`](crate::Counters) at one point in time.
 ///
-/// Prints itself in Prometheus' text format (version 0.0.4), so it can be the body of a scrape.
+/// `Display` writes Prometheus' text format (version 0.0.4), so the output can be the response to a
+/// scrape.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     samples: Vec<Sample>,
@@ -43,7 +44,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the number of events, of bytes or of durations, or the value of a gauge.
+    /// Returns the number of events, bytes or durations, or the value of a gauge.
     pub fn count(self) -> u64 {
         match self {
             Self::Count(count) | Self::Gauge(count) | Self::Time { count, .. } => count,
@@ -61,14 +62,14 @@ impl Snapshot {
         &self.samples
     }
 
-    /// Returns the sum of the values of metric `name` with all of these labels. Durations count as
-    /// one each.
+    /// Returns the sum of the values of the metric `name` that have all of these labels. Each
+    /// duration counts as one.
     pub fn count(&self, name: &str, labels: &[(&str, &str)]) -> u64 {
         let samples = self.matching(name, labels);
         samples.map(|sample| sample.value.count()).sum()
     }
 
-    /// Returns the sum of the durations of metric `name` with all of these labels.
+    /// Returns the sum of the durations of the metric `name` that have all of these labels.
     pub fn time(&self, name: &str, labels: &[(&str, &str)]) -> Duration {
         let samples = self.matching(name, labels);
         let times = samples.map(|sample| match sample.value {

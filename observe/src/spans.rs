@@ -22,39 +22,41 @@ const SHARDS: usize = 16;
 ///
 /// # The span
 ///
-/// A handshake is one span `tls.handshake` of level `INFO`, from
-/// [`handshake_begun`](Observer::handshake_begun) until the handshake has finished or failed. Its
-/// parent is the span that is current when it begins. The observer keeps it until then, and so
-/// keeps one span for each handshake that is in progress. The span is never entered: its time is
-/// that of the handshake, and not of this thread's work, which `rustls.own_work_seconds` has.
+/// Each handshake is one span, `tls.handshake`, with level `INFO`. It lasts from
+/// [`handshake_begun`](Observer::handshake_begun) until the handshake finishes or fails. Its parent
+/// is the span that is current when it begins. The observer holds one span for each handshake in
+/// progress. The span is never entered, so its duration is that of the handshake. The time that
+/// this side worked is in the field `rustls.own_work_seconds`.
 ///
-/// Fields have the names of OpenTelemetry's semantic conventions where they have one. The names in
-/// `rustls.` are those of [`Observed`], [`HandshakeFacts`] and [`Durations`].
+/// Field names follow OpenTelemetry's semantic conventions where these define one. Fields that
+/// start with `rustls.` are named after those of [`Observed`], [`HandshakeFacts`] and
+/// [`Durations`].
 ///
 /// | field | value |
 /// |---|---|
-/// | `otel.kind`, `otel.status_code` | `client` or `server`; `error` once it has failed |
-/// | `server.address` | the server's name, also of a server that a client requested |
+/// | `otel.kind`, `otel.status_code` | `client` or `server`; `error` if the handshake failed |
+/// | `server.address` | the server's name; on a server, the name that the client requested |
 /// | `tls.protocol.name`, `tls.protocol.version` | `tls`; `1.2` or `1.3` |
 /// | `tls.cipher`, `tls.curve` | the IANA names of the suite and the group |
 /// | `tls.resumed` | true if a session was resumed |
-/// | `tls.established` | true if the handshake has finished |
+/// | `tls.established` | true if the handshake finished |
 /// | `tls.next_protocol` | the application protocol |
 /// | `error.type` | the [label](rustls::Error::label) of the failure |
 /// | `rustls.connection_id`, `rustls.context` | the library's and the application's number |
-/// | `rustls.carrier`, `rustls.kind` | as labels of metrics |
+/// | `rustls.carrier`, `rustls.kind` | the same values as the labels of metrics |
 /// | `rustls.server_signature`, `rustls.client_signature` | signature schemes |
 /// | `rustls.not_resumed`, `rustls.early_data`, `rustls.early_data_rejected` | labels |
 /// | `rustls.ech`, `rustls.client_certificate`, `rustls.peer_chain` | labels |
-/// | `rustls.fault`, `rustls.alert_sent`, `rustls.alert_received` | of a failure |
-/// | `rustls.sent_bytes`, `rustls.received_bytes` | in the handshake |
+/// | `rustls.fault`, `rustls.alert_sent`, `rustls.alert_received` | set by a failure |
+/// | `rustls.sent_bytes`, `rustls.received_bytes` | bytes during the handshake |
 /// | `rustls.own_work_seconds`, `rustls.wait_seconds` | durations |
 ///
 /// # Events
 ///
-/// Other events have the field `rustls.connection_id`, `rustls.context` and those of their struct.
-/// During the handshake, they are in its span; afterwards in the span that is current. Their level
-/// is `DEBUG`; that of failures is `WARN` if this side has caused them, and `INFO` otherwise.
+/// Other events have the fields `rustls.connection_id` and `rustls.context`, and those of their
+/// struct. During the handshake, they belong to its span; afterwards, to the span that is current.
+/// Their level is `DEBUG`, except for failures: `WARN` if this side caused the failure, `INFO`
+/// otherwise.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -9,7 +9,7 @@ use crate::hash::Sha384;
 
 rustls_core::provider_ticketer!(ticket_aead, TICKET_HKDF, &crate::random::Random);
 
-/// Creates the AEAD of a `Ticketer`, which may have another source of randomness.
+/// Creates the AEAD of a `Ticketer`, whose randomness may come from a different source.
 #[doc(hidden)]
 pub fn ticket_aead(key: AeadKey) -> impl Aead + 'static {
     Key::new::<Aes256Gcm>(&key)

@@ -2,7 +2,7 @@
 //!
 //! The public API is that of rustls 0.23.46. The implementation is new. Its core is a record layer
 //! that writes each record directly into a buffer owned by the caller or the connection, and opens
-//! each record where it arrived, or straight into the reader's buffer.
+//! each record where it arrived, or directly into the reader's buffer.
 //!
 //! # A client
 //!
@@ -196,11 +196,11 @@ pub mod time_provider {
 
 /// Application operations that take time, as futures.
 ///
-/// Calling a private key in a hardware module, a verifier that calls a remote service, or a session
-/// storage over the network takes milliseconds. By default, a connection calls synchronous methods,
-/// which block its thread. A connection with [`set_async`](crate::CommonState::set_async) calls
-/// methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without blocking a
-/// thread.
+/// Signing in a hardware module, calling a remote service to verify a certificate, or accessing a
+/// session storage over the network takes milliseconds. By default, a connection calls synchronous
+/// methods, which block its thread. A connection with [`set_async`](crate::CommonState::set_async)
+/// calls methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without
+/// blocking a thread.
 ///
 /// [`Offload`](crate::operation::Offload) turns any private key into one that signs asynchronously,
 /// on a pool of threads. The examples `remote_key` (a key in another process), `pkcs11_key` (a key
@@ -233,23 +233,23 @@ pub mod unbuffered {
     };
 }
 
-/// Proxies: data that is forwarded from one connection to another, or between a connection and a
-/// plain socket.
+/// Proxies: forwarding data from one connection to another, or between a connection and a plain
+/// socket.
 #[cfg(feature = "std")]
 pub mod relay {
     pub use crate::conn::forward::{Forwarded, Plain, Sink, Source, forward};
 }
 
-/// Observers: metrics and traces of connections, below any framework.
+/// Observers: metrics and traces of connections, independent of the framework.
 ///
 /// Set one as [`ClientConfig::observer`](crate::ClientConfig::observer) or
 /// [`ServerConfig::observer`](crate::ServerConfig::observer).
 ///
 /// Each enum in an event has a method `label`, which returns a short, stable name for metrics. Its
 /// constant `LABELS` lists all of them, for example to create counters in advance. Only versions,
-/// cipher suites, groups and signature schemes have neither, but the name `as_str`, because their
-/// registries are long. Later versions may add labels, but never change or remove one:
-/// `docs/observer-labels.txt` in the repository has all.
+/// cipher suites, groups and signature schemes have neither, because their registries are long;
+/// their method `as_str` returns a name. Later versions may add labels, but never change or remove
+/// one. `docs/observer-labels.txt` in the repository lists all of them.
 pub mod observer {
     pub use rustls_core::record::traffic::Traffic;
 

@@ -97,16 +97,16 @@ macro_rules! sends_in_place {
                 $room
             }
 
-            /// Sends the plaintext at `payload` in `buf` as one record, which is encrypted and
-            /// written from there without a copy. It is meant for files and bodies that are read
-            /// into a buffer anyway, with the [room](Self::in_place_room) that a record needs.
+            /// Sends the plaintext at `payload` in `buf` as one record, which is encrypted in place
+            /// and written from `buf` without a copy. Use this for files and bodies that you read
+            /// into a buffer anyway, and leave the [room](Self::in_place_room) that a record needs.
             ///
-            /// Like a write, it waits until everything before is sent, and returns when the record
-            /// is encrypted and as much of it is written as the transport accepts. The rest is
-            /// copied, and sent by later calls. So `buf` can be used again, and the last record
-            /// needs a flush or a shutdown.
+            /// Like a write, this waits until earlier output is sent. It then encrypts the record,
+            /// writes as much of it as the transport accepts, and copies the rest for later calls
+            /// to send. So `buf` can be reused immediately, and the last record needs a flush or a
+            /// shutdown.
             ///
-            /// It is cancel safe: if the future is dropped while it is pending, nothing is sent and
+            /// It is cancel safe: if the future is dropped while pending, nothing was sent and
             /// `buf` is unchanged.
             ///
             /// ```
@@ -135,8 +135,8 @@ macro_rules! sends_in_place {
             ///
             /// Returns the errors of a write, and
             /// [`InvalidInput`](std::io::ErrorKind::InvalidInput) with an
-            /// [`InPlaceError`](rustls::InPlaceError) if the room or the payload is not as
-            /// required. After a close_notify, the error is
+            /// [`InPlaceError`](rustls::InPlaceError) if `payload` is out of bounds, too long, or
+            /// has too little room around it. After a close_notify, the error is
             /// [`BrokenPipe`](std::io::ErrorKind::BrokenPipe).
             pub async fn send_in_place(
                 &mut self,

@@ -1,4 +1,4 @@
-//! Passing data on between two streams, as a proxy does.
+//! Passes data on between two streams, as a proxy does.
 //!
 //! ```text
 //!   peer ──► a: records opened ──► b: sealed in place ──► one write
@@ -29,14 +29,14 @@ const TURNS: u32 = 32;
 /// Copies data in both directions between a TLS stream and another stream, until both have ended.
 /// Returns the number of bytes copied from `a` to `b`, and from `b` to `a`.
 ///
-/// `b` is a TLS stream too, or a [`Plain`] one. The function does the same as
-/// `tokio::io::copy_bidirectional`, in less time: no data is copied to a buffer between the
-/// streams, and all data that one read returned is sent with one write.
+/// `b` is either another TLS stream or a [`Plain`] one. The function does the same as
+/// `tokio::io::copy_bidirectional`, but faster: no data is copied to a buffer between the streams,
+/// and all data from one read is sent with one write.
 ///
-/// When a stream ends, the other one is shut down, and the opposite direction continues. A stream
-/// that waits for its peer is flushed. While a stream accepts no data, nothing is read for it, so
-/// at most about 72 KiB per direction are held. A poll ends after 1 MiB per direction at most, so
-/// fast peers do not keep other tasks from running, and each direction has its turn.
+/// When a stream ends, the other one is shut down, and the opposite direction continues. Both
+/// streams are flushed before the future waits. While a stream accepts no data, nothing is read for
+/// it, so at most about 72 KiB per direction are buffered. A poll copies at most 1 MiB per
+/// direction, so that fast peers keep neither other tasks nor the other direction waiting.
 ///
 /// ```no_run
 /// use tokio::net::TcpStream;
@@ -52,14 +52,15 @@ const TURNS: u32 = 32;
 /// }
 /// ```
 ///
-/// The future can be dropped at any time: no data is lost, and a further call continues.
+/// The future can be dropped at any time: no data is lost, and another call continues where it
+/// stopped.
 ///
 /// # Errors
 ///
-/// The first error of either stream ends both directions. A TLS stream that ends without a
-/// close_notify is such an error ([`UnexpectedEof`](ErrorKind::UnexpectedEof)). The other stream
-/// is then not shut down, because its peer must not mistake a truncation for the end: drop it, or
-/// for a plain TCP stream, reset it (`SO_LINGER` of 0).
+/// The first error of either stream ends both directions. The end of a TLS stream without a
+/// close_notify is an error ([`UnexpectedEof`](ErrorKind::UnexpectedEof)). The other stream is then
+/// not shut down, because its peer must not mistake a truncation for the end. Drop that stream or,
+/// if it is a plain TCP stream, reset it (`SO_LINGER` of 0).
 pub async fn copy_bidirectional<A, B>(a: &mut A, b: &mut B) -> io::Result<(u64, u64)>
 where
     A: Tls + ?Sized,
@@ -393,7 +394,7 @@ impl Direction {
     }
 
     /// Passes on the plaintext that one read returned. Returns the number of bytes, which is 0 at
-    /// the end, or if a KeyUpdate must be sent before.
+    /// the end, or if a KeyUpdate must be sent first.
     fn poll_relay(
         &mut self,
         from: &mut dyn Connected,

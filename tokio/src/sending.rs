@@ -25,7 +25,7 @@ pub(crate) trait Sends {
     fn encrypt(&mut self, task: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> io::Result<usize>;
 
     /// Encrypts `payload` in `buf` in place, and writes the record, unless queued output has to be
-    /// sent first. What the transport does not accept is queued.
+    /// sent first. Bytes that the transport does not accept are queued.
     fn send_record(
         &mut self,
         task: &mut Context<'_>,
@@ -93,7 +93,7 @@ pub(crate) trait Sends {
     ) -> Poll<io::Result<()>> {
         loop {
             if self.poll_send_all(task)?.is_pending() {
-                // the other half of a split stream may have failed meanwhile
+                // the other half of a split stream may have failed in the meantime
                 self.check_failed(task)?;
                 return Poll::Pending;
             }
@@ -124,7 +124,7 @@ pub(crate) trait Sends {
             Poll::Ready(Sent::All) => Poll::Ready(Ok(0)),
             Poll::Ready(Sent::NothingTaken) => Poll::Ready(Err(ErrorKind::WriteZero.into())),
             Poll::Pending => {
-                // the other half of a split stream may have failed meanwhile
+                // the other half of a split stream may have failed in the meantime
                 self.check_failed(task)?;
                 Poll::Pending
             }
@@ -141,7 +141,7 @@ pub(crate) trait Sends {
         let flushed = Pin::new(self.io()).poll_flush(task);
         if flushed.is_pending() {
             self.remember(task);
-            // the other half of a split stream may have failed meanwhile
+            // the other half of a split stream may have failed in the meantime
             self.check_failed(task)?;
         }
         flushed

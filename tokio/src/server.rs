@@ -39,8 +39,8 @@ impl TlsAcceptor {
     /// Dropping the future is safe: it closes the transport.
     ///
     /// The future ends when its last messages are sent. In TLS 1.3, these are tickets, and nothing
-    /// is read meanwhile. A transport with little room therefore needs a client that reads before
-    /// it writes much, or [`ServerConfig::send_tls13_tickets`] of 0.
+    /// is read in the meantime. If the transport has little room, the client must read before it
+    /// writes much, or [`ServerConfig::send_tls13_tickets`] must be 0.
     ///
     /// Early data from the client is read from [`ServerConnection::early_data`], not from the
     /// stream.

@@ -228,7 +228,7 @@ impl<W> WriteHalf<W> {
     /// # use tokio_rustls::split::WriteHalf;
     /// use tokio::io::{AsyncWrite, AsyncWriteExt};
     ///
-    /// /// Waits for `next`, and answers the peer meanwhile.
+    /// /// Waits for `next`, and replies to the peer in the meantime.
     /// async fn wait_for<T>(
     ///     next: impl Future<Output = T>,
     ///     writer: &mut WriteHalf<impl AsyncWrite + Unpin>,

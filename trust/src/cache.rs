@@ -132,7 +132,7 @@ impl<S: CacheSource> Cache<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if no older content is cached, returns
+    /// If no older content is cached, returns
     ///
     /// - [`RootsError`](crate::RootsError) if the source cannot be read or has no usable root.
     /// - [`CrlError`](crate::CrlError) if the source cannot be read, has no list, or has anything

@@ -49,13 +49,13 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Curve {
-    /// X25519 (RFC 7748)
+    /// X25519 (RFC 7748).
     X25519,
-    /// The NIST curve P-256
+    /// The NIST curve P-256.
     Secp256r1,
-    /// The NIST curve P-384
+    /// The NIST curve P-384.
     Secp384r1,
-    /// The NIST curve P-521
+    /// The NIST curve P-521.
     Secp521r1,
 }
 

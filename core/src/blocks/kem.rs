@@ -61,9 +61,9 @@ pub trait Kem: Copy + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KemParameters {
-    /// ML-KEM-768
+    /// ML-KEM-768.
     MlKem768,
-    /// ML-KEM-1024
+    /// ML-KEM-1024.
     MlKem1024,
 }
 

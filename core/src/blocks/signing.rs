@@ -74,15 +74,15 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyKind {
-    /// RSA, for PSS and PKCS#1 v1.5
+    /// RSA, for PSS and PKCS#1 v1.5.
     Rsa,
-    /// ECDSA over P-256
+    /// ECDSA over P-256.
     EcdsaP256,
-    /// ECDSA over P-384
+    /// ECDSA over P-384.
     EcdsaP384,
-    /// ECDSA over P-521
+    /// ECDSA over P-521.
     EcdsaP521,
-    /// Ed25519
+    /// Ed25519.
     Ed25519,
 }
 

@@ -10,11 +10,11 @@ use crate::enums::{CipherSuite, HashAlgorithm, HpkeAead};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BulkCipher {
-    /// AEAD_AES_128_GCM (RFC 5116 §5.1)
+    /// AEAD_AES_128_GCM (RFC 5116 §5.1).
     Aes128Gcm,
-    /// AEAD_AES_256_GCM (RFC 5116 §5.2)
+    /// AEAD_AES_256_GCM (RFC 5116 §5.2).
     Aes256Gcm,
-    /// AEAD_CHACHA20_POLY1305 (RFC 8439 §2.8)
+    /// AEAD_CHACHA20_POLY1305 (RFC 8439 §2.8).
     Chacha20Poly1305,
 }
 

@@ -302,8 +302,8 @@ macro_rules! alerts {
             /// All labels.
             pub const LABELS: &'static [&'static str] = &[$($name),+];
 
-            /// Returns a short, stable name for metrics: that in the alert's RFC, such as
-            /// `bad_certificate`, and `unknown` for all values without a name. Later versions may
+            /// Returns a short, stable name for metrics: the alert's name in its RFC, such as
+            /// `bad_certificate`, or `unknown` for all values without a name. Later versions may
             /// add labels, but never change or remove one.
             pub fn label(self) -> &'static str {
                 match self {

@@ -30,9 +30,8 @@ use crate::copy;
 /// ```
 ///
 /// [`ReceiveBuffer::take_sealed`] creates them, and [`OutgoingBuffer::adopt`] queues them. When
-/// they are sent, the memory returns to the pool as that of the connection that received them. So
-/// in a proxy it need not be cleared, and the bytes of another connection in it are only
-/// ciphertext.
+/// they have been sent, the memory returns to the pool as the receiving connection's. So a proxy
+/// need not clear it: the other connection's bytes in it are only ciphertext.
 pub struct SealedRecords {
     memory: Memory,
     range: Range<usize>,

@@ -6,7 +6,7 @@
 /// `Protection`, an enum with the variants `Closed` and `Counted(Box<Counted>)`.
 macro_rules! counting {
     ($owner:ident) => {
-        /// A counter of records, and the protection of the records that are counted.
+        /// A counter of records, together with the protection of these records.
         pub struct Counted {
             protection: Protection,
             traffic: $crate::record::traffic::Traffic,
@@ -55,7 +55,7 @@ macro_rules! counting {
                 }
             }
 
-            /// Returns the records so far, if they are counted.
+            /// Returns the traffic so far, if records are counted.
             pub fn traffic(&self) -> Option<$crate::record::traffic::Traffic> {
                 match &self.protection {
                     Protection::Counted(counted) => Some(counted.traffic),
@@ -63,7 +63,7 @@ macro_rules! counting {
                 }
             }
 
-            /// Adds records that did not pass here while records are counted.
+            /// Adds records that did not pass through this object, if records are counted.
             pub fn count_others(&mut self, traffic: $crate::record::traffic::Traffic) {
                 if let Protection::Counted(counted) = &mut self.protection {
                     counted.traffic = counted.traffic.and(traffic);

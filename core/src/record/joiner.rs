@@ -36,7 +36,7 @@ const STEP: usize = 256;
 ///   │ handed out │ message │ message │ the beginning of one │
 /// ```
 ///
-/// A message that arrives whole is handed out where it lies:
+/// A message that arrives whole is returned without being moved:
 ///
 /// ```
 /// # use rustls_core::record::joiner::HandshakeJoiner;
@@ -84,8 +84,8 @@ pub struct HandshakeJoiner {
 
 impl HandshakeJoiner {
     /// Begins to take messages from `payload`, the payload of a handshake record, without copying
-    /// them. Returns it, for [`Self::next_in`] and [`Self::keep`]. If earlier bytes are buffered,
-    /// appends it instead, and returns nothing.
+    /// them. Returns `payload`, for [`Self::next_in`] and [`Self::keep`]. If earlier bytes are
+    /// buffered, appends `payload` to them instead, and returns an empty slice.
     ///
     /// # Errors
     ///

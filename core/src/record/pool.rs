@@ -70,7 +70,7 @@ impl Owner {
     }
 }
 
-/// There is no memory for a buffer.
+/// The error returned if the memory for a buffer cannot be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory;
 

@@ -134,7 +134,7 @@ pub struct OpenedRecord {
 pub struct RecordOpenedInto {
     /// The content type of the record; for a protected TLS 1.3 record, the inner type.
     pub typ: ContentType,
-    /// The number of bytes of content at the front of that memory.
+    /// The number of bytes of content at the front of the caller's memory.
     pub len: usize,
     /// The length of the whole record in bytes.
     pub record_len: usize,
@@ -206,8 +206,8 @@ impl RecordReceiver {
         self.max_sealed_len = 0;
     }
 
-    /// Skips up to `limit` bytes of a client's early data, not counting protection; `None` skips
-    /// none.
+    /// Skips up to `limit` bytes of a client's early data, not counting the overhead of encryption.
+    /// With `None`, no early data is skipped.
     ///
     /// Early data consists of application_data records that arrive before there are keys, or that
     /// the first keys do not open (RFC 9846 §4.3.10). It ends with the first record that the keys

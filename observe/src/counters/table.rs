@@ -1,7 +1,7 @@
 //! Counters that are keyed by text: a table of fixed size, by open addressing.
 //!
 //! The keys come from rustls's lists of errors and alerts, so there are far fewer than slots, and
-//! no peer can add to them. If the table is full all the same, the rest is counted together.
+//! no peer can add to them. If the table is full nevertheless, all other keys are counted together.
 
 use core::iter;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -79,7 +79,7 @@ impl Table {
         None
     }
 
-    /// Adds the present values to `samples`, in alphabetical order.
+    /// Adds the current values to `samples`, in alphabetical order.
     pub(super) fn sample(&self, samples: &mut Vec<Sample>) {
         let first = samples.len();
         for slot in &self.slots {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::catalog::{ALERTS, FAILURES};
 
-    /// A long list of labels, as long-lived for the table as real ones.
+    /// A long list of labels. They are leaked, because the table needs labels that live forever.
     fn labels(count: usize) -> Vec<&'static str> {
         (0..count)
             .map(|i| &*String::leak(format!("label_{i}")))

@@ -266,8 +266,8 @@ impl Certificate {
         Ok(usages.as_ref())
     }
 
-    /// Returns the basic constraints, which identify the certificate of an authority. Returns
-    /// `None` if the certificate does not have the extension, and so does not belong to an
+    /// Returns the basic constraints, which state whether the certificate belongs to an authority.
+    /// Returns `None` if the certificate does not have the extension, and so does not belong to an
     /// authority.
     ///
     /// # Errors

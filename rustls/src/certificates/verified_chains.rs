@@ -36,8 +36,8 @@ const DEFAULT_CAPACITY: usize = 1024;
 /// - until the first date passes on which the verdict could change: the expiry of a certificate, or
 ///   the next update of a revocation list if the verifier enforces revocation list expiry. If the
 ///   clock was set back to before that verification, the chain is verified again;
-/// - for half a day if the peer is a client. Its sessions carry the acceptance, and must be able to
-///   use it for another half day.
+/// - for half a day if the peer is a client, because its sessions carry the acceptance and rely on
+///   it for up to another half day.
 ///
 /// Verifiers that state no rules verify every chain in every handshake. That is the default for
 /// custom verifiers.
@@ -57,11 +57,11 @@ const DEFAULT_CAPACITY: usize = 1024;
 /// }
 /// ```
 ///
-/// The map holds the chains that it knows, up to 16 KiB each, and the properties that the
-/// application has read from them. Longer chains are verified each time. Without the crate feature
-/// `std`, the map is always disabled.
+/// The map holds chains of up to 16 KiB each, and the properties that the application read from
+/// them. Longer chains are verified each time. Without the crate feature `std`, the map is always
+/// disabled.
 ///
-/// Handshakes with known peers are faster, and others on the network may see that.
+/// Handshakes with known peers are faster, which observers on the network may notice.
 pub struct VerifiedChains {
     enabled: Option<Acceptances>,
 }

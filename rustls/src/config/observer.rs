@@ -1,7 +1,7 @@
 //! Observers of connections, for metrics and traces.
 //!
-//! [`handshake`] describes a handshake, and [`events`] what happens besides.
-//! `handshake::observation` collects the facts.
+//! [`handshake`] describes handshakes, and [`events`] all other events. `handshake::observation`
+//! collects the facts.
 
 pub(crate) mod events;
 pub(crate) mod handshake;
@@ -28,23 +28,23 @@ use crate::enums::Side;
 /// A connection calls, in this order:
 ///
 /// 1. [`handshake_begun`](Self::handshake_begun), once;
-/// 2. either [`handshake_finished`](Self::handshake_finished) or [`failed`](Self::failed), once, so
-///    handshakes that are given up fail as well;
-/// 3. after a finished handshake, at most once, [`failed`](Self::failed);
+/// 2. either [`handshake_finished`](Self::handshake_finished) or [`failed`](Self::failed), once: an
+///    abandoned handshake also counts as failed;
+/// 3. [`failed`](Self::failed), at most once, after a finished handshake;
 /// 4. [`closed`](Self::closed), once, when the connection is dropped.
 ///
-/// Calls of the other methods come between the first and the last.
+/// All other methods are called between the first and the last of these.
 ///
 /// # Calls
 ///
 /// A connection calls its observer on the thread that drives it, without holding a lock, and after
-/// its own state is complete. A slow observer slows the connection down. A panic is handled like
-/// one in a verifier: the connection fails. While a connection is dropped, each panic is caught
-/// instead (without `std` it is not).
+/// its own state is complete. A slow observer slows the connection down. A panic fails the
+/// connection, like a panic in a verifier. While a connection is being dropped, panics are caught
+/// and ignored (only with `std`).
 ///
 /// The halves of a [split](crate::split) connection call the observer on their own threads, perhaps
-/// at the same time. The half that fails reports the failure, and the half that is dropped last the
-/// end.
+/// at the same time. The half that fails reports the failure. The half that is dropped last reports
+/// the end.
 ///
 /// # Example
 ///
@@ -78,7 +78,7 @@ use crate::enums::Side;
 pub trait Observer: Debug + Send + Sync {
     /// A handshake begins: a client is created, or a server has read the ClientHello.
     ///
-    /// A server that never gets a ClientHello calls this before it calls [`failed`](Self::failed).
+    /// A server that never receives a ClientHello calls this just before [`failed`](Self::failed).
     /// So does a constructor that returns an error.
     fn handshake_begun(&self, connection: &Observed<'_>) {
         let _ = connection;
@@ -102,13 +102,13 @@ pub trait Observer: Debug + Send + Sync {
         let _ = (connection, update);
     }
 
-    /// A session ticket was made, received or refused. If a client offers several tickets, only the
-    /// last refusal is reported.
+    /// A session ticket was created, received or refused. If a client offers several tickets, only
+    /// the last refusal is reported.
     fn ticket(&self, connection: &Observed<'_>, event: &TicketEvent) {
         let _ = (connection, event);
     }
 
-    /// A session was given to its store, or could not be.
+    /// A session was stored, or could not be.
     fn session(&self, connection: &Observed<'_>, event: &SessionEvent) {
         let _ = (connection, event);
     }
@@ -119,22 +119,23 @@ pub trait Observer: Debug + Send + Sync {
     }
 }
 
-/// The connection of an event.
+/// The connection that an event is about.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Observed<'a> {
-    /// A number that no other connection of the process has, to bring events together. On 32-bit
-    /// platforms, numbers repeat after 2^32 connections.
+    /// A number that is unique within the process, to correlate the events of one connection. On
+    /// 32-bit platforms, numbers repeat after 2^32 connections.
     pub id: u64,
-    /// The application's number for the connection, 0 unless
-    /// [`set_observer_context`](crate::CommonState::set_observer_context) set one.
+    /// The application's number for the connection, as set by
+    /// [`set_observer_context`](crate::CommonState::set_observer_context), or 0.
     pub context: u64,
     /// This side of the connection.
     pub side: Side,
     /// The carrier of the TLS messages.
     pub carrier: Carrier,
-    /// The server's name: on a client, the name or the address that it was created with; on a
-    /// server, the name in the ClientHello. `None` before that, and if it has none.
+    /// The server's name. On a client, this is the name or the address that the connection was
+    /// created with. On a server, it is the name in the ClientHello, or `None` if the ClientHello
+    /// has none or has not arrived.
     pub server_name: Option<&'a str>,
 }
 

@@ -81,8 +81,8 @@ impl ServerCertVerified {
         Self(Proof::new(Some(rules), until))
     }
 
-    /// Replaces the rules, for a verifier that wraps another verifier and adds rules of its own.
-    /// The time until which the proof holds does not change.
+    /// Replaces the rules, for a verifier that wraps another verifier and adds its own rules. The
+    /// time until which the proof holds does not change.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -443,7 +443,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     ///
     /// A verifier that wraps another verifier may keep the default of `rules`, of
     /// `recheck_client_cert`, or of both. Each chain is then verified in full. If it forwards both,
-    /// its own verdict must not depend on anything else. If it adds rules of its own, it returns a
+    /// its own verdict must not depend on anything else. If it adds its own rules, it returns a
     /// digest of the inner rules and its own, and passes it to [`ClientCertVerified::with_rules`].
     fn rules(&self) -> Option<VerifierRules> {
         None
@@ -601,13 +601,13 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     }
 
     /// False if the methods ending in `_async` always return `None`. True by default, which is
-    /// never wrong.
+    /// always safe.
     ///
     /// A server whose connections [may wait](crate::CommonState::set_async) copies a ClientHello
     /// that offers a session, unless this is false for its ticketer, its session storage and its
-    /// client verifier. Then it only calls their synchronous methods to find the session. Wrappers
-    /// return the value of what they wrap, or true if they have futures of their own. If a wrapper
-    /// returns false by mistake, slow calls block the thread.
+    /// client verifier. If it is false for all three, the server finds the session with their
+    /// synchronous methods only. A wrapper returns the value of the wrapped object, or true if it
+    /// has its own futures. If a wrapper returns false by mistake, slow calls block the thread.
     fn may_wait(&self) -> bool {
         true
     }

@@ -39,7 +39,7 @@ use crate::suites::ExtractedSecrets;
 /// 1. **Bytes from the socket**: call [`read_tls`](Self::read_tls) while
 ///    [`wants_read`](CommonState::wants_read) is true and the socket is readable.
 /// 2. **Progress**: call [`process_new_packets`](Self::process_new_packets) after each `read_tls`
-///    that has read bytes. If its [`IoState::is_waiting`] is true, call
+///    that read any bytes. If its [`IoState::is_waiting`] is true, call
 ///    [`poll_operation`](Self::poll_operation) until that is ready. Only connections with
 ///    [`set_async`](CommonState::set_async) wait.
 /// 3. **Application plaintext**: read from [`reader`](Self::reader) what
@@ -93,12 +93,12 @@ impl<Data> ConnectionCommon<Data> {
         self.read_tls_for(rd, 0)
     }
 
-    /// Reads TLS bytes like [`Self::read_tls`], for a caller that has a buffer of `len` bytes for
-    /// [`Self::process_new_packets_into`], or that passes on all plaintext after each call
+    /// Reads TLS bytes like [`Self::read_tls`], for a caller that either has a buffer of `len`
+    /// bytes for [`Self::process_new_packets_into`], or passes on all plaintext after each call
     /// ([`Writer::write_received`], [`Reader::write_to`]).
     ///
-    /// While the peer streams, one call then reads as many long records as can be opened there, or
-    /// as many as are at most `len` bytes, up to four.
+    /// While the peer streams long records, one call then reads up to `len` / 16 KiB of them, at
+    /// most four.
     ///
     /// # Errors
     ///

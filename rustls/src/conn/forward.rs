@@ -20,19 +20,19 @@ const READ_AHEAD: usize = 64 * 1024;
 const TURNS: u32 = 32;
 
 /// Forwards data in one direction, from `from` to `to`, until a socket is not ready, `from` ends,
-/// or up to about 1 MiB has been forwarded.
+/// or about 1 MiB has been forwarded.
 ///
-/// Data is not copied to a buffer in between: records are opened in the receive buffer, and sealed
-/// or written from there. Between two connections with the same version and kind of suite, that
-/// holds for the whole way to the socket. Neighbouring records are joined into one write. Nothing
-/// is read while `to` does not accept data, so about 72 KiB are held at most.
+/// Data is not copied to an intermediate buffer: records are opened in the receive buffer, and
+/// sealed or written from there. If both connections have the same version and kind of suite, long
+/// records are also sealed in place, without any copy. Adjacent records are sent in one write.
+/// Nothing is read while `to` does not accept data, so at most about 72 KiB are buffered.
 ///
-/// When `from` has ended with a close_notify, or a plain one with the end of its stream, a TLS `to`
-/// gets a close_notify. The opposite direction is not affected.
+/// When `from` ends, a close_notify is sent on a TLS `to`. A TLS `from` ends with its peer's
+/// close_notify. The opposite direction is not affected.
 ///
 /// A call reads at most 32 times, so that a fast peer does not keep an event loop from its other
-/// connections. It also ends when it has completed a handshake, for which the opposite direction
-/// may have waited. In both cases it returns [`Forwarded::Yielded`].
+/// connections. A call also ends after it completes a handshake, because the opposite direction may
+/// be waiting for that. In both cases it returns [`Forwarded::Yielded`].
 ///
 /// With blocking sockets, call it until it returns [`Forwarded::Ended`]. Forward the directions
 /// in two threads, with the halves of [split](crate::split) connections. With non-blocking
@@ -61,8 +61,9 @@ const TURNS: u32 = 32;
 ///
 /// # Errors
 ///
-/// - [`ErrorKind::UnexpectedEof`] if a TLS `from` ended without a close_notify. `to` gets no
-///   close_notify then. Reset a plain `to`, because its peer cannot tell a truncation from an end.
+/// - [`ErrorKind::UnexpectedEof`] if a TLS `from` ended without a close_notify. No close_notify is
+///   then sent on `to`. If `to` is a plain socket, reset it, because its peer could not tell the
+///   truncation from a normal end.
 /// - [`ErrorKind::InvalidData`] with the [`Error`](crate::Error) of a connection. Its alert is
 ///   sent, if the socket accepts it. If the receiving half of a split connection fails, the next
 ///   call that forwards to its sending half sends the alert.
@@ -132,12 +133,12 @@ fn end(to: &mut (impl Sink + ?Sized)) -> io::Result<Forwarded> {
     }
 }
 
-/// The turns that are left of a call.
+/// The turns that a call has left.
 #[allow(missing_debug_implementations)]
 pub struct Turns(u32);
 
 impl Turns {
-    /// Returns false if none is left.
+    /// Uses up one turn. Returns false if none is left.
     fn take(&mut self) -> bool {
         let is_left = self.0 != 0;
         self.0 = self.0.saturating_sub(1);
@@ -162,9 +163,9 @@ pub enum Forwarded {
     /// Call again when the socket of `to` is writable, or readable while its connection [is
     /// handshaking](crate::CommonState::is_handshaking).
     WantsWrite,
-    /// There may be more to forward, in either direction. Call again for both without waiting for a
-    /// socket, after other connections had their turn. Data may be left that was received already,
-    /// so a socket need not become ready again.
+    /// There may be more to forward, in either direction. Call again for both directions after
+    /// other connections have had their turn. Do not wait for a socket: unforwarded data may
+    /// already have been received, so no socket need become ready again.
     Yielded,
     /// `from` has ended, and everything has been sent. Do not call again. If `to` is a plain
     /// socket, shut it down for writing.
@@ -224,7 +225,7 @@ mod sealed {
         /// Completes the handshake, and writes and flushes all queued output.
         fn send(&mut self) -> io::Result<()>;
 
-        /// Queues or writes data. Returns the number of bytes.
+        /// Queues or writes data. Returns the number of bytes accepted.
         fn put(&mut self, data: Data<'_>) -> io::Result<usize>;
 
         /// True if output is queued.

@@ -17,13 +17,12 @@ use crate::handshake::transport::Transport;
 use crate::record::traffic::Traffic;
 
 impl CommonState {
-    /// Sets the application's number for this connection, which its
-    /// [observer](crate::observer) gets with each event as
-    /// [`Observed::context`](crate::observer::Observed::context).
+    /// Sets the application's number for this connection. Its [observer](crate::observer) receives
+    /// the number with each event, as [`Observed::context`](crate::observer::Observed::context).
     ///
-    /// Set it before the connection reads anything. The first event of a client,
-    /// [`handshake_begun`](crate::observer::Observer::handshake_begun), comes before that, so it
-    /// has the number 0. Does nothing if the configuration has no observer.
+    /// Set it before the connection reads anything. A client reports
+    /// [`handshake_begun`](crate::observer::Observer::handshake_begun) when it is created, so that
+    /// event has the number 0. Has no effect if the configuration has no observer.
     pub fn set_observer_context(&mut self, context: u64) {
         if let Some(observation) = &mut self.observation {
             observation.context = context;

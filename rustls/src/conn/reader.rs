@@ -45,7 +45,8 @@ impl<'a> Reader<'a> {
     /// Writes unread plaintext to `wr` with one call to `wr.write_vectored`, from where it was
     /// decrypted, and consumes the bytes that `wr` accepts. Returns their number.
     ///
-    /// Returns 0 without a call if nothing is unread; [`io::BufRead::fill_buf`] then tells why.
+    /// Returns 0 without a call if nothing is unread; [`io::BufRead::fill_buf`] then returns the
+    /// reason.
     ///
     /// # Errors
     ///

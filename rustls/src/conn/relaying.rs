@@ -20,12 +20,12 @@ const MANY_RECORDS: usize = 64 * 1024;
 const MOST_CHUNKS: usize = 64;
 
 /// The maximum length in bytes of a piece of plaintext that is copied to share a record with
-/// others. A longer one has a record of its own, because a copy then costs more than a record.
+/// others. A longer piece gets its own record, because copying it would cost more than a record.
 const SHORT: usize = 2048;
 
 impl CommonState {
-    /// Encrypts the unread plaintext of `from`, as much as the buffer limit allows, and queues it
-    /// for sending. Returns the number of bytes, which are no longer unread.
+    /// Encrypts as much unread plaintext of `from` as the buffer limit allows, and queues it for
+    /// sending. The bytes count as read. Returns their number.
     pub(super) fn relay(&mut self, from: &mut Records) -> io::Result<usize> {
         self.check_relay()?;
         let Records {
@@ -86,9 +86,9 @@ impl CommonState {
         Ok(len)
     }
 
-    /// Makes room for records that cannot stay in the memory of `from`. If there are several of
-    /// them, takes memory for all once, so that it does not grow from record to record. If there is
-    /// too little, each record reports it.
+    /// Makes room for records that cannot stay in the memory of `from`. If there are several, takes
+    /// memory for all of them at once, so that it does not grow with each record. If memory runs
+    /// out, each record reports that itself.
     fn make_room_for(&mut self, from: &ReceiveBuffer) {
         let room = self.plaintext_room().unwrap_or(MANY_RECORDS);
         let len = Ord::min(from.unread(), room);

@@ -436,9 +436,9 @@ pub struct UnbufferedStatus<'c, 'i, Data> {
     /// further calls return the alert to send, and then the error again. Discard all bytes passed
     /// to them.
     ///
-    /// After the peer's close_notify, the call that sends returns sending errors, not this field:
-    /// [`PeerClosed`](ConnectionState::PeerClosed) and [`Closed`](ConnectionState::Closed) still
-    /// follow.
+    /// After the peer's close_notify, errors in sending are returned by the call that sends, and
+    /// not in this field: [`PeerClosed`](ConnectionState::PeerClosed) and
+    /// [`Closed`](ConnectionState::Closed) still follow.
     pub state: Result<ConnectionState<'c, 'i, Data>, Error>,
 }
 

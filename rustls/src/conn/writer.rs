@@ -66,25 +66,25 @@ impl<'a> Writer<'a> {
         self.connection.common.plaintext_room()
     }
 
-    /// Encrypts the plaintext that another connection received, and queues it like a write. Returns
-    /// the number of bytes, which are no longer unread in `from`.
+    /// Encrypts the plaintext that another connection received, and queues it like a write. The
+    /// bytes count as read from `from`. Returns their number.
     ///
-    /// It is 0 if nothing is unread, or if the buffer limit is reached
-    /// ([`room_left`](Self::room_left)), possibly by a KeyUpdate that comes first. Neither ends the
-    /// connection: read `from` to learn if the peer has closed.
+    /// The number is 0 if `from` has no unread plaintext, or if the buffer limit is reached
+    /// ([`room_left`](Self::room_left)), possibly because a KeyUpdate is queued first. It does not
+    /// mean the end of the data: read from `from` to find out whether the peer has closed.
     ///
     /// # Errors
     ///
-    /// - [`io::ErrorKind::BrokenPipe`] after a close_notify. Unlike written data, data that is
-    ///   passed on is not dropped: it stays unread.
+    /// - [`io::ErrorKind::BrokenPipe`] after a close_notify. The plaintext stays unread, whereas a
+    ///   write would drop it.
     /// - The other errors of a write.
     pub fn write_received(&mut self, from: &mut Reader<'_>) -> io::Result<usize> {
         self.connection.send(|common| common.relay(from.records()))
     }
 
-    /// Reads plaintext with one call to `rd.read`, straight to its place in the next record, and
-    /// encrypts it there. Returns the number of bytes, at most one record's, which is 0 if `rd` has
-    /// ended.
+    /// Reads plaintext with one call to `rd.read`, directly into its place in the next record, and
+    /// encrypts it there. Returns the number of bytes read, at most one record's worth, or 0 at the
+    /// end of `rd`.
     ///
     /// ```
     /// use std::fs::File;
@@ -109,7 +109,7 @@ impl<'a> Writer<'a> {
     ///
     /// - The errors of `rd`. No data is queued.
     /// - [`io::ErrorKind::WouldBlock`], without a call to `rd`, if the buffer limit is reached,
-    ///   possibly by a KeyUpdate that comes first: send what is queued.
+    ///   possibly because a KeyUpdate is queued first. Send the queued bytes before the next call.
     /// - [`io::ErrorKind::BrokenPipe`], without a call to `rd`, after a close_notify.
     /// - [`io::ErrorKind::Other`] if `rd` returns more than the length of its buffer.
     /// - The other errors of a write.

@@ -205,8 +205,8 @@ impl Observation {
         }
     }
 
-    /// Copies the observation for the other half of a connection that is split. Before that, the
-    /// connection has sent and received `traffic`.
+    /// Copies the observation for the other half of a connection that is split. `traffic` was sent
+    /// and received before the split.
     pub(crate) fn split(&mut self, traffic: (Traffic, Traffic)) -> Box<Self> {
         self.before_split = traffic;
         let halves = Arc::new(Halves::new());
@@ -227,7 +227,7 @@ impl Observation {
         other
     }
 
-    /// Tells the observer that the handshake has begun, unless it knows.
+    /// Tells the observer that the handshake has begun, unless that was already reported.
     fn begin(&mut self) {
         if self.stage == Stage::Nothing {
             self.stage = Stage::Begun;
@@ -308,7 +308,7 @@ impl Observation {
         self.call(|observer, observed| observer.session(observed, &event));
     }
 
-    /// Tells the observer about the failure of the connection, unless this or the other half has.
+    /// Tells the observer about the failure of the connection, unless either half already did.
     pub(crate) fn report_failure(&mut self, view: &View<'_>, error: &Error, alert: Option<Alert>) {
         let fault = match self.has_panicked {
             true => Fault::Application,
@@ -368,8 +368,8 @@ impl Observation {
         self.stage = Stage::Failed;
     }
 
-    /// Tells the observer that the connection was dropped. Of two halves, only the last one does.
-    /// A panic of the observer is caught. `alert` is that of a failure that was not reported
+    /// Tells the observer that the connection was dropped. Of two halves, only the last one does. A
+    /// panic of the observer is caught. `alert` is the alert of a failure that was not reported
     /// because of a panic.
     pub(crate) fn report_end(
         &mut self,
@@ -481,7 +481,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Records that a session was stored, or was not although there was one.
+    /// Records that a session was stored, or that it could not be.
     pub(crate) fn session(&mut self, is_stored: bool) {
         self.events(|events| match is_stored {
             true => events.sessions_stored += 1,

@@ -15,8 +15,8 @@
 //! Processors with VAES but without AVX-512 are AMD's Zen 3 and Intel's client processors since
 //! Alder Lake. aws-lc has no VAES code for them, and ring is almost twice as fast. On Windows and
 //! Apple systems, aws-lc does not use AVX-512, so all processors with VAES use ring. With AVX-512,
-//! aws-lc-rs is 1.4 times as fast in records of 16 KiB, although ring is faster up to about 1 KiB,
-//! and it encrypts without a copy. Other processors have not been measured; on aarch64, an emulator
+//! aws-lc-rs is 1.4 times as fast for records of 16 KiB and encrypts without a copy, although ring
+//! is faster up to about 1 KiB. Other processors have not been measured; on aarch64, an emulator
 //! ran the tests.
 //!
 //! For ChaCha20-Poly1305, the two libraries differ by at most 5 %, but ring creates a key faster.
@@ -27,9 +27,9 @@
 //! on all machines of a kind. `Debug` of the provider prints it. Without `std`, the processor is
 //! unknown, and AES-GCM comes from aws-lc-rs.
 //!
-//! All items have the names of those in [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs), and all but
-//! `Ticketer` their types. Sessions and tickets created with one provider can be resumed with
-//! another.
+//! All items have the same names as in [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs), and all except
+//! `Ticketer` have the same types. Sessions and tickets created with one provider can be resumed
+//! with another.
 //!
 //! With feature `fips`, this is [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs) and nothing else.
 

@@ -88,19 +88,21 @@ impl Default for Acceptor {
 }
 
 impl Acceptor {
-    /// Lets the handshake wait for application operations. See [`CommonState::set_async`]. Call it
-    /// before [`Self::accept`]; the connection takes over the setting.
+    /// Lets the handshake wait for application operations. See [`CommonState::set_async`]. Call
+    /// this before [`Self::accept`]; the connection inherits the setting.
     pub fn set_async(&mut self, is_async: bool) {
         if let Some(connection) = &mut self.connection {
             connection.set_async(is_async);
         }
     }
 
-    /// Tells `observer` about the connection until it gets a configuration with an observer.
+    /// Sets the observer of the connection until the connection gets a configuration with its own
+    /// observer.
     ///
-    /// So the observer sees peers that send no ClientHello, and connections that
-    /// [`Accepted::into_connection`] never continues. An observer of the configuration takes over
-    /// before either has been called. Call it before [`Self::read_tls`].
+    /// This way, `observer` also sees peers that send no ClientHello, and connections that are
+    /// dropped without a call to [`Accepted::into_connection`]. If the configuration has its own
+    /// observer, `observer` is not called for a connection that continues. Call this before
+    /// [`Self::read_tls`].
     pub fn set_observer(&mut self, observer: Arc<dyn Observer>) {
         if let Some(connection) = &mut self.connection {
             connection.driver.common.observe_accepting(&observer);

@@ -49,6 +49,6 @@ pub struct ReloadFailure {
     pub at: Option<UnixTime>,
     /// The time of the first failure. `None` if the clock did not return a time.
     pub since: Option<UnixTime>,
-    /// The number of failures.
+    /// The number of failed attempts.
     pub attempts: u64,
 }

@@ -294,8 +294,8 @@ impl ReceiveBuffer {
         self.ahead = 0;
     }
 
-    /// Lets [`Self::receive`] have room for as many long records as fill `len` bytes of plaintext,
-    /// up to 64 KiB, while the peer streams.
+    /// Makes [`Self::receive`] provide room for as many long records as fill `len` bytes of
+    /// plaintext, up to 64 KiB, while the peer streams.
     ///
     /// By default, a read has room for one record, which stays in the fastest cache until it is
     /// opened and read. Reading more of them saves calls to the socket, and costs nothing if they
@@ -624,11 +624,12 @@ impl ReceiveBuffer {
     }
 
     /// Returns the number of opened records if each has exactly `room` around its plaintext, so
-    /// that they can be sealed again without moving a byte: the keys have the same version and kind
-    /// of suite, and there is no padding.
+    /// that they can be sealed again without moving a byte. They have it if both keys belong to the
+    /// same version and kind of suite, and the records are not padded.
     ///
-    /// Returns `None` if none is opened, if a part of the first one has been read, and if more
-    /// bytes follow than the records have, because [`Self::take_sealed`] moves those bytes.
+    /// Returns `None` if no record is opened, if part of the first one has been read, or if the
+    /// bytes after the records are longer than the records, because [`Self::take_sealed`] moves
+    /// those bytes.
     pub fn sealable(&self, room: InPlaceRoom) -> Option<usize> {
         let mut records = &self.memory[self.read..self.opened];
         let rest = self.filled - self.opened;

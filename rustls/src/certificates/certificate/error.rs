@@ -7,7 +7,7 @@ use x509_cert::der;
 
 use crate::error::{CertificateError, Error, OtherError};
 
-/// The error of a property of a certificate that cannot be parsed.
+/// The error returned for a property of a certificate that cannot be parsed.
 ///
 /// Other properties are not affected, unless [`field`](Self::field) is a container: the certificate
 /// itself, or the list of extensions.
@@ -43,7 +43,7 @@ impl From<PropertyError> for Error {
     }
 }
 
-/// A part of a certificate, with the names of RFC 5280 §4.1 and §4.2.
+/// A part of a certificate, named as in RFC 5280 §4.1 and §4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CertificateField {

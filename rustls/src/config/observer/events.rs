@@ -1,4 +1,4 @@
-//! Events besides handshakes.
+//! Events other than handshakes.
 
 use core::time::Duration;
 
@@ -12,24 +12,24 @@ use crate::error::Error;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConnectionFailed<'a> {
-    /// The facts of the handshake, as far as known. Later failures have all, with the data sent and
-    /// received until then.
+    /// The facts of the handshake that are known so far. After the handshake, all are known, and
+    /// the data is counted up to the failure.
     pub handshake: HandshakeFacts<'a>,
     /// True if the handshake was not complete.
     pub during_handshake: bool,
     /// The error; `None` if the connection was dropped before its handshake was complete.
     pub error: Option<&'a Error>,
     /// The [label](Error::label) of the error. Without an error, `end_of_stream` if a buffered
-    /// connection has read the end of the stream, and `dropped` otherwise.
+    /// connection reached the end of the stream, and `dropped` otherwise.
     pub label: &'static str,
     /// The party that caused the failure.
     pub fault: Fault,
-    /// The alert for the error, or which is the error; `None` if there was none, or if it could not
-    /// be sent any more.
+    /// The alert that was sent because of the error, or the received alert that is the error.
+    /// `None` if there was none, or if it could no longer be sent.
     pub alert: Option<Alert>,
 }
 
-/// The party that caused a failure, as far as an error shows it.
+/// The party that caused a failure, judging by the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
@@ -72,13 +72,13 @@ impl Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Alert {
-    /// This side has queued the alert, or passed it to QUIC.
+    /// This side queued the alert, or passed it to QUIC.
     Sent(AlertDescription),
-    /// The peer has sent the alert.
+    /// The peer sent the alert.
     Received(AlertDescription),
 }
 
-/// An update of keys.
+/// A key update in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeysUpdated {
@@ -96,34 +96,35 @@ pub enum Direction {
     Receiving,
 }
 
-/// An event of a session ticket.
+/// An event concerning a session ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TicketEvent {
-    /// The event.
+    /// The kind of event.
     pub action: TicketAction,
-    /// The reason, for a refused ticket; otherwise `None`.
+    /// The reason why the ticket was refused; `None` for other events.
     pub reason: Option<NotResumed>,
 }
 
-/// An event of a session ticket, by its name.
+/// The kind of a [`TicketEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TicketAction {
-    /// A server has made it, and queued it for the client.
+    /// A server created the ticket and queued it for the client.
     Made,
-    /// A client has received it.
+    /// A client received the ticket.
     Received,
-    /// A server does not resume its session, which the client offered.
+    /// A server did not resume the session in a ticket that the client offered.
     Refused,
 }
 
-/// An event of a session and its store.
+/// The result of storing a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionEvent {
-    /// True if the session was given to the store; on a server, also that the storage has accepted
-    /// it. False if the storage has not, or if a client has no store or does not know the time.
+    /// True on a server if the storage accepted the session, and on a client if the session was
+    /// passed to the store. False if the storage did not accept it, or if a client has no store or
+    /// does not know the time.
     pub is_stored: bool,
 }
 
@@ -133,7 +134,7 @@ pub struct SessionEvent {
 pub struct ConnectionClosed {
     /// The way in which the connection ended.
     pub end: End,
-    /// True if this side has queued a close_notify; over QUIC, if it has that alert.
+    /// True if this side queued a close_notify; over QUIC, if that is the connection's alert.
     pub close_notify_sent: bool,
     /// True if the peer's close_notify was received; never over QUIC.
     pub close_notify_received: bool,
@@ -141,7 +142,7 @@ pub struct ConnectionClosed {
     pub sent: Traffic,
     /// The data received. Records that cannot be opened are not counted.
     pub received: Traffic,
-    /// The time since the connection got its observer, usually since it was created; `None` without
+    /// The time since the observer was set, usually when the connection was created. `None` without
     /// `std`.
     pub age: Option<Duration>,
 }
@@ -150,17 +151,17 @@ pub struct ConnectionClosed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum End {
-    /// The peer's close_notify ended it, or this side's if the end of the stream was not seen (RFC
-    /// 9846 §6.1).
+    /// The peer sent a close_notify (RFC 9846 §6.1), or this side did and the end of the stream was
+    /// not reached.
     Clean,
     /// The stream ended without the peer's close_notify, so data may be missing. Only buffered
     /// connections see the end of the stream.
     Truncated,
-    /// An error ended it.
+    /// An error ended the connection.
     Failed,
-    /// The application has taken the keys, and continues elsewhere.
+    /// The application extracted the keys and continues without this connection.
     Extracted,
-    /// The application dropped the connection without any of these. Usual over QUIC, which closes
-    /// connections itself.
+    /// The application dropped the connection without any of these. This is normal over QUIC, which
+    /// closes connections itself.
     Dropped,
 }

@@ -1,4 +1,4 @@
-//! The facts of a handshake, as its observer gets them.
+//! The facts of a handshake that its observer receives.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,15 +9,15 @@ use crate::config::ech::EchStatus;
 use crate::config::handshake_kind::HandshakeKind;
 use crate::enums::{CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 
-/// The facts of a handshake: all of a finished one, and of a failed one those known so far. A field
-/// that is not known yet is `None`, or has the value for nothing.
+/// The facts of a handshake. If it failed, only some are known: the others are `None`, `NotOffered`
+/// or `NotRequested`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HandshakeFacts<'a> {
-    /// The protocol version that the server has chosen.
+    /// The protocol version that the server chose.
     pub version: Option<ProtocolVersion>,
-    /// The cipher suite. Until the server has chosen one, a client that offers a session of TLS 1.3
-    /// reports the session's.
+    /// The cipher suite. Until the server chooses one, a client that offers a TLS 1.3 session
+    /// reports that session's suite.
     pub cipher_suite: Option<CipherSuite>,
     /// The key exchange group; `None` if a TLS 1.2 session is resumed.
     pub group: Option<NamedGroup>,
@@ -27,15 +27,17 @@ pub struct HandshakeFacts<'a> {
     /// The signature scheme with which the client proved its identity; `None` without a client
     /// certificate, and if a session is resumed.
     pub client_signature: Option<SignatureScheme>,
-    /// The kind of handshake, once [`handshake_kind`](crate::CommonState::handshake_kind) has it.
+    /// The kind of handshake, once [`handshake_kind`](crate::CommonState::handshake_kind) returns
+    /// it.
     pub kind: Option<HandshakeKind>,
     /// The source of the session that the server resumes; `None` in a full handshake.
     pub resumed_from: Option<SessionSource>,
-    /// The reason why a session was not resumed; `None` if one was, and if there was none. A client
-    /// also has a reason for a session that it does not offer.
+    /// The reason why a session was not resumed. `None` if a session was resumed, or if there was
+    /// none to resume. A client also gives a reason for a session that it did not offer.
     ///
-    /// On a server, this is the reason against the last session that the client offered. A server
-    /// of TLS 1.2 takes any session ID for an offer, even a random one from a client with TLS 1.3.
+    /// On a server, the reason applies to the last session that the client offered. In TLS 1.2, a
+    /// server treats any session ID as an offer, even the random one from a client that supports
+    /// TLS 1.3.
     pub not_resumed: Option<NotResumed>,
     /// The outcome of early data.
     pub early_data: EarlyData,
@@ -46,15 +48,15 @@ pub struct HandshakeFacts<'a> {
     pub alpn_protocol: Option<&'a [u8]>,
     /// The client's certificate; `NotRequested` if a session is resumed.
     pub client_certificate: ClientCertificate,
-    /// The check of the peer's certificates.
+    /// The way in which the peer's certificates were checked.
     pub peer_chain: PeerChainCheck,
-    /// The time that the handshake took, up to its end or its failure; `None` without `std`.
+    /// The time that the handshake took until it finished or failed. `None` without `std`.
     pub durations: Option<Durations>,
-    /// The data that this side has sent or queued until the event, also application data. If the
-    /// receiving half of a split connection fails, that before the split.
+    /// The data that this side sent or queued before the event, including application data. If the
+    /// receiving half of a split connection fails, only data from before the split is counted.
     pub sent: Traffic,
-    /// The data received until the event. If the sending half of a split connection fails, that
-    /// before the split.
+    /// The data received before the event. If the sending half of a split connection fails, only
+    /// data from before the split is counted.
     pub received: Traffic,
 }
 
@@ -62,24 +64,24 @@ pub struct HandshakeFacts<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SessionSource {
-    /// The ticket: the server keeps nothing. On a client, also a ticket that refers to the server's
-    /// storage, which looks the same.
+    /// The ticket itself holds the session. A client also reports this for a ticket that refers to
+    /// the server's storage, because it cannot tell the two apart.
     Ticket,
-    /// The server's storage, by a ticket or a session ID that refers to it.
+    /// The server's storage, which a ticket or a session ID refers to.
     Storage,
 }
 
-/// The check of the peer's certificate chain.
+/// The way in which the peer's certificate chain was checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerChainCheck {
-    /// No chain was accepted: the peer has sent none, its chain was rejected, or a session was
-    /// resumed. Servers check the chain in a session again, which is not reported.
+    /// No chain was accepted: the peer sent none, its chain was rejected, or a session was resumed.
+    /// A server that resumes a session checks its chain again, but does not report that check.
     #[default]
     None,
-    /// The verifier has verified the chain.
+    /// The verifier verified the chain in this handshake.
     Verified,
-    /// The chain was known, because an earlier handshake has verified it
+    /// The chain was not verified again, because an earlier handshake had verified it
     /// ([`VerifiedChains`](crate::certificates::VerifiedChains)).
     Known,
 }
@@ -88,12 +90,12 @@ pub enum PeerChainCheck {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientCertificate {
-    /// The server has not requested one in this handshake.
+    /// The server did not request one in this handshake.
     #[default]
     NotRequested,
-    /// The server has requested one, and the client has not sent one.
+    /// The server requested one, but the client did not send one.
     Missing,
-    /// The client has sent one.
+    /// The client sent one.
     Sent,
 }
 
@@ -101,39 +103,40 @@ pub enum ClientCertificate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EarlyData {
-    /// The client has not offered it.
+    /// The client did not offer it.
     #[default]
     NotOffered,
-    /// The client has offered it, and the handshake failed before an answer. Only on clients.
+    /// The client offered it, but the handshake failed before the server's answer. Only reported on
+    /// clients.
     Offered,
-    /// The server has accepted it.
+    /// The server accepted it.
     Accepted,
-    /// The server has rejected it.
+    /// The server rejected it.
     Rejected(EarlyDataRejected),
 }
 
-/// The times of a handshake.
+/// The time spent in the parts of a handshake.
 ///
-/// A wait for an asynchronous operation begins with the call that returns a future, and ends when
-/// a poll returns the result. So polls count as waiting, and the work that follows as this side's
-/// own. The time until the peer's next message is in none of the parts.
+/// A wait for an asynchronous operation begins with the call that returns a future, and ends when a
+/// poll returns the result. So polls count as waiting, and the work that follows counts as this
+/// side's own. The time spent waiting for the peer's messages is part of `whole` only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Durations {
-    /// From the client's creation, or from the ClientHello on a server, to the end of the handshake
-    /// or its failure.
+    /// The time from the creation of the client, or from the ClientHello on a server, until the
+    /// handshake finished or failed.
     pub whole: Duration,
-    /// The work of this side on handshake messages, including synchronous callbacks.
+    /// The time that this side worked on handshake messages, including synchronous callbacks.
     pub own_work: Duration,
-    /// Waiting for an asynchronous choice of this side's certificate.
+    /// The time spent waiting for an asynchronous resolver of this side's certificate.
     pub certificate: Duration,
-    /// Waiting for an asynchronous session storage.
+    /// The time spent waiting for an asynchronous session storage.
     pub session: Duration,
-    /// Waiting for an asynchronous verification of the peer.
+    /// The time spent waiting for an asynchronous verification of the peer.
     pub verification: Duration,
-    /// Waiting for an asynchronous signature.
+    /// The time spent waiting for an asynchronous signature.
     pub signature: Duration,
-    /// Waiting for an asynchronous ticketer.
+    /// The time spent waiting for an asynchronous ticketer.
     pub ticket: Duration,
 }
 
@@ -165,8 +168,8 @@ macro_rules! reasons {
 reasons! {
     /// The reason why a session was not resumed.
     NotResumed {
-        /// The server has no ticketer for the client's ticket, or neither a ticketer nor a storage.
-        /// Also if this side does not know the time.
+        /// The server has no ticketer for the client's ticket, or has neither a ticketer nor a
+        /// storage. Also used if this side does not know the time.
         NoSessions = "there is no ticketer or storage, or the time is unknown";
         /// The ticket cannot be opened: its key is too old, or another server made it.
         UnreadableTicket = "the ticket cannot be opened";
@@ -176,19 +179,19 @@ reasons! {
         /// version and format. On a client, the session has only a ticket, and the configuration
         /// allows only session IDs (TLS 1.2).
         OtherFormat = "it is not a session of this version in the current format";
-        /// The session was created with another cipher suite, or in TLS 1.3, with another hash. On
-        /// a client, none of the offered suites fits.
+        /// The session was created with a different cipher suite or, in TLS 1.3, with a different
+        /// hash. On a client, none of the offered suites fits.
         OtherCipherSuite = "the cipher suite, or its hash, differs";
         /// The session was created over another version of QUIC.
         OtherCarrier = "it was created over another version of QUIC";
         /// The session has expired.
         Expired = "it has expired";
-        /// The full handshake before the session is too long ago.
+        /// The full handshake that the session goes back to was too long ago.
         TooLongAgo = "its last full handshake is too long ago";
         /// The session belongs to another server name.
         OtherServerName = "it belongs to another server name";
-        /// The policy for certificates has changed: on a server, that for client certificates; on a
-        /// client, its verifier or its own certificate.
+        /// The policy for certificates has changed. On a server, this is the policy for client
+        /// certificates; on a client, the verifier or its own certificate.
         OtherPolicy = "the policy for certificates has changed";
         /// The server's certificate has changed, and is not valid for the name.
         OtherCertificate = "the server's certificate differs, and is not valid for the name";
@@ -203,7 +206,7 @@ reasons! {
         VersionDisabled = "its version is not enabled";
         /// The ticket does not fit into the ClientHello.
         TooLong = "its ticket is too long";
-        /// The server has not accepted the session that the client offered.
+        /// The server did not accept the session that the client offered.
         RefusedByServer = "the server does not resume it";
     }
 }
@@ -221,13 +224,13 @@ reasons! {
         HelloRetryRequest = "a HelloRetryRequest is needed";
         /// The ticket or the configuration does not allow early data.
         NotAllowed = "the ticket or the configuration does not allow it";
-        /// Another session than the first one is resumed.
+        /// A session other than the first one offered is resumed.
         OtherSession = "it belongs to another session";
         /// The cipher suite differs from the session's.
         OtherCipherSuite = "the cipher suite differs from the session's";
         /// The application protocol differs from the session's.
         OtherProtocol = "the application protocol differs from the session's";
-        /// The session was created over records, and is resumed over QUIC, or the reverse.
+        /// The session was created over records and is resumed over QUIC, or vice versa.
         OtherCarrier = "the session was not created over the same carrier";
         /// The session is in a ticket, which may be used twice.
         Replayable = "the session is in a ticket, so it may be used twice";

@@ -143,7 +143,7 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
     /// Replaces the TLS 1.2 session, which may be used many times.
     fn set_tls12_session(&self, server_name: ServerName<'static>, value: Tls12ClientSessionValue);
 
-    /// Removes the TLS 1.2 session, which must no longer be resumed.
+    /// Removes the TLS 1.2 session, because it must no longer be resumed.
     fn remove_tls12_session(&self, server_name: &ServerName<'static>);
 }
 

@@ -153,7 +153,7 @@ impl<Data> Receiver<Data> {
     ///
     /// Returns the errors of
     /// [`export_keying_material`](crate::ConnectionCommon::export_keying_material) of a connection
-    /// that is not split, also if only the other half has failed.
+    /// that is not split, even if only the other half has failed.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,

@@ -403,7 +403,7 @@ impl Writer<'_> {
         self.connection_writer().write_received(from)
     }
 
-    /// Reads plaintext straight to its place in the next record. See
+    /// Reads plaintext directly into its place in the next record. See
     /// [`rustls::Writer`](crate::Writer::read_from).
     ///
     /// # Errors

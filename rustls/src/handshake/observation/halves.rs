@@ -1,5 +1,5 @@
-//! State that the observations of the two halves of a split connection share, so that one of them
-//! reports each event that happens once.
+//! State that the observations of the two halves of a split connection share, so that each event of
+//! the whole connection is reported only once.
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -14,9 +14,9 @@ mod clock {
     pub(crate) struct Times {
         created: Option<Instant>,
         begun: Option<Instant>,
-        /// The start of the present work on messages.
+        /// The start of the current work on messages.
         working: Option<Instant>,
-        /// The present wait and its start.
+        /// The current wait and its start.
         waiting: Option<(Call, Instant)>,
         is_over: bool,
         sums: Durations,
