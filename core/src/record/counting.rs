@@ -30,12 +30,8 @@ macro_rules! counting {
 
             fn resume_counting(&mut self, mut counted: alloc::boxed::Box<Counted>) {
                 core::mem::swap(&mut self.protection, &mut counted.protection);
-                self.put_in_place_of_closed(Protection::Counted(counted));
-            }
-
-            /// Sets the protection. The protection before is `Closed`, so dropping it is quick.
-            fn put_in_place_of_closed(&mut self, protection: Protection) {
-                match core::mem::replace(&mut self.protection, protection) {
+                match core::mem::replace(&mut self.protection, Protection::Counted(counted)) {
+                    // as usual: this comparison is quicker than dropping any protection
                     Protection::Closed => {}
                     other => drop(other),
                 }
@@ -43,15 +39,13 @@ macro_rules! counting {
 
             /// Stops counting. Returns the counter, unless no records are counted.
             pub fn stop_counting(&mut self) -> Option<alloc::boxed::Box<Counted>> {
-                match core::mem::replace(&mut self.protection, Protection::Closed) {
-                    Protection::Counted(mut counted) => {
-                        core::mem::swap(&mut self.protection, &mut counted.protection);
-                        Some(counted)
-                    }
-                    other => {
-                        self.put_in_place_of_closed(other);
-                        None
-                    }
+                let Protection::Counted(counted) = &mut self.protection else {
+                    return None;
+                };
+                let protection = core::mem::replace(&mut counted.protection, Protection::Closed);
+                match core::mem::replace(&mut self.protection, protection) {
+                    Protection::Counted(counted) => Some(counted),
+                    _ => None,
                 }
             }
 
