@@ -121,7 +121,7 @@ impl<R, Data> Drop for ReadHalf<R, Data> {
     }
 }
 
-/// Like that of [`ReadHalf`].
+/// Takes back the waker of this half, and wakes the other half, as a dropped [`ReadHalf`] does.
 impl<W> Drop for WriteHalf<W> {
     fn drop(&mut self) {
         leave(&self.tasks.writer);

@@ -24,7 +24,7 @@ pub(crate) struct Memory {
     peer: Option<Box<ServerConnection>>,
 }
 
-/// What the stream will read. Only its reader and, at other times, its peer lock it.
+/// The records that the stream will read. Its reader and its peer lock them, at different times.
 #[derive(Clone, Default)]
 struct Incoming(Arc<Mutex<Bytes>>);
 
