@@ -308,7 +308,7 @@ integer_codec!(u8, u16, u32, u64);
 pub struct Payload<'a>(Cow<'a, [u8]>);
 
 impl Payload<'_> {
-    /// Returns the bytes.
+    /// Borrows the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }

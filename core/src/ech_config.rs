@@ -258,7 +258,7 @@ impl Codec<'_> for HpkeSymmetricCipherSuite {
 pub struct EchConfigExtension {
     /// The type, from the registry of ECH configuration extensions.
     pub extension_type: u16,
-    /// The contents.
+    /// The contents, not interpreted.
     pub data: Vec<u8>,
 }
 

@@ -606,7 +606,7 @@ wire_enum! {
 wire_enum! {
     /// The version of an ECHConfig, which is also the code point of its extension: RFC 9849.
     pub enum EchVersion(u16) {
-        /// The final version, as of draft 18.
+        /// The version of RFC 9849. The name comes from draft 18, which has the same code point.
         V18 = 0xfe0d,
     }
 }

@@ -68,8 +68,8 @@ pub trait Computation: Clone + Send + Sync + 'static {
 ///
 /// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac) and
 /// [`PrfUsingHmac`](crate::crypto::tls12::PrfUsingHmac), but a key used only once stays on the
-/// stack. An expander takes one allocation instead of two, or none if it is not kept. That saves
-/// more than twenty allocations per handshake.
+/// stack. An expander takes one allocation instead of two, and [`Hkdf::with_expander`] takes none.
+/// This saves more than twenty allocations per handshake.
 pub struct Hashing<H>(PhantomData<H>);
 
 impl<H: HashFunction> Hashing<H> {

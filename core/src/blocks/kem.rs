@@ -96,7 +96,7 @@ impl KemParameters {
     }
 }
 
-/// A [`SupportedKxGroup`] over a library's ML-KEM alone.
+/// A [`SupportedKxGroup`] that uses only a library's ML-KEM, without a curve.
 #[derive(Clone, Copy)]
 pub struct KemGroup<K>(pub K);
 

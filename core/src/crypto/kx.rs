@@ -140,7 +140,7 @@ pub trait ActiveKeyExchange: Send + Sync {
 
 /// The result of [`SupportedKxGroup::start_and_complete`]: our share and the shared secret.
 pub struct CompletedKeyExchange {
-    /// The group used.
+    /// The group of the exchange.
     pub group: NamedGroup,
 
     /// Our share, to send to the peer.

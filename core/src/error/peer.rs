@@ -129,7 +129,7 @@ pub enum PeerMisbehaved {
     /// A compressed certificate cannot be decompressed, or its length differs from the declared
     /// length.
     InvalidCertCompression,
-    /// `max_early_data_size` has a value that is not allowed there.
+    /// Over QUIC, the `max_early_data_size` of a ticket is not 2^32 - 1 (RFC 9001 §4.6.1).
     InvalidMaxEarlyDataSize,
     /// A key share is not a valid public key.
     InvalidKeyShare,

@@ -376,8 +376,8 @@ mod threads {
     }
 
     impl Others {
-        /// Takes a buffer other than the newest: one of `owner` if possible, or one of another
-        /// connection.
+        /// Moves the newest buffer to the others, and then takes one of length `class`: one of
+        /// `owner` if possible, or one of another connection.
         fn take(&mut self, newest: &Newest, class: usize, owner: u64) -> Option<Memory> {
             if let Some(memory) = newest.take() {
                 self.keep(newest, memory, newest.owner.get(), 0);
@@ -564,7 +564,7 @@ mod threads {
         }
     }
 
-    /// The slow path of [`put_back`], if other buffers must be considered.
+    /// Implements the slow path of [`put_back`], in which other buffers must be considered.
     #[cold]
     fn give_beside(memory: Memory, owner: u64) {
         with_pool(|others, newest| others.put_back(newest, memory, owner));

@@ -394,7 +394,7 @@ impl RecordSender {
         self.seal(typ, payload, out)
     }
 
-    /// [`Self::seal`] for any number of records other than one.
+    /// Implements [`Self::seal`] for any number of records other than one.
     fn seal_fragments(
         &mut self,
         typ: ContentType,

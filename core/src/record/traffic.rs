@@ -20,7 +20,7 @@ impl Traffic {
         }
     }
 
-    /// Returns the sum of both.
+    /// Returns the sum of `self` and `other`.
     #[doc(hidden)]
     #[must_use]
     pub fn and(self, other: Self) -> Self {

@@ -35,7 +35,7 @@ struct Rotation {
     generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
     lifetime: u32,
     keys: Mutex<KeyRing>,
-    /// True if one of the keys so far may wait.
+    /// True if any of the keys created so far may return a future.
     may_wait: AtomicBool,
 }
 
@@ -82,7 +82,6 @@ impl Rotation {
             .find_map(|key| key.tickets.0.decrypt(cipher))
     }
 
-    /// True if one of the keys may wait.
     fn may_wait(&self) -> bool {
         self.may_wait.load(Ordering::Relaxed)
     }

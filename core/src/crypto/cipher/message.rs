@@ -352,7 +352,7 @@ pub struct InboundPlainMessage<'a> {
     /// The version in the record's header.
     pub version: ProtocolVersion,
 
-    /// The content.
+    /// The content. For a protected TLS 1.3 record, this excludes the padding.
     pub payload: &'a [u8],
 }
 
@@ -365,7 +365,7 @@ pub struct PlainMessage {
     /// The version for a record header.
     pub version: ProtocolVersion,
 
-    /// The content.
+    /// The content, owned by this message.
     pub payload: Payload<'static>,
 }
 
