@@ -19,7 +19,7 @@ pub(crate) enum Callbacks {
     /// The synchronous methods of rustls 0.23.
     #[default]
     Sync,
-    /// Also methods that return futures, which the owner of the connection polls.
+    /// Methods that return futures as well, which the owner of the connection polls.
     Async,
 }
 
@@ -44,7 +44,8 @@ impl CallMode for AsyncCalls {
 }
 
 impl Callbacks {
-    /// Returns `Sync` if `may_wait` returns false. It is not called if the connection cannot wait.
+    /// Returns `Sync` if `may_wait` returns false. Calls `may_wait` only if the connection can
+    /// wait.
     pub(crate) fn of(self, may_wait: impl FnOnce() -> bool) -> Self {
         match self {
             Self::Async if may_wait() => Self::Async,
@@ -52,7 +53,8 @@ impl Callbacks {
         }
     }
 
-    /// Returns the future of `start`, unless the connection cannot wait.
+    /// Returns the future that `start` creates. Returns `None`, without calling `start`, if the
+    /// connection cannot wait.
     pub(crate) fn future<T>(
         self,
         start: impl FnOnce() -> Option<BoxFuture<T>>,
@@ -79,8 +81,8 @@ impl Callbacks {
 /// The result of a call into the application's code.
 pub(crate) enum Called<T> {
     Returned(T),
-    /// The code that makes the call does not poll the future, because it may need the runtime of
-    /// the connection's owner.
+    /// The future for the result. Only the owner of the connection polls it, because it may need
+    /// that owner's runtime.
     Pending(BoxFuture<T>),
 }
 
@@ -97,8 +99,8 @@ impl<T> Called<T> {
         }
     }
 
-    /// Returns the result. The first poll does not poll the application's future, because it may
-    /// come from the code that makes the call.
+    /// Returns the result. The first poll does not reach the application's future: that poll may
+    /// come from the code that makes the call, outside the runtime of the connection's owner.
     pub(crate) async fn result(self) -> T {
         match self {
             Self::Returned(result) => result,
@@ -113,8 +115,8 @@ impl<T> Called<T> {
     }
 }
 
-/// Runs `future`, which only calls synchronous methods. It is pinned by the caller, because a move
-/// would copy all of its state.
+/// Runs `future`, which only calls synchronous methods. The caller pins it, because a move would
+/// copy all of its state.
 ///
 /// # Errors
 ///

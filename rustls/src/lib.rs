@@ -146,7 +146,7 @@ pub use crate::msgs::certificate_verify::DigitallySignedStruct;
 #[cfg(feature = "std")]
 pub use crate::server::ServerConnection;
 
-/// The protocol versions.
+/// The protocol versions that a configuration can enable.
 pub mod version {
     #[cfg(feature = "tls12")]
     pub use crate::config::versions::TLS12;
@@ -187,7 +187,7 @@ pub mod lock {
     pub use rustls_core::lock::{Mutex, MutexGuard};
 }
 
-/// The clock.
+/// The clock of a configuration, for certificates and the age of sessions.
 pub mod time_provider {
     #[cfg(feature = "std")]
     pub use rustls_core::time_provider::DefaultTimeProvider;

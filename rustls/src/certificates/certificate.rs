@@ -457,16 +457,16 @@ pub struct Extension<'a> {
     pub value: &'a [u8],
 }
 
-/// The INTEGER 2.
+/// The DER of the version number of version 3: the INTEGER 2.
 const VERSION_3: &[u8] = &[2, 1, 2];
 
-/// 2.5.29.15
+/// The contents of the object identifier 2.5.29.15.
 const KEY_USAGE: &[u8] = &[0x55, 0x1d, 15];
-/// 2.5.29.17
+/// The contents of the object identifier 2.5.29.17.
 const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 17];
-/// 2.5.29.19
+/// The contents of the object identifier 2.5.29.19.
 const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 19];
-/// 2.5.29.37
+/// The contents of the object identifier 2.5.29.37.
 const EXTENDED_KEY_USAGE: &[u8] = &[0x55, 0x1d, 37];
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ pub(super) fn hash_chain(state: &impl BuildHasher, chain: &PeerChain) -> u64 {
     hash(state, chain, form, 0)
 }
 
-/// Hashes `salt`, the kind of `chain`, and length and end of the first certificate. All chains of
-/// one end entity have the same hash.
+/// Hashes `salt`, the kind of `chain`, and the length and the end of the first certificate. All
+/// chains of one end entity have the same hash.
 pub(super) fn hash_end_entity(state: &impl BuildHasher, chain: &PeerChain, salt: u64) -> u64 {
     let len = chain.der().next().map_or(0, <[u8]>::len);
     hash(state, chain, len as u64, salt)

@@ -1,4 +1,4 @@
-//! Statistics of the caches.
+//! The statistics that all caches report.
 
 /// The size and the hit counts of a cache.
 ///

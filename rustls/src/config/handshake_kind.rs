@@ -1,4 +1,4 @@
-//! The kind of a handshake.
+//! The kinds of handshakes that a connection reports: full, full with a retry, or resumed.
 
 /// The kind of handshake that a connection performed.
 #[derive(Clone, Copy, Debug, PartialEq)]

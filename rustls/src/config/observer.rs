@@ -139,7 +139,7 @@ pub struct Observed<'a> {
     pub server_name: Option<&'a str>,
 }
 
-/// The carrier of the messages of a TLS connection.
+/// The layer below TLS, which carries its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Carrier {

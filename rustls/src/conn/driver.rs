@@ -489,8 +489,8 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// Returns the error that ended the connection, if it has failed. Ends the handshake if the
-    /// application's code has panicked since the last call.
+    /// Returns the error that ended the connection, if it has failed. In that case, also ends the
+    /// handshake, because a panic of the application's code leaves that to the next call.
     #[inline]
     pub(crate) fn check_failed(&mut self) -> Result<(), Error> {
         let failed = self.common.check_failed();

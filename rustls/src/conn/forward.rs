@@ -196,7 +196,7 @@ mod sealed {
     use super::Turns;
     use crate::conn::reader::Reader;
 
-    /// Data to forward.
+    /// Data to forward: plaintext that a connection has received, or a plain socket to read from.
     #[allow(missing_debug_implementations)]
     pub enum Data<'a> {
         Received(Reader<'a>),
@@ -466,7 +466,7 @@ fn has_data<T>(mut reader: Reader<'_>, processed: Result<T, Error>) -> io::Resul
 }
 
 /// Reads from a plain socket for a connection that accepts no more data. Returns 0 at the end of
-/// its stream. Anything else is an error.
+/// the socket's stream. Data is an error, because it cannot be forwarded.
 fn read_end(writer: &mut impl Write, socket: &mut dyn Read) -> io::Result<usize> {
     writer.flush()?;
     match socket.read(&mut [0])? {

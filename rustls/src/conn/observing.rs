@@ -29,8 +29,8 @@ impl CommonState {
         }
     }
 
-    /// Reports the events of this connection to `observer`, instead of an earlier observer that has
-    /// not been called yet. Without an observer, an earlier one stays.
+    /// Reports the events of this connection to `observer`, instead of an observer that an
+    /// `Acceptor` may have set, and that has not been called yet. `None` keeps that observer.
     pub(crate) fn observe(&mut self, observer: Option<&Arc<dyn Observer>>) {
         if let Some(observation) = &mut self.observation {
             observation.is_accepting = false;
@@ -121,7 +121,8 @@ impl CommonState {
         }
     }
 
-    /// Notes what the failure, which comes next, changes. Calls no code of the application.
+    /// Records how the connection would end, and the server name, before the failure that follows
+    /// changes both. Does not call the application's code.
     #[cold]
     pub(super) fn prepare_failure(&mut self, server_name: Option<&str>) {
         if self.observation.is_none() {
@@ -177,7 +178,8 @@ impl CommonState {
         self.report_configured(started)
     }
 
-    /// Tells the observer if a server could not continue with its configuration.
+    /// Tells the observer about the error in `result`, if any: the connection could not start with
+    /// its configuration.
     pub(crate) fn report_configured<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(error) = &result {
             self.prepare_failure(None);
@@ -186,7 +188,8 @@ impl CommonState {
         result
     }
 
-    /// Notes the server name in the ClientHello of a server without a configuration.
+    /// Records the server name in a ClientHello that is waiting for a configuration. The time of
+    /// the handshake starts here.
     #[cfg(feature = "std")]
     pub(crate) fn observe_client_hello(&mut self, server_name: Option<&str>) {
         if let Some(observation) = &mut self.observation {
@@ -232,7 +235,8 @@ impl CommonState {
         observation.put_back();
     }
 
-    /// Returns the ending of the connection if it were dropped now.
+    /// Returns the end of the connection, as it would be reported if the connection were dropped
+    /// now.
     pub(super) fn ending(&self) -> Ending {
         let records = &self.records;
         // a half knows the end of its own direction

@@ -16,7 +16,8 @@ pub struct ReadEarlyData<'a> {
     common: &'a mut CommonState,
 }
 
-/// A shared reference does not allow changes, so a panic cannot leave one half done.
+/// Nothing can be changed through a shared reference, so a panic cannot leave an inconsistent
+/// state.
 impl RefUnwindSafe for ReadEarlyData<'_> {}
 
 impl<'a> ReadEarlyData<'a> {

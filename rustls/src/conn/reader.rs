@@ -23,7 +23,8 @@ pub struct Reader<'a> {
     common: &'a mut CommonState,
 }
 
-/// A shared reference does not allow changes, so a panic cannot leave one half done.
+/// Nothing can be changed through a shared reference, so a panic cannot leave an inconsistent
+/// state.
 impl RefUnwindSafe for Reader<'_> {}
 
 impl<'a> Reader<'a> {

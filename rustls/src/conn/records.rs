@@ -261,8 +261,8 @@ impl Records {
         self.send_warning_alert(AlertDescription::CloseNotify)
     }
 
-    /// Ends both directions: sends `alert` unless this side has stopped sending, and drops keys and
-    /// plaintext. Returns true if the alert is queued.
+    /// Ends both directions: sends `alert` unless this side has stopped sending, and drops keys,
+    /// handshake bytes and unsent plaintext. Returns true if the alert is queued.
     pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) -> bool {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         let can_send = !matches!(self.sending, Sending::Closed | Sending::Elsewhere);
@@ -283,7 +283,8 @@ impl Records {
         is_queued
     }
 
-    /// True if the sending half of a split connection has been asked for an alert, and still sends.
+    /// True if this is the receiving half of a split connection, and the sending half will send the
+    /// alert of the failure.
     pub(super) fn is_alert_requested(&self) -> bool {
         let link = match self.sending {
             Sending::Elsewhere => self.other_half.as_ref(),

@@ -14,7 +14,7 @@ use crate::handshake::side_data::SideData;
 /// does. If received plaintext is unread, a read returns it without any I/O.
 #[derive(Debug)]
 pub struct Stream<'a, C: 'a + ?Sized, T: 'a + Read + Write + ?Sized> {
-    /// The connection.
+    /// The connection, which encrypts and decrypts.
     pub conn: &'a mut C,
 
     /// The socket, or another transport.
@@ -175,7 +175,7 @@ where
 /// [`send_close_notify`](crate::CommonState::send_close_notify) and flush.
 #[derive(Debug)]
 pub struct StreamOwned<C: Sized, T: Read + Write + Sized> {
-    /// The connection.
+    /// The connection, which encrypts and decrypts.
     pub conn: C,
 
     /// The socket, or another transport.

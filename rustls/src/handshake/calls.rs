@@ -175,7 +175,7 @@ impl Callbacks {
         self.call(|| storage.get_async(key), || storage.get_session(key))
     }
 
-    /// Removes the session from the storage.
+    /// Removes the session with this key from the storage, and returns it.
     pub(crate) fn take_session(
         self,
         storage: &dyn StoresServerSessions,

@@ -315,7 +315,7 @@ impl Tls13Secrets {
         self.receiving.install(transport)
     }
 
-    /// Copies the secrets into those of the halves.
+    /// Copies the secrets for the sending half and for the receiving half, which `link` connects.
     fn split(&self, link: &Arc<Link>) -> (Box<SendingSecrets>, Box<ReceivingSecrets>) {
         if self.sending.awaits_update {
             link.await_update();
@@ -487,7 +487,7 @@ pub(crate) struct ExporterSecret {
 }
 
 impl ExporterSecret {
-    /// Returns a copy.
+    /// Returns a boxed copy. The secret is copied directly into the box.
     fn boxed(&self) -> Box<Self> {
         let mut copy = Box::new(Self {
             suite: self.suite,

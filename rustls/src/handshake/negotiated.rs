@@ -26,7 +26,7 @@ pub(crate) struct Negotiated {
     peer: Option<PeerIdentity>,
     /// True once the peer has proven its identity, `peer`, in this handshake.
     is_peer_proven: bool,
-    /// Facts mostly for the observer.
+    /// Other facts, mostly for the observer.
     pub(crate) facts: Facts,
 }
 

@@ -40,7 +40,7 @@ mod halves;
 mod pool;
 mod times;
 
-/// The number of observations, for their IDs.
+/// The number of observations so far, from which the next one gets its ID.
 static OBSERVATIONS: AtomicUsize = AtomicUsize::new(0);
 
 /// Events that have not been reported to the observer yet.
@@ -63,7 +63,7 @@ enum Stage {
     Failed,
 }
 
-/// The parts of a connection that an event shows.
+/// The current state of a connection, as events report it.
 pub(crate) struct View<'a> {
     pub(crate) negotiated: &'a Negotiated,
     pub(crate) is_handshaking: bool,
@@ -83,7 +83,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Returns the ending of a connection whose halves end like `self` and `other`.
+    /// Returns the end of a connection whose halves end like `self` and `other`.
     fn and(self, other: Self) -> Self {
         Self {
             has_failed: self.has_failed || other.has_failed,
@@ -99,11 +99,11 @@ impl Ending {
 /// The observation of one connection.
 #[derive(Default)]
 pub(crate) struct Observation {
-    /// `None` if only the application's number is known, and in unused memory.
+    /// `None` if only the application's number is known, or if this observation is unused.
     observer: Option<Arc<dyn Observer>>,
     id: u64,
     pub(crate) context: u64,
-    /// Set together with the observer.
+    /// The side and the carrier of the connection. Set together with the observer.
     of: Option<(Side, Carrier)>,
     /// The server's name, if `has_name`.
     name: String,
@@ -111,10 +111,10 @@ pub(crate) struct Observation {
     stage: Stage,
     /// True once a refused ticket has been reported.
     has_reported_refusal: bool,
-    /// `None` if there are none.
+    /// Events that have not been reported yet; `None` if there are none.
     pub(crate) pending: Option<Pending>,
     pub(crate) times: Times,
-    /// The ending of a connection that has failed, as it was before the failure.
+    /// The end of a failed connection, as recorded just before it failed.
     pub(crate) before_failure: Option<Ending>,
     /// True if the application's code has panicked.
     pub(crate) has_panicked: bool,
@@ -128,12 +128,12 @@ pub(crate) struct Observation {
     pub(crate) before_split: (Traffic, Traffic),
     /// True for an `Acceptor` whose connection has no configuration yet.
     pub(crate) is_accepting: bool,
-    /// Unused counters for records.
+    /// Record counters of an earlier connection, for reuse.
     pub(crate) counters: (Option<Box<sender::Counted>>, Option<Box<receiver::Counted>>),
 }
 
 impl Observation {
-    /// Creates an observation without an observer. Takes its memory from the pool.
+    /// Creates an observation without an observer, from the thread's pool if possible.
     pub(crate) fn new() -> Box<Self> {
         #[cfg(feature = "std")]
         let mut observation = pool::take();
@@ -143,7 +143,7 @@ impl Observation {
         observation
     }
 
-    /// Returns the memory of an observation that is over to the pool.
+    /// Clears an observation that is no longer needed, and returns its memory to the pool.
     #[cfg_attr(
         not(feature = "std"),
         expect(clippy::boxed_local, reason = "there is no pool for the box")
@@ -161,7 +161,7 @@ impl Observation {
         pool::put_back(self);
     }
 
-    /// Sets the observer, unless there is one, or replaces it before anything happened.
+    /// Sets the observer. Replaces an earlier one, which must not have been called yet.
     pub(crate) fn set_observer(
         &mut self,
         observer: Arc<dyn Observer>,
@@ -363,7 +363,7 @@ impl Observation {
         self.call(|observer, observed| observer.failed(observed, &failure));
     }
 
-    /// Leaves it to the other half to tell the observer about its failure.
+    /// Marks the failure as reported, because the other half failed first and reports it.
     pub(crate) fn leave_failure_to_other_half(&mut self) {
         self.stage = Stage::Failed;
     }

@@ -372,15 +372,15 @@ where
     }
 }
 
-/// The next call of the verifier with the code that continues with its result, or the authenticated
-/// chain.
+/// The next call of the verifier, with the work that follows it. Once no call is left, the
+/// authenticated chain.
 enum Step {
     Chain(Called<Result<Proof, Error>>, AfterChain),
     Signature(Called<Result<(), Failure>>, AfterSignature),
     Authenticated(AuthenticatedChain),
 }
 
-/// Continues with the verdict on a chain.
+/// The work that follows the verification of the chain.
 struct AfterChain {
     basis: Option<Basis>,
     chain: PeerChain,
@@ -389,7 +389,7 @@ struct AfterChain {
     signature: Option<Result<(), Failure>>,
 }
 
-/// Continues with the result of the verification of the signature.
+/// The work that follows the verification of the signature.
 enum AfterSignature {
     /// The chain has not been verified. The clock is read again if the call was pending.
     First {

@@ -107,7 +107,7 @@ const SHUFFLED: [ExtensionType; ClientExtensions::TYPES.len() - 1] =
 // `set_rows` has a bit for each row
 const _: () = assert!(ClientExtensions::TYPES.len() <= 32);
 
-/// Positions in [`SHUFFLED`].
+/// An order of the extensions, as positions in [`SHUFFLED`].
 type Order = [u8; SHUFFLED.len()];
 
 impl<'a> Codec<'a> for ClientExtensions<'a> {

@@ -238,7 +238,7 @@ pub(super) trait Form<'a, F> {
     ) -> Result<(), InvalidMessage>;
 }
 
-/// An empty body.
+/// The form of an empty body. The field is true if the extension is present.
 pub(super) struct Flag;
 
 impl Form<'_, bool> for Flag {
@@ -262,7 +262,7 @@ impl Form<'_, bool> for Flag {
     }
 }
 
-/// A single structure.
+/// The form of a body that is a single structure.
 pub(super) struct Value;
 
 impl<'a, T: Codec<'a>> Form<'a, Option<T>> for Value {
@@ -285,8 +285,8 @@ impl<'a, T: Codec<'a>> Form<'a, Option<T>> for Value {
     }
 }
 
-/// A vector of structures. Returns [`InvalidMessage::IllegalEmptyList`] with the name if a received
-/// vector is empty.
+/// The form of a vector of structures. Returns [`InvalidMessage::IllegalEmptyList`] with the name
+/// if a received vector is empty.
 pub(super) struct Items(pub(super) LengthSize, pub(super) &'static str);
 
 impl<'a, L> Form<'a, Option<L>> for Items
@@ -311,7 +311,7 @@ where
     }
 }
 
-/// A vector of structures, which may be empty.
+/// The form of a vector of structures, which may be empty.
 pub(super) struct MaybeEmpty(pub(super) LengthSize);
 
 impl<'a, L> Form<'a, Option<L>> for MaybeEmpty
@@ -336,7 +336,7 @@ where
     }
 }
 
-/// A vector of two-byte code points, like [`Items`].
+/// The form of a vector of two-byte code points, like [`Items`].
 pub(super) struct Codes(pub(super) LengthSize, pub(super) &'static str);
 
 impl<'a, T: Codec<'a> + From<u16>> Form<'a, Option<ShortList<T>>> for Codes {
@@ -362,7 +362,7 @@ impl<'a, T: Codec<'a> + From<u16>> Form<'a, Option<ShortList<T>>> for Codes {
     }
 }
 
-/// An opaque vector, which may be empty.
+/// The form of an opaque vector, which may be empty.
 pub(super) struct Opaque(pub(super) LengthSize);
 
 impl<'a> Form<'a, Option<&'a [u8]>> for Opaque {
@@ -385,7 +385,8 @@ impl<'a> Form<'a, Option<&'a [u8]>> for Opaque {
     }
 }
 
-/// An opaque vector. Returns [`InvalidMessage::IllegalEmptyValue`] if a received vector is empty.
+/// The form of an opaque vector. Returns [`InvalidMessage::IllegalEmptyValue`] if a received vector
+/// is empty.
 pub(super) struct NonEmpty(pub(super) LengthSize);
 
 impl<'a> Form<'a, Option<&'a [u8]>> for NonEmpty {
@@ -406,7 +407,7 @@ impl<'a> Form<'a, Option<&'a [u8]>> for NonEmpty {
     }
 }
 
-/// A body that is not parsed.
+/// The form of a body that is not parsed.
 pub(super) struct Unparsed;
 
 impl<'a> Form<'a, Option<&'a [u8]>> for Unparsed {

@@ -18,19 +18,19 @@ use super::short_list::{List, ShortList, read_code_points, read_items};
 /// A message that carries extensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExtensionContext {
-    /// `CH`
+    /// `CH` in the table of RFC 9846 §4.3.
     ClientHello,
-    /// `SH`
+    /// `SH` in the table of RFC 9846 §4.3.
     ServerHello,
-    /// `HRR`
+    /// `HRR` in the table of RFC 9846 §4.3.
     HelloRetryRequest,
-    /// `EE`
+    /// `EE` in the table of RFC 9846 §4.3.
     EncryptedExtensions,
-    /// `CT`: one of its entries
+    /// `CT` in the table of RFC 9846 §4.3: an entry of a Certificate.
     Certificate,
-    /// `CR`
+    /// `CR` in the table of RFC 9846 §4.3.
     CertificateRequest,
-    /// `NST`
+    /// `NST` in the table of RFC 9846 §4.3.
     NewSessionTicket,
 }
 

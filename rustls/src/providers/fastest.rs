@@ -140,7 +140,7 @@ pub static DEFAULT_CIPHER_SUITES: &[SupportedCipherSuite] = ALL_CIPHER_SUITES;
 /// All cipher suites, most preferred first.
 pub static ALL_CIPHER_SUITES: &[SupportedCipherSuite] = cipher_suite::ALL;
 
-/// The cipher suites.
+/// The cipher suites, one static for each.
 pub mod cipher_suite {
     #[cfg(feature = "tls12")]
     pub(super) use super::suites::ALL;

@@ -68,7 +68,7 @@ use crate::record::traffic::Traffic;
 pub struct Acceptor {
     /// `None` once the connection was returned or has failed.
     connection: Option<ConnectionCommon<ServerConnectionData>>,
-    /// The records that the ClientHello takes.
+    /// The traffic of the ClientHello, which is counted before there may be an observer.
     received: Traffic,
 }
 

@@ -77,19 +77,20 @@ impl GeneralName {
     }
 }
 
-/// [1]
+/// The tag `[1]` of `rfc822Name`.
 const EMAIL: u8 = 0x81;
-/// [2]
+/// The tag `[2]` of `dNSName`.
 const DNS: u8 = 0x82;
-/// [4], constructed: a CHOICE cannot be tagged implicitly, so this tag is explicit.
+/// The tag `[4]` of `directoryName`, constructed: a CHOICE cannot be tagged implicitly, so this tag
+/// is explicit.
 const DIRECTORY_NAME: u8 = 0xa4;
-/// [6]
+/// The tag `[6]` of `uniformResourceIdentifier`.
 const URI: u8 = 0x86;
-/// [7]
+/// The tag `[7]` of `iPAddress`.
 const IP: u8 = 0x87;
 
-/// Returns the text of an IA5String, or `None` if it has control characters: some readers treat NUL
-/// as the end of the text, others do not.
+/// Returns the text of an IA5String. Returns `None` if it is not ASCII, or has control characters:
+/// some readers treat NUL as the end of the text, others do not.
 fn printable(content: &[u8]) -> Option<Box<str>> {
     let text = ascii(content)?;
     (!text.contains(is_deceptive)).then(|| text.into())

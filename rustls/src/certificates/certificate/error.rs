@@ -49,19 +49,19 @@ impl From<PropertyError> for Error {
 pub enum CertificateField {
     /// The certificate as a whole: the boundaries of its fields.
     Certificate,
-    /// `version`
+    /// The field `version`.
     Version,
-    /// `serialNumber`
+    /// The field `serialNumber`.
     SerialNumber,
     /// `signatureAlgorithm`, and `signature` in the signed part, which must be equal.
     SignatureAlgorithm,
-    /// `issuer`
+    /// The field `issuer`.
     Issuer,
-    /// `validity`
+    /// The field `validity`.
     Validity,
-    /// `subject`
+    /// The field `subject`.
     Subject,
-    /// `subjectPublicKeyInfo`
+    /// The field `subjectPublicKeyInfo`.
     SubjectPublicKeyInfo,
     /// `extensions`: the whole list.
     Extensions,

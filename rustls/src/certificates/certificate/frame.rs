@@ -24,7 +24,7 @@ pub(super) struct Frame {
     pub(super) subject_public_key_info: Span,
     /// `Extensions`, without the tag [3] around them.
     pub(super) extensions: Option<Span>,
-    /// The algorithm before the signature.
+    /// The algorithm outside the signed part, before the signature.
     pub(super) signature_algorithm: Span,
 }
 

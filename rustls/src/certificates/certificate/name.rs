@@ -297,7 +297,7 @@ fn write_escaped(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     Ok(())
 }
 
-/// 2.5.4.3
+/// The contents of the object identifier 2.5.4.3.
 const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 
 /// Returns the short name of an attribute type, from RFC 4514 §3 or the registry of LDAP (RFC

@@ -1,4 +1,4 @@
-//! Object identifiers.
+//! Object identifiers: their DER contents, and their text in dotted numbers.
 
 use alloc::vec::Vec;
 use core::fmt;

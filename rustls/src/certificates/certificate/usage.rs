@@ -37,7 +37,7 @@ impl KeyUsages {
         self.has(3)
     }
 
-    /// `keyAgreement`: key agreement.
+    /// `keyAgreement`: key agreement, for example static Diffie-Hellman.
     pub fn key_agreement(self) -> bool {
         self.has(4)
     }
@@ -139,11 +139,11 @@ impl ExtendedKeyUsages {
     }
 }
 
-/// 1.3.6.1.5.5.7.3.1
+/// The contents of the object identifier 1.3.6.1.5.5.7.3.1.
 const SERVER_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 1];
-/// 1.3.6.1.5.5.7.3.2
+/// The contents of the object identifier 1.3.6.1.5.5.7.3.2.
 const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
-/// 2.5.29.37.0
+/// The contents of the object identifier 2.5.29.37.0.
 const ANY: &[u8] = &[0x55, 0x1d, 0x25, 0];
 
 /// The basic constraints of a certificate (RFC 5280 §4.2.1.9), which state whether it belongs to an

@@ -44,7 +44,7 @@ impl Issue {
     }
 
     fn read_extension(&mut self, mut extension: &[u8]) -> Option<()> {
-        /// 2.5.29.20
+        /// The contents of the object identifier 2.5.29.20.
         const CRL_NUMBER: &[u8] = &[0x55, 0x1d, 0x14];
 
         if Tlv::OBJECT_IDENTIFIER.take(&mut extension)? == CRL_NUMBER {

@@ -156,7 +156,7 @@ macro_rules! reasons {
             pub(super) const ALL: &'static [Self] = &[$(Self::$variant,)*];
         }
 
-        /// Prints a sentence.
+        /// Prints the text for the log.
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(match self { $(Self::$variant => $text,)* })

@@ -1,9 +1,9 @@
 //! The encoding of a server's session: the content of a sealed ticket, or of an entry in the
 //! session storage.
 //!
-//! Each version has its own value, which cannot be decoded as that of another version. Both contain
-//! [`SessionFacts`]. Only this library reads them. The handshakes decide what is stored and
-//! resumed.
+//! Each version has its own format, and a value of one version cannot be decoded as one of another.
+//! Both contain [`SessionFacts`]. Only this library reads them. The handshakes decide what is
+//! stored and resumed.
 //!
 //! ```text
 //!   struct {

@@ -100,14 +100,14 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// Starts a piece of work on messages, for the observer.
+    /// Starts to measure this side's work on messages, if there is an observer.
     fn start_work(&mut self) {
         if let Some(observation) = &mut self.common.observation {
             observation.times.start_work();
         }
     }
 
-    /// Ends a piece of work on messages.
+    /// Stops measuring this side's work on messages.
     fn end_work(&mut self) {
         if let Some(observation) = &mut self.common.observation {
             observation.times.end_work();

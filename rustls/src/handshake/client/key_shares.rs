@@ -22,8 +22,8 @@ pub(crate) struct KeyShares {
 }
 
 impl KeyShares {
-    /// Starts an exchange for `group`. Its classical part is offered as well if it is among the
-    /// `offered` groups.
+    /// Starts an exchange for `group`. Its classical part is offered as well if it follows the
+    /// hybrid among the `offered` groups.
     pub(crate) fn start(
         group: &'static dyn SupportedKxGroup,
         offered: impl Iterator<Item = NamedGroup>,

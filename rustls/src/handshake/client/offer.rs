@@ -223,7 +223,8 @@ impl Offer {
         (!self.alpn_protocols.is_empty()).then(|| names().collect())
     }
 
-    /// Returns the suites of all offered versions, in the provider's order.
+    /// Returns the suites of all offered versions, in the provider's order. With TLS 1.2, the suite
+    /// that signals secure renegotiation follows them.
     fn cipher_suites(&self) -> ShortList<CipherSuite> {
         let offered = self.suites().filter(|suite| self.offers_suite(suite));
         let offers_tls12 = self.config.versions.contains(ProtocolVersion::TLSv1_2);

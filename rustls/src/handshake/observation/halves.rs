@@ -8,11 +8,11 @@ use once_cell::race::OnceBox;
 
 use super::Ending;
 
-/// The state of both halves.
+/// The state that both halves share.
 pub(crate) struct Halves {
     /// True once a failure has been reported.
     has_failed: AtomicBool,
-    /// The ending of the half that was dropped first.
+    /// The end of the half that was dropped first.
     first: OnceBox<Ending>,
 }
 
@@ -24,12 +24,13 @@ impl Halves {
         }
     }
 
-    /// Marks the connection as failed. Returns true if it was not: the caller reports the failure.
+    /// Marks the failure of the connection as reported. Returns false if it already was.
     pub(super) fn fail(&self) -> bool {
         !self.has_failed.swap(true, Ordering::AcqRel)
     }
 
-    /// Ends one half. Returns the ending of the whole connection to the half that ends last.
+    /// Records the end of one half. Returns the end of the whole connection if the other half has
+    /// already ended.
     pub(super) fn end(&self, ending: Ending) -> Option<Ending> {
         match self.first.set(Box::new(ending)) {
             Ok(()) => None,

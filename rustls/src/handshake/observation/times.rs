@@ -1,4 +1,5 @@
-//! The times of a handshake. Without `std` there is no clock for them.
+//! Measures a handshake: its duration, this side's work and its waits. Without `std` there is no
+//! clock, and nothing is measured.
 
 use super::{Call, Duration};
 use crate::config::observer::handshake::Durations;
@@ -9,33 +10,33 @@ mod clock {
 
     use super::{Call, Duration, Durations};
 
-    /// The times of a handshake.
+    /// The times at which measurements started, and the durations measured so far.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Times {
         created: Option<Instant>,
         begun: Option<Instant>,
-        /// The start of the current work on messages.
+        /// The time at which the current work on messages started.
         working: Option<Instant>,
-        /// The current wait and its start.
+        /// The current wait, and the time at which it started.
         waiting: Option<(Call, Instant)>,
         is_over: bool,
         sums: Durations,
     }
 
     impl Times {
-        /// Starts the connection's age.
+        /// Starts to measure the age of the connection.
         pub(crate) fn create(&mut self) {
             self.created = Some(Instant::now());
         }
 
-        /// Starts the handshake, and its first piece of work, with the connection's age.
+        /// Makes the handshake, and this side's work on it, start at the time of [`Self::create`].
         pub(crate) fn start_handshake(&mut self) {
             self.begun = self.created;
             self.working = self.created;
         }
 
-        /// Starts a piece of work on messages, unless they have to wait. The first one starts the
-        /// handshake.
+        /// Starts to measure this side's work on messages, unless the handshake is waiting or over.
+        /// The handshake's duration also starts here, unless it has started before.
         pub(crate) fn start_work(&mut self) {
             if !self.is_over && self.waiting.is_none() {
                 let now = Instant::now();
@@ -44,7 +45,7 @@ mod clock {
             }
         }
 
-        /// Ends the piece of work.
+        /// Stops measuring this side's work on messages.
         pub(crate) fn end_work(&mut self) {
             if self.working.is_some() {
                 self.end_work_at(Instant::now());
@@ -57,7 +58,8 @@ mod clock {
             }
         }
 
-        /// Ends the work and starts waiting for `call`, or ends a wait.
+        /// Starts to measure a wait for `call`, during which this side does not work. `None` ends
+        /// the wait.
         #[inline]
         pub(crate) fn set_wait(&mut self, call: Option<Call>) {
             if self.waiting.map(|(call, _)| call) != call && !self.is_over {
@@ -83,7 +85,7 @@ mod clock {
             self.waiting = call.map(|call| (call, now));
         }
 
-        /// Ends the times of the handshake.
+        /// Ends the measurements of the handshake. Later calls have no effect on them.
         pub(crate) fn finish(&mut self) {
             if self.is_over {
                 return;
@@ -110,7 +112,7 @@ mod clock {
 #[cfg(feature = "std")]
 pub(crate) use clock::Times;
 
-/// No times.
+/// Measures nothing, because there is no clock without `std`.
 #[cfg(not(feature = "std"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Times;

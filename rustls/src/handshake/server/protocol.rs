@@ -7,7 +7,12 @@ use crate::error::Error;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::ProtocolName;
 
-/// Returns the server's most preferred protocol among those that the client offers.
+/// Returns the server's most preferred protocol among those that the client offers. Returns `None`
+/// if the handshake may continue without a protocol.
+///
+/// # Errors
+///
+/// Returns [`Error::NoApplicationProtocol`] if none fits.
 pub(crate) fn select_protocol(
     hello: &ClientHello<'_>,
     config: &ServerSettings,

@@ -26,7 +26,7 @@ impl SessionFacts<'_> {
     ///
     /// # Errors
     ///
-    /// If not, returns the reason.
+    /// Returns the reason if it may not.
     pub(crate) fn check_fit(
         &self,
         config: &ServerSettings,

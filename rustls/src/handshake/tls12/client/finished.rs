@@ -63,7 +63,8 @@ impl Finishing {
     }
 }
 
-/// Returns the secret of the resumed session, or `None` in a full handshake.
+/// Returns the secret of the resumed session, and records the session's chain. Returns `None` in a
+/// full handshake.
 pub(super) fn resumed_secret(
     handshake: &Handshake,
     cx: &mut ClientContext<'_>,

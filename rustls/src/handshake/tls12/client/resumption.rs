@@ -53,7 +53,7 @@ pub(crate) fn stored_session(
 ///
 /// # Errors
 ///
-/// If not, returns the reason.
+/// Returns the reason if it does not.
 fn check_usable(
     session: &mut Tls12ClientSessionValue,
     config: &ClientSettings,

@@ -41,7 +41,7 @@ pub(crate) struct Decision {
     facts: HelloFacts,
     parameters: Parameters,
     authentication: Authentication,
-    /// `None` if the clock failed.
+    /// The current time; `None` if the clock failed.
     now: Option<UnixTime>,
     server_auth: ServerAuthId,
     /// The transcript of the ClientHello.
@@ -54,7 +54,8 @@ enum Authentication {
     Session(ResumedSession),
 }
 
-/// Calls the resolver for a certificate, after the checks that come before that.
+/// Runs the checks that come before the choice of a certificate, and calls the resolver to choose
+/// one.
 pub(crate) fn resolve(
     hello: &ClientHello<'_>,
     server_name: Option<&DnsName<'_>>,

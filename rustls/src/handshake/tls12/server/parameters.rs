@@ -32,8 +32,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Selects both from the offers in `hello`. `certified_key` is the server's certificate and
-    /// key.
+    /// Selects the suite and the group from the offers in `hello`. `certified_key` is the server's
+    /// certificate and key.
     ///
     /// # Errors
     ///

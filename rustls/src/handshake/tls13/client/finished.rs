@@ -149,7 +149,8 @@ impl Handshake {
     }
 }
 
-/// Sends EndOfEarlyData, the last message under the early-data keys.
+/// Sends EndOfEarlyData, the last message under the early-data keys, if the carrier has that
+/// message. Then ends early data.
 fn end_early_data(handshake: &mut Handshake, transport: &mut dyn Transport) -> Result<(), Error> {
     // RFC 9846 §4.6: after the server's Finished, and only if early data was accepted
     if transport.carrier().has_end_of_early_data() {

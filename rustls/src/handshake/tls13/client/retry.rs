@@ -112,7 +112,8 @@ fn check_request(first: &SentHello, request: &HelloRetryRequest<'_>) -> Result<(
     Ok(())
 }
 
-/// Checks the cipher suite that the request selects, and returns it.
+/// Returns the cipher suite that the request selects, which must have been offered. Also rejects an
+/// ECH extension that does not reply to one.
 fn check_selected(
     first: &SentHello,
     request: &HelloRetryRequest<'_>,

@@ -52,7 +52,8 @@ impl Offer<'_> {
     ///
     /// # Errors
     ///
-    /// Returns the reason for rejecting early data. Without an offer of early data, any reason.
+    /// Returns the reason for rejecting early data. The reason is arbitrary if the client does not
+    /// offer early data.
     pub(super) fn accepted_limit(
         &self,
         parameters: &Parameters<'_>,

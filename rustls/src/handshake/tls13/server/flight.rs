@@ -181,8 +181,8 @@ impl Agreed<'_> {
         }
     }
 
-    /// Rejects early data if the application has rejected it, possibly while a callback was
-    /// pending.
+    /// Decides about early data for the last time, because the application may have rejected it
+    /// while a callback was pending.
     fn decide_early_data(&mut self, cx: &mut ServerContext<'_>) {
         // RFC 9846 §4.3.10: early data that is not accepted is skipped
         cx.transport.skip_early_data(self.skipped_early_data);
@@ -470,8 +470,8 @@ struct AcceptedEarlyData<'a> {
 }
 
 impl Resumed {
-    /// Derives the early traffic secret into `client_traffic_secret`, if early data is accepted.
-    /// `transcript` is the ClientHello.
+    /// Derives the early traffic secret into `client_traffic_secret`, if early data is accepted or
+    /// the key log needs the secret. `transcript` is the ClientHello.
     fn derive_early_secrets<'s>(
         &self,
         early_secret: &EarlySecret,

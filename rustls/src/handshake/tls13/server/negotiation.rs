@@ -51,7 +51,8 @@ impl Decision<'_> {
     }
 }
 
-/// Calls the resolver for a certificate, after the checks that come before that.
+/// Runs the checks that come before the choice of a certificate, and calls the resolver to choose
+/// one.
 pub(crate) fn resolve(
     hello: &ClientHello<'_>,
     server_name: Option<&DnsName<'_>>,
@@ -229,7 +230,7 @@ fn start_transcript(
     }
 }
 
-/// Returns how the server authenticates with a certificate.
+/// Prepares the authentication with a certificate: chooses the signature scheme and the compressor.
 fn authenticate(
     hello: &ClientHello<'_>,
     certified_key: Arc<CertifiedKey>,

@@ -49,7 +49,8 @@ pub(super) struct Parameters<'a> {
 }
 
 impl<'a> Selection<'a> {
-    /// Selects from `hello`. `retry` is the state of a HelloRetryRequest.
+    /// Selects the suite and the group from the offers in `hello`. `retry` is the state of an
+    /// earlier HelloRetryRequest.
     ///
     /// # Errors
     ///

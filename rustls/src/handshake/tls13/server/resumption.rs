@@ -212,7 +212,7 @@ pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
 ///
 /// # Errors
 ///
-/// If not, returns the reason.
+/// Returns the reason if it may not.
 fn check_suitable<M>(
     session: &Tls13Session<'_>,
     kind: TicketKind,

@@ -165,7 +165,7 @@ pub(super) enum Ticket {
 }
 
 impl Ticket {
-    /// Returns `None` if the ticket does not fit into its message.
+    /// Returns `None` if the ticket is empty, or too long for its message.
     fn sealed(ticket: Vec<u8>) -> Option<Self> {
         let is_usable = (1..=MAX_TICKET_LEN).contains(&ticket.len());
         is_usable.then_some(Self::Sealed(ticket))
