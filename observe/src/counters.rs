@@ -46,9 +46,10 @@ pub struct Counters {
 /// The cells of some threads, in separate cache lines.
 #[repr(align(128))]
 struct Stripe {
-    /// Counts. A gauge wraps around below zero if it falls on another stripe than it rose on.
+    /// The counts, by cell. If a gauge rises in one stripe and falls in another, the latter wraps
+    /// around below zero, and the sum of all stripes is still correct.
     counts: [AtomicU64; CELLS],
-    /// Nanoseconds, for cells of durations.
+    /// The sums of durations in nanoseconds, by cell.
     nanos: [AtomicU64; CELLS],
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn place<T: PartialEq>(list: &[T], value: &T) -> usize {
     found.unwrap_or(list.len())
 }
 
-/// Returns the suite's name in the IANA registry.
+/// Returns the suite's name in the IANA registry, or [`OTHER`].
 pub(crate) fn suite(suite: CipherSuite) -> &'static str {
     match suite {
         CipherSuite::TLS13_AES_128_GCM_SHA256 => "TLS_AES_128_GCM_SHA256",

@@ -14,13 +14,13 @@ use crate::names::{GROUPS, SCHEMES, SUITES, kind, place, version};
 
 /// Receives changes of metrics. [`cell`] returns the numbers of cells.
 pub(crate) trait Sink {
-    /// Adds to a counter.
+    /// Adds `amount` to a counter.
     fn add(&self, cell: usize, amount: u64);
 
     /// Raises or lowers a gauge by one.
     fn shift(&self, cell: usize, rises: bool);
 
-    /// Adds a duration.
+    /// Adds the duration `took`.
     fn time(&self, cell: usize, took: Duration);
 
     /// Adds one to a metric that is keyed by text. `values` are the values of its labels.
@@ -32,8 +32,8 @@ fn listed(labels: &[&str], label: &str) -> usize {
     place(labels, &label)
 }
 
-/// Returns the position of `label`, counted from the second one. Returns `None` for the first
-/// label, which means that there is nothing to count.
+/// Returns the position of `label` among the labels after the first one. Returns `None` for the
+/// first label, which stands for nothing to count.
 fn after_first(labels: &[&str], label: &str) -> Option<usize> {
     listed(labels, label).checked_sub(1)
 }

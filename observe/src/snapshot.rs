@@ -22,7 +22,7 @@ pub struct Sample {
     pub name: &'static str,
     /// The names and values of the labels.
     pub labels: Vec<(&'static str, &'static str)>,
-    /// The value.
+    /// The value at the time of the snapshot.
     pub value: Value,
 }
 
@@ -38,7 +38,7 @@ pub enum Value {
     Time {
         /// The number of durations.
         count: u64,
-        /// Their sum.
+        /// The sum of the durations.
         sum: Duration,
     },
 }

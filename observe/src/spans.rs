@@ -102,7 +102,8 @@ impl Tracing {
     }
 }
 
-/// A panic under the lock is impossible, and would leave the map as it was.
+/// Locks `shard`. Ignores poisoning: nothing panics under the lock, and a panic would leave the map
+/// as it was.
 fn lock(shard: &Mutex<HashMap<u64, Span>>) -> MutexGuard<'_, HashMap<u64, Span>> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,7 +22,7 @@ pub(super) struct Table {
 
 #[derive(Default)]
 struct Slot {
-    /// The hash of the key, which stands for the key; 0 if the slot is free.
+    /// The hash of the key, which identifies it: keys are not compared. 0 if the slot is free.
     hash: AtomicU64,
     /// Set by the thread that has taken the slot.
     key: OnceLock<Key>,
@@ -55,7 +55,8 @@ impl Table {
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns the slot of the key with this hash. Takes a free one if it has none.
+    /// Returns the slot of the key with this hash, or a free slot, which then belongs to that key.
+    /// Returns `None` if the table is full.
     fn slot(&self, hash: u64, key: impl FnOnce() -> Key) -> Option<&Slot> {
         let start = hash as usize % SLOTS;
         let (before, from) = self.slots.split_at(start);
