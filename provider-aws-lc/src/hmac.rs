@@ -34,7 +34,7 @@ fn erase(buffer: &mut [u8]) {
     black_box(buffer);
 }
 
-/// Replaces a key that is longer than a block with its hash.
+/// Calls `f` with the key, or with its hash if the key is longer than a block (RFC 2104 §2).
 #[inline]
 fn with_k0<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]) -> T) -> T {
     if key.len() <= hash.block_len() {
@@ -44,7 +44,7 @@ fn with_k0<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]
     }
 }
 
-/// Passes the hash of a long key, which is as secret as the key, to `f`, and erases it.
+/// Calls `f` with the hash of a long key. Then erases the hash, which is as secret as the key.
 #[cold]
 fn with_hash<T>(hash: &'static digest::Algorithm, key: &[u8], f: impl FnOnce(&[u8]) -> T) -> T {
     let mut k0 = [0; MAX_BLOCK_LEN];
@@ -89,10 +89,12 @@ impl Drop for Block {
 pub(crate) struct UnpreparedKey(Block);
 
 impl UnpreparedKey {
-    /// The length in bytes of the messages that are copied after the key's block.
+    /// The maximum length in bytes of a message that is copied behind the key's block, and hashed
+    /// in one call.
     const ROOM: usize = 192;
 
-    /// The maximum length in bytes of a secret message: HKDF-Extract signs shared secrets.
+    /// The number of message bytes to erase. The longest secret messages are the shared secrets
+    /// from which HKDF extracts a key.
     const SECRET_LEN: usize = 80;
 
     #[inline]

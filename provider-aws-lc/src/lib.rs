@@ -64,7 +64,7 @@ fn provider_of(cipher_suites: &[SupportedCipherSuite]) -> CryptoProvider {
     }
 }
 
-/// The key exchange groups.
+/// The key exchange groups, one static for each.
 pub mod kx_group {
     pub use crate::kx::{
         MLKEM768, MLKEM1024, SECP256R1, SECP256R1MLKEM768, SECP384R1, X25519, X25519MLKEM768,

@@ -9,12 +9,13 @@ use crate::hash::Sha384;
 
 rustls_core::provider_ticketer!(ticket_aead, TICKET_HKDF, &crate::random::Random);
 
-/// Creates the AEAD of a `Ticketer`, whose randomness may come from a different source.
+/// Creates the AEAD of a `Ticketer` from its key. The provider `fastest` uses it with another
+/// source of randomness.
 #[doc(hidden)]
 pub fn ticket_aead(key: AeadKey) -> impl Aead + 'static {
     Key::new::<Aes256Gcm>(&key)
 }
 
-/// Derives the keys of a fleet's tickets.
+/// Derives the keys of a fleet's tickets, with SHA-384.
 #[doc(hidden)]
 pub const TICKET_HKDF: &dyn Hkdf = &Hashing::<Sha384>::NEW;

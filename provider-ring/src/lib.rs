@@ -57,7 +57,7 @@ fn provider_of(cipher_suites: &[SupportedCipherSuite]) -> CryptoProvider {
     }
 }
 
-/// The key exchange groups.
+/// The key exchange groups, one static for each.
 pub mod kx_group {
     pub use crate::kx::{SECP256R1, SECP384R1, X25519};
 }

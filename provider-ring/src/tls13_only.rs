@@ -8,7 +8,7 @@
 use rustls_core::provider::CryptoProvider;
 use rustls_core::suites::SupportedCipherSuite;
 
-/// The cipher suites.
+/// The TLS 1.3 cipher suites, one static for each.
 pub mod cipher_suite {
     pub use crate::cipher_suite::tls13_only::*;
 }
