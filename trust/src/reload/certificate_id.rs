@@ -1,5 +1,5 @@
-//! The identifier of a certificate in an OCSP response: a CertID (RFC 6960 §4.1.1): the hashes of
-//! the issuer's name and key, and the serial number.
+//! Identifiers of certificates in OCSP responses (CertID, RFC 6960 §4.1.1): hashes of the issuer's
+//! name and key, and the serial number.
 
 use pki_types::CertificateDer;
 use rustls::certificates::{Certificate, PublicKey};
@@ -7,7 +7,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::crypto::hash::{Hash, HashAlgorithm};
 use sha1::{Digest, Sha1};
 
-/// A CertID.
+/// A CertID, as read from an OCSP response.
 pub(super) struct CertificateId<'a> {
     /// The contents of the object identifier of the hash algorithm.
     pub(super) hash_algorithm: &'a [u8],

@@ -17,19 +17,19 @@ pub enum ReloadError {
     File(FileError),
     /// A file is malformed PEM.
     Pem {
-        /// The file.
+        /// The malformed file.
         path: PathBuf,
         /// The reason why it is malformed.
         reason: String,
     },
     /// A certificate file contains no certificate.
     NoCertificate {
-        /// The file.
+        /// The certificate file.
         path: PathBuf,
     },
     /// A private key file contains no key, or an encrypted one.
     NoPrivateKey {
-        /// The file.
+        /// The key file.
         path: PathBuf,
         /// True if it contains an encrypted key.
         is_encrypted: bool,
@@ -60,7 +60,7 @@ pub enum ReloadError {
     },
     /// A file is not an OCSP response that can be stapled to the certificate.
     OcspResponse {
-        /// The file.
+        /// The file of the response.
         path: PathBuf,
         /// The reason why it cannot be stapled.
         reason: String,

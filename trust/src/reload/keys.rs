@@ -419,7 +419,7 @@ impl ActiveKeys {
         without_ocsp.clone()
     }
 
-    /// True if there is an OCSP response, but it must no longer be stapled `now`.
+    /// True if there is an OCSP response, but it must no longer be stapled at the time `now`.
     fn is_ocsp_outdated(&self, now: Option<UnixTime>) -> bool {
         let currency = self.ocsp_currency;
         currency.is_some_and(|currency| !currency.includes(now))

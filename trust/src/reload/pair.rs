@@ -64,8 +64,8 @@ impl CertifiedKeyFiles {
         FileVersions::of_files(paths.into_iter().flatten())
     }
 
-    /// Reads the files. Checks that the certificate and key match, are valid `now`, and cover all
-    /// of `names`. `held` is the active pair.
+    /// Reads the files. Checks that the certificate and key match, are valid at the time `now`, and
+    /// cover all of `names`. `held` is the active pair.
     ///
     /// # Errors
     ///
@@ -219,7 +219,8 @@ impl CertifiedKeyFiles {
         Ok(held)
     }
 
-    /// Returns the reason why a response that was usable when it was read is not stapled `now`.
+    /// Returns the reason why a response that was usable when it was read is not stapled at the
+    /// time `now`.
     pub(super) fn outdated_ocsp(
         &self,
         now: Option<UnixTime>,

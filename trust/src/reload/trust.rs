@@ -1,4 +1,5 @@
-//! Roots and revocation lists from their sources.
+//! Reads the roots and revocation lists of a reloading verifier. If a source cannot be read, its
+//! current content is kept.
 
 use std::sync::Arc;
 

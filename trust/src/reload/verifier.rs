@@ -57,11 +57,11 @@ pub trait VerifierKind: Send + Sync + 'static {
     fn replacement(&self) -> Option<Arc<Self>>;
 }
 
-/// Changes the options of a new verifier.
+/// A function that changes the options of a new verifier.
 type Options<V> =
     Box<dyn Fn(<V as VerifierKind>::Builder) -> <V as VerifierKind>::Builder + Send + Sync>;
 
-/// Wraps a new verifier.
+/// A function that wraps a new verifier.
 type Wrap<V> = Box<dyn Fn(Arc<V>) -> Arc<V> + Send + Sync>;
 
 /// A verifier for servers or for clients that can [`reload`](Self::reload) its roots and revocation
@@ -73,7 +73,7 @@ pub struct ReloadingVerifier<V: PeerVerifier + ?Sized> {
     slot: Slot<ActiveVerifier<V>, SourceVersions>,
 }
 
-/// Builds a verifier.
+/// A function that builds a verifier from roots and revocation lists.
 type Make<V> = Box<dyn Fn(&Trust) -> Result<Arc<V>, ReloadError> + Send + Sync>;
 
 /// The current roots and lists, with their verifier.
