@@ -46,7 +46,7 @@ impl EarlyData {
         self.sent += len;
     }
 
-    /// Lets the task wait for the handshake.
+    /// Stores the waker of a task that waits for the handshake.
     pub(crate) fn wait(&self, task: &Context<'_>, role: Role) {
         let mut tasks = self.tasks.0.lock().unwrap_or_else(PoisonError::into_inner);
         tasks[role as usize] = Some(task.waker().clone());

@@ -111,9 +111,9 @@ where
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StartHandshake<IO> {
-    /// The connection.
+    /// The connection, which has read the ClientHello.
     pub accepted: Accepted,
-    /// The transport.
+    /// The transport from which the ClientHello was read.
     pub io: IO,
 }
 

@@ -14,7 +14,7 @@ use tokio::task::coop;
 /// movsb`, which is slow at some offsets on several processors.
 const PIECE: usize = 1024;
 
-/// The most plaintext in a record.
+/// The maximum number of plaintext bytes in a record.
 const RECORD_LEN: usize = 16384;
 
 /// A read with at least this many bytes returns them, instead of filling its buffer with part of a

@@ -336,7 +336,7 @@ impl Both {
 }
 
 impl Direction {
-    /// Copies until a stream is not ready.
+    /// Copies, and then shuts `to` down, until a stream is not ready.
     fn poll(
         &mut self,
         from: &mut End<'_>,

@@ -36,8 +36,8 @@ pub(crate) trait Sends {
     /// Writes queued output until none is left or the transport accepts no more. Does not flush.
     fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>>;
 
-    /// Remembers a task that waits for a flush or a shutdown of the transport, which may write: a
-    /// failure of the other direction wakes it.
+    /// Stores the waker of a task that waits until the transport is flushed or shut down, so that a
+    /// failure of the other direction can wake the task.
     fn remember(&mut self, task: &Context<'_>);
 
     /// Returns the error that ended the connection, if it has failed.

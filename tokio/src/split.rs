@@ -67,7 +67,7 @@ struct Tasks {
     writer: Mutex<Option<Waker>>,
 }
 
-/// Lets the task wait in `place`.
+/// Stores the task's waker in `place`, for the other half to wake it.
 fn wait(place: &Mutex<Option<Waker>>, task: &Context<'_>) {
     let mut waiting = place.lock().unwrap_or_else(PoisonError::into_inner);
     match &mut *waiting {
@@ -83,7 +83,7 @@ fn wake(place: &Mutex<Option<Waker>>) {
     }
 }
 
-/// Ends the waiting in `place`.
+/// Takes the waker out of `place`, if there is one.
 fn leave(place: &Mutex<Option<Waker>>) -> Option<Waker> {
     mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner))
 }
