@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_nest() {
+    fn length_prefixes_can_be_nested() {
         let mut bytes = Vec::new();
         with_length_prefix(&mut bytes, LengthSize::U16, |bytes| {
             with_length_prefix(bytes, LengthSize::U8, |bytes| bytes.push(7));

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_by_text() {
+    fn each_metric_and_set_of_labels_has_its_own_count() {
         let table = Table::new();
         for _ in 0..3 {
             table.add(&FAILURES, ["server", "handshake", "peer", "general"]);

@@ -159,7 +159,7 @@ fn a_hello_retry_request_is_a_kind_of_handshake() {
 }
 
 #[test]
-fn sessions_of_the_storage_are_told_from_tickets() {
+fn sessions_in_the_storage_and_their_resumption_are_counted() {
     for (provider, versions) in cases() {
         let both = Both::new();
         let configs = Configs::new(provider, versions, ClientAuth::None).with_storage();
@@ -389,7 +389,7 @@ fn quic_handshakes_have_their_carrier() {
 
 /// Threads add to different stripes, and connections may end on another thread.
 #[test]
-fn threads_add_up() {
+fn counts_of_several_threads_add_up() {
     let both = Both::new();
     let [provider, _] = PROVIDERS;
     let configs = both.observe(Configs::new(provider, Versions::Tls13, ClientAuth::None));

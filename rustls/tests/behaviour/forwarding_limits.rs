@@ -70,7 +70,7 @@ fn forward_all<F: Source, T: Sink>(from: &mut F, to: &mut T, reads: impl Fn(&F) 
 
 /// The socket always has more, as if the peer were faster than this side.
 #[test]
-fn a_call_ends_although_the_peer_is_faster() {
+fn a_call_returns_even_if_the_peer_keeps_sending() {
     let kinds = [(false, false), (false, true), (true, false), (true, true)];
     for (provider, versions, (is_split, to_plain)) in product3(PROVIDERS, Versions::EACH, kinds) {
         let what = format!("{provider:?} {versions:?} {is_split} {to_plain}");
@@ -112,7 +112,7 @@ fn a_call_ends_although_the_peer_is_faster() {
 }
 
 #[test]
-fn a_call_ends_although_a_plain_peer_is_faster() {
+fn a_call_returns_even_if_a_plain_peer_keeps_sending() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let (data, mut right) = (pattern(2_000_000), pair(provider.this(), versions));
         let mut back = StreamOwned::new(*right.client, Memory::new(&[]));
@@ -125,7 +125,7 @@ fn a_call_ends_although_a_plain_peer_is_faster() {
 
 /// The peer seems to send messages without data, one after the other.
 #[test]
-fn a_call_ends_although_reads_return_no_data() {
+fn a_call_returns_even_if_reads_return_no_data() {
     for (provider, versions, is_split) in product3(PROVIDERS, Versions::EACH, [false, true]) {
         let mut left = pair(provider.this(), versions);
         let mut wire = Vec::new();
@@ -145,7 +145,7 @@ fn a_call_ends_although_reads_return_no_data() {
 
 /// The data of one read is sent in many writes.
 #[test]
-fn a_call_ends_although_the_output_accepts_only_a_little() {
+fn a_call_returns_even_if_the_output_accepts_only_a_little() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let [mut left, mut right] = [(); 2].map(|()| pair(provider.this(), versions));
         let mut wire = Vec::new();

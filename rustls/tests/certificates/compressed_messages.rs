@@ -291,7 +291,7 @@ fn a_message_without_an_offer_is_unexpected() {
 /// A client rejects a CompressedCertificate after a CertificateRequest without an offer, and
 /// instead of either message after the Certificate.
 #[test]
-fn a_message_in_another_place_is_unexpected() {
+fn a_compressed_certificate_in_another_place_is_unexpected() {
     use HandshakeType::{Certificate, CertificateVerify, Finished};
 
     let identity = Identity::new(Provider::Ring.this());

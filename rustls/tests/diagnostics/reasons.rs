@@ -71,7 +71,7 @@ fn assert_reason(versions: Versions, prepare: Change, change: Change, text: &str
 }
 
 #[test]
-fn unopened_tickets_are_logged() {
+fn tickets_that_cannot_be_opened_are_logged() {
     let new_ticketer: Change = |config, provider| config.ticketer = provider.this_ticketer();
     for versions in Versions::EACH {
         let text = "a session is not resumed: the ticket cannot be opened";

@@ -479,7 +479,7 @@ fn senders_fail_after_a_failure_of_the_receiver() {
 
 /// A QUIC implementation reports the alert after the panic.
 #[test]
-fn quic_keeps_its_alert_although_the_logger_panics() {
+fn quic_keeps_its_alert_even_if_the_logger_panics() {
     const EARLY_FINISHED: [u8; 4] = [20, 0, 0, 0];
     bomb::rig_logger();
     let rig = Rig::new(Setup {

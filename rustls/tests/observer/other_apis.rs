@@ -81,7 +81,7 @@ fn a_configurations_observer_takes_over_from_an_acceptors() {
 
 /// Connections that never get a configuration.
 #[test]
-fn an_acceptors_observer_sees_what_no_configuration_does() {
+fn an_acceptors_observer_sees_connections_without_a_configuration() {
     let own = Events::new();
     let pair = Pair::of(Provider::AwsLc, Versions::Tls13);
     let hello = Api::Buffered.end(&pair.client).take_output();

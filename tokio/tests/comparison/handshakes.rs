@@ -157,7 +157,7 @@ fn wrong_bytes_are_answered_as_by_the_published_crate() {
 /// A server of TLS 1.3 then has tickets to send. It reads nothing before they are sent, so a client
 /// that sends much before it reads must not depend on that.
 #[test]
-fn a_blocked_last_flight_holds_the_handshake_like_that_of_the_published_crate() {
+fn a_blocked_last_flight_delays_the_handshake_as_in_the_published_crate() {
     // a handshake that waits for operations writes more often, so another flight would be blocked
     if plan_of_process().is_some() {
         return;

@@ -54,7 +54,7 @@ fn poll_all<A: Tls, B: Relay>(a: &mut A, b: &mut B, written: impl Fn(&A, &B) -> 
 
 /// Outside of tokio's runtime, tasks have no budget.
 #[test]
-fn a_poll_ends_although_a_peer_is_faster() {
+fn a_poll_returns_even_if_a_peer_keeps_sending() {
     for versions in Versions::EACH {
         let data = vec![7; LEN];
         let (mut left, mut front) = tls(versions, ROOMY);
@@ -77,7 +77,7 @@ fn a_poll_ends_although_a_peer_is_faster() {
 }
 
 #[test]
-fn a_poll_ends_although_a_tls_peer_is_faster_than_another() {
+fn a_poll_returns_even_if_a_tls_peer_keeps_sending_to_another() {
     for (of_front, of_back) in product(Versions::EACH, Versions::EACH) {
         let data = vec![7; LEN];
         let (mut left, mut front) = tls(of_front, ROOMY);
@@ -92,7 +92,7 @@ fn a_poll_ends_although_a_tls_peer_is_faster_than_another() {
 
 /// The peer seems to send messages without data, one after the other.
 #[test]
-fn a_poll_ends_although_reads_return_no_data() {
+fn a_poll_returns_even_if_reads_return_no_data() {
     for versions in Versions::EACH {
         let (mut left, mut front) = tls(versions, ROOMY);
         complete(left.write_all(&[7; 2000])).unwrap();
@@ -156,7 +156,7 @@ impl AsyncWrite for Greedy {
 
 /// One direction spends the budget of the task in every poll that it begins.
 #[tokio::test(flavor = "current_thread")]
-async fn a_direction_has_its_turn_although_the_other_spends_the_budget() {
+async fn each_direction_gets_its_turn_even_if_the_other_spends_the_budget() {
     for is_front_greedy in [true, false] {
         let noise = &mut Noise::new(3);
         let greedy = |io| Greedy {

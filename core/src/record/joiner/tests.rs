@@ -33,7 +33,7 @@ fn take_in(joiner: &mut HandshakeJoiner, payload: &[u8]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn whole_messages_are_returned_where_they_lie() {
+fn whole_messages_are_returned_in_place() {
     let stream = [message(3), message(0), message(300)].concat();
     let mut joiner = HandshakeJoiner::default();
     let mut rest = joiner.begin(&stream).unwrap();
@@ -64,7 +64,7 @@ fn messages_taken_in_from_pieces_survive_any_split() {
 }
 
 #[test]
-fn messages_that_are_not_taken_where_they_lie_are_kept() {
+fn messages_that_are_not_taken_in_place_are_kept() {
     let stream = [message(3), message(5), message(0)].concat();
     for taken in 0..=3 {
         let mut joiner = HandshakeJoiner::default();

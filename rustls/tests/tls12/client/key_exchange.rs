@@ -102,7 +102,7 @@ fn a_scheme_that_was_not_offered_is_refused() {
 /// RFC 7919 §4: the parameters must be those of an offered group, but may have leading zeros. The
 /// public value must not reveal the secret.
 #[test]
-fn finite_field_parameters_must_be_those_of_a_group() {
+fn finite_field_parameters_must_match_an_offered_group() {
     let group = ffdhe::this::Group::leak(NamedGroup::FFDHE2048, FFDHE2048, ffdhe::Key::Random);
     let provider = ffdhe::this::provider(Provider::AwsLc.this(), vec![group]);
     let identity = Identity::new((*provider).clone());
