@@ -185,7 +185,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// `HandshakeType`: RFC 9846 §4, with the values older versions reserve.
+    /// `HandshakeType`: RFC 9846 §4, with the values reserved for older versions.
     pub enum HandshakeType(u8) {
         /// `hello_request`: TLS 1.2 only.
         HelloRequest = 0,
@@ -242,7 +242,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// `AlertDescription`: RFC 9846 §6, with the values older versions reserve.
+    /// `AlertDescription`: RFC 9846 §6, with the values reserved for older versions.
     pub enum AlertDescription(u8) {
         /// `close_notify`: the sender sends no more data.
         CloseNotify = 0,

@@ -376,8 +376,9 @@ mod threads {
     }
 
     impl Others {
-        /// Moves the newest buffer to the others, and then takes one of length `class`: one of
-        /// `owner` if possible, or one of another connection.
+        /// Moves the newest buffer to the others, and then takes one of length `LENS[class]`: one
+        /// of `owner` if possible, or one of another connection. Returns `None` if there is none,
+        /// or if a second one should be allocated for `owner`.
         fn take(&mut self, newest: &Newest, class: usize, owner: u64) -> Option<Memory> {
             if let Some(memory) = newest.take() {
                 self.keep(newest, memory, newest.owner.get(), 0);
@@ -404,9 +405,9 @@ mod threads {
         }
 
         /// Makes `memory` the newest, and keeps the previous newest. If both have the same length
-        /// and there are enough of it, frees `memory` instead. Buffers allocated in a burst are
-        /// then freed from last to first, so that the allocator can return their memory to the
-        /// system.
+        /// and there are enough others of that length, frees `memory` instead. Buffers allocated in
+        /// a burst are then freed from last to first, so that the allocator can return their memory
+        /// to the system.
         fn put_back(&mut self, newest: &Newest, memory: Memory, owner: u64) {
             let len = memory.len();
             let Some(older) = newest.take() else {

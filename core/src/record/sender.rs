@@ -518,7 +518,8 @@ impl RecordSender {
         is_possible.then_some(start..end)
     }
 
-    /// Returns the error that made [`Self::record_around`] return `None`.
+    /// Returns the result of sealing in place if [`Self::record_around`] returns `None`: an error,
+    /// or an empty range if the payload is empty.
     #[cold]
     fn in_place_without_record(
         &self,

@@ -419,7 +419,7 @@ impl ReceiveBuffer {
     }
 
     /// If there is only part of a record, moves it to a memory block for the received bytes, or for
-    /// the whole record if its rest follows immediately.
+    /// the whole record if its rest follows immediately. Does nothing if that saves little memory.
     #[inline]
     fn shrink_part(&mut self) {
         let waiting = self.filled - self.opened;
@@ -433,7 +433,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// If there are only unopened bytes, moves them to a memory block that fits `len` bytes.
+    /// Moves the unopened bytes, which must be the only ones, to a memory block that fits `len`
+    /// bytes, if that saves at least a third of the memory.
     #[cold]
     fn move_part(&mut self, len: usize) {
         let part = self.opened..self.filled;
@@ -477,7 +478,8 @@ impl ReceiveBuffer {
         &mut self.memory[self.opened..self.filled]
     }
 
-    /// True if the first unopened record is complete, or its header is invalid.
+    /// True if the first unopened record is complete, its header is invalid, or the buffer
+    /// [is full](Self::is_full).
     pub fn has_record(&self) -> bool {
         let unopened = &self.memory[self.opened..self.filled];
         match RecordHeader::read(unopened) {
