@@ -53,7 +53,8 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
         self.entries.get_mut(key).map(|entry| &mut entry.value)
     }
 
-    /// Inserts an entry. Returns the value that was evicted to make room, if any.
+    /// Inserts an entry, or replaces the value of the entry with this key. Returns the value that
+    /// was evicted to make room, if any. Has no effect if the capacity is 0.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         if let Some(present) = self.get_mut(&key) {
             *present = value;

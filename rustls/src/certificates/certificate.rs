@@ -372,7 +372,7 @@ impl Certificate {
         self.keep(&self.frame, field, || Ok(Frame::read(&self.der)?))
     }
 
-    /// Returns the value in `kept`, which `read` parses if necessary.
+    /// Returns the value in `property`, which `read` parses if necessary.
     #[inline]
     fn keep<'a, T>(
         &'a self,

@@ -134,7 +134,8 @@ impl VerifiedChains {
         self.enabled.as_ref()?.find(basis, chain, now)
     }
 
-    /// Remembers `acceptance`, of the chain of an authenticated peer, unless the chain is too long.
+    /// Remembers the `acceptance` of `chain`, whose peer must have been authenticated. Does nothing
+    /// if the chain is too long, or if this map is disabled.
     pub(crate) fn keep(&self, chain: &PeerChain, acceptance: Acceptance) {
         if let Some(acceptances) = &self.enabled {
             acceptances.keep(chain, acceptance);

@@ -196,8 +196,8 @@ impl ClientConfig {
         Self::builder_with_details(provider, Arc::new(DefaultTimeProvider))
     }
 
-    /// Starts building a configuration with this `provider` and this clock. Without `std`, only
-    /// this function exists.
+    /// Starts building a configuration with this `provider` and this clock. Without `std`, this is
+    /// the only way to start.
     pub fn builder_with_details(
         provider: Arc<CryptoProvider>,
         time_provider: Arc<dyn TimeProvider>,

@@ -115,8 +115,8 @@ pub struct CompressionFailed;
 /// The maximum number of algorithms. RFC 8879 §3: `algorithms<2..2^8-2>`, two bytes each.
 const MAX_OFFERED: usize = 127;
 
-/// Returns the algorithms for a `compress_certificate` extension, without duplicates. Returns
-/// `None` if there are none.
+/// Returns up to [`MAX_OFFERED`] algorithms for a `compress_certificate` extension, without
+/// duplicates. Returns `None` if there are none.
 pub(crate) fn offered_algorithms(
     decompressors: &[&'static dyn CertDecompressor],
 ) -> Option<ShortList<CertificateCompressionAlgorithm>> {

@@ -400,8 +400,9 @@ impl CommonState {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if the configuration does not allow extraction, output is queued
-    /// or received data is unread. Returns [`Error::HandshakeNotComplete`] before the handshake is
+    /// Returns [`Error::General`] if the configuration does not allow extraction, output is queued,
+    /// a requested KeyUpdate has not been sent, received data is unread, or the crypto provider
+    /// does not export keys. Returns [`Error::HandshakeNotComplete`] before the handshake is
     /// complete, and the error that ended the connection if it has failed.
     pub(crate) fn extract_secrets(&self) -> Result<ExtractedSecrets, Error> {
         if !self.is_extractable {

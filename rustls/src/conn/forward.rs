@@ -146,7 +146,7 @@ impl Turns {
     }
 }
 
-/// Returns false if a call would block.
+/// Returns true if the call with this `result` succeeded, and false if it would block.
 fn is_ready(result: io::Result<()>) -> io::Result<bool> {
     match result {
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
@@ -424,7 +424,7 @@ where
     }
 }
 
-/// Completes the handshake, and processes what was received. Returns the result of that.
+/// Completes the handshake, and processes what was received. Returns the result of the processing.
 fn process<S: SideData + 'static>(
     conn: &mut ConnectionCommon<S>,
     socket: &mut (impl Read + Write),

@@ -80,7 +80,7 @@ impl CommonState {
             .context = context;
     }
 
-    /// Tells the observer what has happened, if there is one.
+    /// Reports new events to the observer, if there is one.
     #[inline]
     pub(crate) fn report(&mut self) {
         let Some(observation) = &self.observation else {

@@ -86,8 +86,8 @@ impl CommonState {
         Ok(len)
     }
 
-    /// Makes room for records that cannot stay in the memory of `from`. If there are several, takes
-    /// memory for all of them at once, so that it does not grow with each record. If memory runs
+    /// Makes room for records that cannot stay in the memory of `from`, if there are several: takes
+    /// memory for many of them at once, so that it does not grow with each record. If memory runs
     /// out, each record reports that itself.
     fn make_room_for(&mut self, from: &ReceiveBuffer) {
         let room = self.plaintext_room().unwrap_or(MANY_RECORDS);

@@ -14,7 +14,8 @@ const MOST: u8 = 16;
 /// Counts the calls from the start of a wait to the first poll.
 #[derive(Default)]
 pub(crate) struct Unpolled {
-    /// The number of calls plus one; zero if no operation is pending, or after a poll.
+    /// One more than the number of calls since the wait started. Zero if they are not counted: the
+    /// handshake is not waiting, or the application has polled.
     calls: u8,
     /// The application callback that the handshake is waiting for.
     waits_for: Option<Call>,

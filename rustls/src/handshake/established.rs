@@ -51,7 +51,7 @@ pub(crate) enum Established {
 
 impl Established {
     /// Keeps the secrets of the receiving half, and returns those of the sending half. Returns
-    /// `None` if this is already a half. `link` connects the halves.
+    /// `None` if this is already a half, or only an exporter. `link` connects the halves.
     pub(crate) fn split(&mut self, link: &Arc<Link>) -> Option<Self> {
         match self {
             Self::Tls13(secrets) => {
@@ -132,7 +132,7 @@ impl Established {
         }
     }
 
-    /// Sends the KeyUpdate that the peer requested, if any.
+    /// Sends the KeyUpdate that the peer requested, if any. Returns true if it was sent.
     ///
     /// # Errors
     ///
@@ -151,7 +151,8 @@ impl Established {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if the crypto provider does not export keys.
+    /// Returns [`Error::General`] if the crypto provider does not export keys, or if these are not
+    /// the secrets of both directions.
     pub(crate) fn extract(
         &self,
         #[cfg_attr(not(feature = "tls12"), allow(unused_variables))]
@@ -375,7 +376,9 @@ impl SendingSecrets {
     }
 
     /// Sends a KeyUpdate and switches to new sending keys. The message requests one in return,
-    /// unless it is the reply to the peer's request.
+    /// unless it is the reply to the peer's request, or an earlier request has not been answered
+    /// yet. Returns false if nothing was sent: the current key has been updated and not used, or no
+    /// more updates are allowed.
     ///
     /// # Errors
     ///

@@ -56,8 +56,8 @@ pub(crate) fn allowed_in(typ: ExtensionType, context: ExtensionContext) -> bool 
     contexts(typ).is_none_or(|contexts| contexts.contains(&context))
 }
 
-/// Returns the table of RFC 9846 §4.3, followed by extensions from other documents; `None` for
-/// unknown types.
+/// Returns the messages in which `typ` is allowed, from the table of RFC 9846 §4.3 and from other
+/// documents. Returns `None` for unknown types.
 fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
     use ExtensionContext::{
         Certificate as CT, CertificateRequest as CR, ClientHello as CH, EncryptedExtensions as EE,
@@ -117,7 +117,9 @@ fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
 /// consume it.
 ///
 /// Returns the types in wire order. Returns [`InvalidMessage::DuplicateExtension`] if a type occurs
-/// twice, and [`InvalidMessage::TrailingData`] if `read_one` does not consume a whole body.
+/// twice, [`InvalidMessage::PreSharedKeyIsNotFinalExtension`] if an extension of a ClientHello
+/// follows pre_shared_key, and [`InvalidMessage::TrailingData`] if `read_one` does not consume a
+/// whole body.
 pub(super) fn read_extensions<'a>(
     r: &mut Reader<'a>,
     context: ExtensionContext,

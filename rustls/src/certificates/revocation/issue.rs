@@ -19,7 +19,7 @@ pub(super) struct Issue {
 
 impl Issue {
     /// Parses the fields of a `CertificateList` (RFC 5280 §5.1). Returns `None` if `der` is
-    /// something else.
+    /// something else, or a list without a next update or extensions.
     pub(super) fn read(der: &[u8]) -> Option<Self> {
         let mut list = Tlv::SEQUENCE.only(der)?;
         let mut tbs = Tlv::SEQUENCE.take(&mut list)?;
@@ -90,7 +90,7 @@ fn two_digits(input: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// Converts a Gregorian date. Returns `None` before 1970, and for invalid months.
+/// Converts a Gregorian date. Returns `None` before 1970, for invalid months, and for day 0.
 fn days_since_unix_epoch(year: u64, month: u64, day: u64) -> Option<u64> {
     /// Years start in March here, so that the leap day is the last day.
     const DAYS_BEFORE_MONTH: [u64; 12] = [306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275];

@@ -119,9 +119,10 @@ impl RevocationList {
         self.parsed.issuing_distribution_point()
     }
 
-    /// Returns the first 32 bytes of `hash` over the encoding. `None` if `hash` returns less.
+    /// Returns the first 32 bytes of `hash` over the encoding. Returns `None` if `hash` returns
+    /// less, or if it should be SHA-256 and returns wrong results.
     ///
-    /// Its SHA-256 is computed on the first call, once for all verifiers.
+    /// The SHA-256 of the list is computed on the first call, once for all verifiers.
     #[cfg(feature = "std")]
     pub(crate) fn digest(&self, hash: &'static dyn Hash) -> Option<[u8; 32]> {
         if hash.algorithm() == HashAlgorithm::SHA256 {

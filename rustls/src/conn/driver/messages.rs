@@ -135,7 +135,7 @@ impl<Data> Driver<Data> {
         Poll::Ready(Ok(()))
     }
 
-    /// Tells the observer what has happened, if there is one.
+    /// Reports new events to the observer, if there is one.
     pub(super) fn report(&mut self) {
         if let Some(observation) = &mut self.common.observation {
             if !observation.has_server_name() {

@@ -318,8 +318,9 @@ impl Offer {
     ///
     /// # Errors
     ///
-    /// Returns [`PeerMisbehaved::SelectedUnofferedApplicationProtocol`] if it was not offered, and
-    /// [`Error::NoApplicationProtocol`] if the carrier requires one and none was selected.
+    /// Returns [`PeerMisbehaved::SelectedUnofferedApplicationProtocol`] if it was not offered and
+    /// the configuration checks that. Returns [`Error::NoApplicationProtocol`] if the carrier
+    /// requires one and none was selected.
     pub(crate) fn check_protocol(&self, selected: Option<ProtocolName<'_>>) -> Result<(), Error> {
         let offered = &self.alpn_protocols;
         let Some(selected) = selected else {

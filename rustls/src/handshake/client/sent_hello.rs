@@ -130,8 +130,8 @@ impl SentHello {
         })
     }
 
-    /// Takes the transcript up to this message. Hashes the ClientHello again if the server chose a
-    /// hash other than the session's.
+    /// Takes the transcript up to this message. Hashes the ClientHello now if `hash` was not used
+    /// for it before: no session was offered, or the server chose a hash other than the session's.
     pub(crate) fn take_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         match self.transcript.take() {
             Some(transcript) if transcript.algorithm() == hash.algorithm() => *transcript,

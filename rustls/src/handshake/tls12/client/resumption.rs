@@ -191,7 +191,8 @@ pub(super) fn store_session(
     !is_resumed
 }
 
-/// Returns the session of a full handshake. Returns `None` without a clock.
+/// Returns the session of a full handshake. Returns `None` if the time, the server's chain or its
+/// verification is unknown.
 fn new_session(
     finishing: &Finishing,
     server_chain: Option<&PeerChain>,

@@ -152,7 +152,8 @@ fn share_of<'a>(hello: &ClientHello<'a>, name: NamedGroup) -> Option<&'a [u8]> {
 }
 
 /// Returns the first suite that both sides support, in the client's order, or in the provider's
-/// order if `ignore_client_order` is set.
+/// order if `ignore_client_order` is set. It must be the suite of an earlier HelloRetryRequest, if
+/// there was one.
 fn select_suite(
     hello: &ClientHello<'_>,
     retry: Option<&Retry>,

@@ -102,9 +102,9 @@ pub(super) struct TicketInputs {
 }
 
 impl TicketInputs {
-    /// Returns the terms of the tickets, or `None` if no tickets are to be sent, because there is
-    /// no clock or no storage, or because the session's lifetime is over. The client then cannot
-    /// resume.
+    /// Returns the terms of the tickets, or `None` if no tickets are to be sent, because a
+    /// close_notify was sent, because there is no clock or no storage, or because the session's
+    /// lifetime is over. The client then cannot resume.
     fn terms(&self, config: &ServerSettings, cx: &ServerContext<'_>) -> Option<Terms> {
         // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
         // handshake
@@ -210,7 +210,8 @@ impl<'a> Sessions<'a> {
     }
 
     /// Calls `make` with the session for ticket `number`. Returns its `ticket_age_add`, and the
-    /// result of `make`. `age_adds` was filled for the previous ticket.
+    /// result of `make`. Pass the same `age_adds` for all tickets, in order: it is refilled once it
+    /// is used up.
     fn next<T>(
         &self,
         number: usize,
