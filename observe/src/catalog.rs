@@ -68,7 +68,8 @@ impl Label {
         Self { name, values }
     }
 
-    /// A label with `len` values, and [`OTHER`].
+    /// Creates a label with the values that `value` returns for positions below `len`, followed by
+    /// [`OTHER`].
     const fn computed(name: &'static str, len: usize, value: fn(usize) -> &'static str) -> Self {
         let values = Values::Computed(len + 1, value);
         Self { name, values }

@@ -19,7 +19,7 @@ pub(crate) const SUITES: [CipherSuite; 9] = [
     CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 ];
 
-/// The groups that have a name.
+/// The groups that metrics name. All others count as [`OTHER`].
 pub(crate) const GROUPS: [NamedGroup; 15] = [
     NamedGroup::X25519MLKEM768,
     NamedGroup::secp256r1MLKEM768,
@@ -38,7 +38,7 @@ pub(crate) const GROUPS: [NamedGroup; 15] = [
     NamedGroup::FFDHE8192,
 ];
 
-/// The signature schemes of TLS 1.2 and 1.3 that have a name.
+/// The signature schemes of TLS 1.2 and 1.3 that metrics name. All others count as [`OTHER`].
 pub(crate) const SCHEMES: [SignatureScheme; 16] = [
     SignatureScheme::ECDSA_NISTP256_SHA256,
     SignatureScheme::ECDSA_NISTP384_SHA384,
