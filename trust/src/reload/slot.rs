@@ -154,8 +154,8 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         problem.map_or(Ok(reload), Err)
     }
 
-    /// Replaces `held` with `value`. Also returns the lines to log, or `None` if `held` is no
-    /// longer current.
+    /// Replaces `held` with `value`, unless a later reload has already finished. Returns what
+    /// happened, and the lines to log. Returns `None` if `held` is no longer current.
     fn conclude(
         &self,
         ticket: u64,

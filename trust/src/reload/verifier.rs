@@ -159,7 +159,8 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
         }
     }
 
-    /// Returns `held` if `trust` has not changed, or a new verifier for it.
+    /// Returns `held` if `trust` has not changed, or if no verifier can be built for it. Otherwise,
+    /// returns a new verifier.
     fn with_verifier(
         &self,
         trust: Trust,
