@@ -141,7 +141,7 @@ impl Display for Error {
 
 impl StdError for Error {}
 
-/// Prints `A or B or C`.
+/// Prints `items`, with " or " between them.
 fn write_alternatives<T: fmt::Debug>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
     for (i, item) in items.iter().enumerate() {
         let separator = if i == 0 { "" } else { " or " };
@@ -376,7 +376,7 @@ fn write_names(f: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
     f.write_str(last)
 }
 
-/// Prints `a, b, c`.
+/// Prints `items`, separated by commas.
 fn write_list<T: Display>(f: &mut fmt::Formatter<'_>, items: &[T]) -> fmt::Result {
     for (i, item) in items.iter().enumerate() {
         let separator = if i == 0 { "" } else { ", " };
