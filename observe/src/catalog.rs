@@ -249,7 +249,8 @@ impl Metric {
     }
 }
 
-/// Returns the number of a combination of values, which are given by their positions.
+/// Returns the cell of the metric `id` for a combination of label values. `places` contains the
+/// position of each value in the list of its label.
 pub(crate) fn cell<const N: usize>(id: Id, places: [usize; N]) -> usize {
     let labels = METRICS[id as usize].labels;
     debug_assert_eq!(labels.len(), N);
