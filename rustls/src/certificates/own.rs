@@ -50,7 +50,7 @@ pub(crate) fn shared(der: &CertificateDer<'static>) -> Arc<Certificate> {
 /// Keeps the parsed end entity of a key alive, as long as the owner keeps the key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParsedEndEntity {
-    /// `None` if the key has no certificate.
+    /// The shared object for the first certificate; `None` if the key has no certificate.
     #[cfg(feature = "std")]
     _certificate: Option<Arc<Certificate>>,
 }

@@ -36,7 +36,7 @@ const DEFAULT_BUFFER_LIMIT: usize = 64 * 1024;
 pub struct CommonState {
     pub(crate) side: Side,
     pub(crate) records: Records,
-    /// Set for QUIC; `records` is then unused.
+    /// The state of a connection over QUIC, for which `records` is unused.
     pub(crate) quic: Option<Box<Quic>>,
     pub(crate) negotiated: Negotiated,
     pub(crate) established: Option<Established>,

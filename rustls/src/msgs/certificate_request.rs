@@ -24,7 +24,7 @@ const MAX_AUTHORITIES_LEN: usize = 0xffff - 0x400;
 extension_block! {
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct CertificateRequest<'a> in CertificateRequest {
-        /// `None` if this mandatory extension is missing.
+        /// The schemes that the server can verify; `None` if this mandatory extension is missing.
         SignatureAlgorithms =>
             signature_algorithms: Option<ShortList<SignatureScheme>> as SignatureSchemes,
         // deviates from RFC 9846 §4.3.4: an empty list, which rustls 0.23 also accepts, means no

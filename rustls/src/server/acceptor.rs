@@ -66,7 +66,7 @@ use crate::record::traffic::Traffic;
 /// }
 /// ```
 pub struct Acceptor {
-    /// `None` once the connection was returned or has failed.
+    /// The connection so far; `None` once it was returned or has failed.
     connection: Option<ConnectionCommon<ServerConnectionData>>,
     /// The traffic of the ClientHello, which is counted before there may be an observer.
     received: Traffic,

@@ -40,7 +40,7 @@ use crate::suites::Tls13CipherSuite;
 /// sessions.
 #[derive(Clone)]
 pub struct Resumption {
-    /// `None` if sessions are not stored, so that no values are computed for the store.
+    /// The store; `None` if sessions are not stored, so that no values are computed for a store.
     pub(crate) store: Option<Arc<dyn ClientSessionStore>>,
     #[cfg_attr(
         not(feature = "tls12"),

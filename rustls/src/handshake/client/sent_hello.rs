@@ -18,7 +18,7 @@ use crate::suites::Tls13CipherSuite;
 /// The latest ClientHello, until a version is chosen.
 pub(crate) struct SentHello {
     pub(crate) offer: Box<Offer>,
-    /// `None` if TLS 1.3 is not offered.
+    /// The key exchanges whose shares were sent; `None` if TLS 1.3 is not offered.
     pub(crate) shares: Option<KeyShares>,
     /// The message, header included. With ECH it is the ClientHelloInner.
     pub(crate) encoded: Vec<u8>,

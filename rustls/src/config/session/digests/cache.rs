@@ -27,7 +27,7 @@ pub(super) struct Cache {
 struct Certificates {
     /// The first certificate, outside the vector. Most servers have only one.
     first: Option<CertificateDigest>,
-    /// Empty until there is a second certificate.
+    /// The other certificates. Empty until there is a second one.
     others: Vec<Option<CertificateDigest>>,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Handshake {
     pub(super) is_stored: bool,
     /// True if the ServerHello promised a ticket (RFC 5077 §3.2).
     pub(super) sends_ticket: bool,
-    /// `None` if the clock failed, in which case no session is kept.
+    /// The current time; `None` if the clock failed, in which case no session is kept.
     pub(super) now: Option<UnixTime>,
     /// The time at which client and server authenticated with certificates, in seconds since 1970.
     pub(super) authenticated_at: u64,

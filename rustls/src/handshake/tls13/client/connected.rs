@@ -20,7 +20,7 @@ use crate::suites::Tls13CipherSuite;
 /// The state after a completed handshake.
 pub(crate) struct Connected {
     suite: &'static Tls13CipherSuite,
-    /// `None` if no session is stored.
+    /// The secret for the PSKs of tickets; `None` if no session is stored.
     resumption_secret: Option<OkmBlock>,
     config: PastClientSettings,
     server_name: ServerName<'static>,
