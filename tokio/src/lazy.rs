@@ -33,7 +33,7 @@ use crate::socket::{Socket, poll_of};
 /// ```
 pub struct LazyConfigAcceptor<IO> {
     acceptor: Acceptor,
-    /// `None` once the transport has been returned.
+    /// The transport; `None` once it has been returned.
     io: Option<IO>,
     /// The error caused by the ClientHello, and the alert that is sent before the error is
     /// returned.
