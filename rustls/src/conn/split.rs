@@ -15,6 +15,8 @@
 //! [`super::sending`] and [`super::driver`] do the work. Each half sends requests to the other
 //! through the [`link`], and checks it first in each call. A connection that was not split has no
 //! link to check.
+//!
+//! [`link`]: crate::handshake::link
 
 mod receiver;
 mod sender;

@@ -13,7 +13,7 @@ use super::span::Span;
 /// The fields of a certificate, in the order of RFC 5280 §4.1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// The INTEGER, without the tag [0] around it.
+    /// The INTEGER, without the tag `[0]` around it.
     pub(super) version: Option<Span>,
     pub(super) serial_number: Span,
     /// The algorithm in the signed part.
@@ -22,7 +22,7 @@ pub(super) struct Frame {
     pub(super) validity: Span,
     pub(super) subject: Span,
     pub(super) subject_public_key_info: Span,
-    /// `Extensions`, without the tag [3] around them.
+    /// `Extensions`, without the tag `[3]` around them.
     pub(super) extensions: Option<Span>,
     /// The algorithm outside the signed part, before the signature.
     pub(super) signature_algorithm: Span,
