@@ -108,7 +108,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     println!("{table}");
     if arguments.document {
         for file in ["BENCHMARKS.md", "bench/src/document/template.md"] {
-            document::insert(file, "bench/peers", &table)?;
+            document::insert(file, "bench/peers", &table::documented(&results))?;
         }
     }
     let written = [

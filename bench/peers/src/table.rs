@@ -7,14 +7,35 @@ use driver::document;
 use crate::contenders::BASELINE;
 use crate::results::{Results, Row};
 
+/// Parts of the names of scenarios that BENCHMARKS.md leaves out: they combine what others show.
+const COMBINATIONS: [&str; 3] = [
+    "bulk TLS 1.2",
+    "TLS 1.2 RSA-2048",
+    "RSA-2048 X25519MLKEM768",
+];
+
 /// Returns the ratios of all rows. The best of a row, and what is less than 1 % behind it, is bold.
 pub(crate) fn markdown(results: &Results<'_>) -> String {
+    table_of(results, |_| true)
+}
+
+/// Returns [`markdown`] as BENCHMARKS.md has it.
+pub(crate) fn documented(results: &Results<'_>) -> String {
+    table_of(results, |text| {
+        !COMBINATIONS.iter().any(|part| text.contains(part))
+    })
+}
+
+/// Returns a table of the rows and the notes that `is_shown` accepts.
+fn table_of(results: &Results<'_>, is_shown: impl Fn(&str) -> bool) -> String {
     let mut lines = vec![header(results)];
     let baseline = results
         .contenders
         .iter()
         .position(|known| known.name == BASELINE);
-    lines.extend(results.rows().iter().map(|row| line(row, baseline)));
+    let rows = results.rows();
+    let rows = rows.iter().filter(|row| is_shown(&row.name));
+    lines.extend(rows.map(|row| line(row, baseline)));
     let mut text = document::table(&lines);
     let mut versions: Vec<_> = results
         .contenders
@@ -23,7 +44,7 @@ pub(crate) fn markdown(results: &Results<'_>) -> String {
         .collect();
     versions.dedup();
     let _ = writeln!(text, "\n{}", versions.join(", "));
-    for note in &results.notes {
+    for note in results.notes.iter().filter(|note| is_shown(note)) {
         let _ = writeln!(text, "- {note}");
     }
     text
