@@ -44,17 +44,22 @@ fn scrape(address: SocketAddr, path: &str) -> String {
     body.to_owned()
 }
 
-/// Returns the series in alphabetical order, without comments and buckets. Times and traffic, which
-/// vary, are masked.
+/// Returns the series in alphabetical order, without comments, buckets and sums. Traffic, which
+/// varies, is masked.
 fn masked(page: &str) -> String {
     let lines = page.lines();
+    let is_left_out = |line: &str| {
+        line.is_empty()
+            || line.starts_with('#')
+            || line.contains("_bucket{")
+            || line.contains("_sum{")
+    };
     let mut lines: Vec<_> = lines
-        .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.contains("_bucket{"))
+        .filter(|line| !is_left_out(line))
         .map(|line| {
             let (series, value) = line.rsplit_once(' ').unwrap();
             let traffic = ["tls_bytes_total{", "tls_records_total{"];
-            let is_traffic = traffic.iter().any(|name| series.starts_with(name));
-            let varies = series.contains("_sum{") || is_traffic;
+            let varies = traffic.iter().any(|name| series.starts_with(name));
             format!("{series} {}\n", if varies { "…" } else { value })
         })
         .collect();
