@@ -25,10 +25,6 @@ macro_rules! counting {
             /// Counts all further records with `counted`, from zero.
             pub fn count(&mut self, mut counted: alloc::boxed::Box<Counted>) {
                 counted.traffic = Default::default();
-                self.resume_counting(counted);
-            }
-
-            fn resume_counting(&mut self, mut counted: alloc::boxed::Box<Counted>) {
                 core::mem::swap(&mut self.protection, &mut counted.protection);
                 match core::mem::replace(&mut self.protection, Protection::Counted(counted)) {
                     // as usual: this comparison is quicker than dropping any protection
@@ -63,50 +59,28 @@ macro_rules! counting {
                     counted.traffic = counted.traffic.and(traffic);
                 }
             }
+        }
 
+        impl Protection {
             /// Returns the protection of the records, counted or not.
-            fn protection(&self) -> &Protection {
-                match &self.protection {
-                    Protection::Counted(counted) => &counted.protection,
+            fn uncounted(&self) -> &Self {
+                match self {
+                    Self::Counted(counted) => &counted.protection,
                     protection => protection,
                 }
             }
 
-            fn protection_mut(&mut self) -> &mut Protection {
-                match &mut self.protection {
-                    Protection::Counted(counted) => &mut counted.protection,
+            fn uncounted_mut(&mut self) -> &mut Self {
+                match self {
+                    Self::Counted(counted) => &mut counted.protection,
                     protection => protection,
                 }
             }
-        }
 
-        /// A sender or a receiver that does not count. Dropping this resumes counting, even if a
-        /// cipher panics.
-        struct Uncounted<'a> {
-            owner: &'a mut $owner,
-            counted: Option<alloc::boxed::Box<Counted>>,
-        }
-
-        impl<'a> Uncounted<'a> {
-            fn new(owner: &'a mut $owner) -> Self {
-                Self {
-                    counted: owner.stop_counting(),
-                    owner,
-                }
-            }
-
-            /// Adds `records` records, together `len` bytes long.
-            fn add(&mut self, records: u64, len: usize) {
-                if let Some(counted) = &mut self.counted {
-                    counted.traffic.add(records, len);
-                }
-            }
-        }
-
-        impl Drop for Uncounted<'_> {
-            fn drop(&mut self) {
-                if let Some(counted) = self.counted.take() {
-                    self.owner.resume_counting(counted);
+            /// Counts a record of `len` bytes, if records are counted.
+            fn count_record(&mut self, len: usize) {
+                if let Self::Counted(counted) = self {
+                    counted.traffic.add(1, len);
                 }
             }
         }

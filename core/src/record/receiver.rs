@@ -165,21 +165,6 @@ impl RecordReceiver {
         }
     }
 
-    /// Calls `open`, and counts the record that it opened.
-    #[cold]
-    fn open_counted<T>(
-        &mut self,
-        open: impl FnOnce(&mut Self) -> T,
-        record_len: impl FnOnce(&T) -> Option<usize>,
-    ) -> T {
-        let mut uncounted = Uncounted::new(self);
-        let opened = open(uncounted.owner);
-        if let Some(record_len) = record_len(&opened) {
-            uncounted.add(1, record_len);
-        }
-        opened
-    }
-
     /// Opens all later records with `decrypter`, starting with sequence number 0. Has no effect
     /// after [`Self::close`].
     pub fn set_decrypter(
@@ -187,10 +172,10 @@ impl RecordReceiver {
         decrypter: Box<dyn MessageDecrypter>,
         version: ProtocolVersion,
     ) {
-        if matches!(self.protection(), Protection::Closed) {
+        if matches!(self.protection.uncounted(), Protection::Closed) {
             return;
         }
-        *self.protection_mut() = Protection::Sealed(Opener { decrypter, version });
+        *self.protection.uncounted_mut() = Protection::Sealed(Opener { decrypter, version });
         self.max_sealed_len = match version {
             // RFC 9846 §5.2
             ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN as u16,
@@ -202,7 +187,7 @@ impl RecordReceiver {
 
     /// Drops the decrypter and its key. Every later record is an error, even an unprotected one.
     pub fn close(&mut self) {
-        *self.protection_mut() = Protection::Closed;
+        *self.protection.uncounted_mut() = Protection::Closed;
         self.max_sealed_len = 0;
     }
 
@@ -223,7 +208,7 @@ impl RecordReceiver {
 
     /// True if received records are protected.
     pub fn is_decrypting(&self) -> bool {
-        matches!(self.protection(), Protection::Sealed(_))
+        matches!(self.protection.uncounted(), Protection::Sealed(_))
     }
 
     /// Returns the sequence number of the next record.
@@ -326,31 +311,57 @@ impl RecordReceiver {
             && self.seq != u64::MAX;
         let body = rest.get(..payload_len.into()).filter(|_| is_usual)?;
         let Protection::Sealed(opener) = &mut self.protection else {
-            if let Protection::Counted(_) = self.protection {
-                let len = |opened: &Option<Result<RecordOpenedInto, Error>>| {
-                    Some(opened.as_ref()?.as_ref().ok()?.record_len)
-                };
-                return self.open_counted(|receiver| receiver.open_into(buf, out), len);
-            }
+            return self.open_counted_into(body, out);
+        };
+        let opened = opener
+            .decrypter
+            .decrypt_into(body, self.seq, out, FromThisCrate::new())?;
+        Some(self.check_opened_into(opened, body.len(), out))
+    }
+
+    /// Implements [`Self::open_into`] for a record that is counted.
+    #[cold]
+    fn open_counted_into(
+        &mut self,
+        body: &[u8],
+        out: &mut [u8],
+    ) -> Option<Result<RecordOpenedInto, Error>> {
+        let Protection::Sealed(opener) = self.protection.uncounted_mut() else {
             return None;
         };
-        let key = FromThisCrate::new();
-        let opened = opener.decrypter.decrypt_into(body, self.seq, out, key)?;
-        Some(opened.and_then(|(typ, len)| {
-            self.seq += 1;
-            if typ == ContentType::ApplicationData && len != 0 {
-                self.consecutive_empty = 0;
-            } else if let Err(error) = self.check_unusual(typ, &out[..len]) {
-                let end = Ord::min(out.len(), body.len());
-                out[..end].fill(0);
-                return Err(error);
-            }
-            Ok(RecordOpenedInto {
-                typ,
-                len,
-                record_len: HEADER_LEN + body.len(),
-            })
-        }))
+        let opened = opener
+            .decrypter
+            .decrypt_into(body, self.seq, out, FromThisCrate::new())?;
+        let opened = self.check_opened_into(opened, body.len(), out);
+        if let Ok(opened) = &opened {
+            self.protection.count_record(opened.record_len);
+        }
+        Some(opened)
+    }
+
+    /// Checks the decrypter's result for a record whose body of `body_len` bytes was opened to the
+    /// front of `out`.
+    #[inline(always)]
+    fn check_opened_into(
+        &mut self,
+        opened: Result<(ContentType, usize), Error>,
+        body_len: usize,
+        out: &mut [u8],
+    ) -> Result<RecordOpenedInto, Error> {
+        let (typ, len) = opened?;
+        self.seq += 1;
+        if typ == ContentType::ApplicationData && len != 0 {
+            self.consecutive_empty = 0;
+        } else if let Err(error) = self.check_unusual(typ, &out[..len]) {
+            let end = Ord::min(out.len(), body_len);
+            out[..end].fill(0);
+            return Err(error);
+        }
+        Ok(RecordOpenedInto {
+            typ,
+            len,
+            record_len: HEADER_LEN + body_len,
+        })
     }
 
     /// Describes the record at the front of `buf` before it is opened. Returns `None` if it is
@@ -360,13 +371,13 @@ impl RecordReceiver {
     pub fn peek(&self, buf: &[u8]) -> Option<WaitingRecord> {
         let header = RecordHeader::read(buf).ok().flatten()?;
         let record_len = header.record_len();
-        if matches!(self.protection(), Protection::Closed)
+        if matches!(self.protection.uncounted(), Protection::Closed)
             || record_len > buf.len()
             || header.payload_len > self.max_payload_len(&header)
         {
             return None;
         }
-        let max_payload = match self.protection() {
+        let max_payload = match self.protection.uncounted() {
             Protection::Sealed(opener) if header.typ == ContentType::ApplicationData => Ord::min(
                 opener.decrypter.max_content_len(header.payload_len),
                 MAX_FRAGMENT_LEN,
@@ -379,26 +390,22 @@ impl RecordReceiver {
         })
     }
 
-    /// Like [`Self::open`], but never inlined.
-    #[cold]
-    #[inline(never)]
-    fn open_cold(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
-        self.open(buf)
-    }
-
-    /// Implements the slow path of [`Self::open`], for unprotected records, other TLS 1.2 types,
-    /// errors and incomplete headers.
+    /// Implements the slow path of [`Self::open`], for unprotected records, counted records, other
+    /// TLS 1.2 types, errors and incomplete headers.
     #[inline(never)]
     fn open_unusual(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
-        match self.protection {
-            Protection::Closed => return Err(Error::DecryptError),
-            Protection::Counted(_) => {
-                let len = |opened: &Result<Option<OpenedRecord>, Error>| {
-                    Some(opened.as_ref().ok()?.as_ref()?.record_len)
-                };
-                return self.open_counted(|receiver| receiver.open_cold(buf), len);
-            }
-            _ => {}
+        let opened = self.open_uncounted(buf);
+        if let Ok(Some(opened)) = &opened {
+            self.protection.count_record(opened.record_len);
+        }
+        opened
+    }
+
+    /// Implements [`Self::open_unusual`], but does not count the record.
+    #[inline(always)]
+    fn open_uncounted(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
+        if let Protection::Closed = self.protection.uncounted() {
+            return Err(Error::DecryptError);
         }
         let Some(header) = RecordHeader::read(buf)? else {
             return Ok(None);
@@ -414,7 +421,7 @@ impl RecordReceiver {
             return Ok(None);
         };
         let is_clear = self.passes_in_the_clear(&header);
-        match &mut self.protection {
+        match self.protection.uncounted_mut() {
             Protection::Sealed(opener) if !is_clear => {
                 // RFC 9846 §5.3: sequence numbers must not wrap
                 if self.seq == u64::MAX {
@@ -493,7 +500,7 @@ impl RecordReceiver {
     /// Returns the maximum number of bytes after `header`. It is checked as soon as the header
     /// arrives, so the receiver neither waits for a longer record nor decrypts it.
     fn max_payload_len(&self, header: &RecordHeader) -> usize {
-        match self.protection() {
+        match self.protection.uncounted() {
             Protection::Sealed(_) if !self.passes_in_the_clear(header) => {
                 self.max_sealed_len.into()
             }
@@ -525,7 +532,7 @@ impl RecordReceiver {
 
     /// True if received records are protected as in TLS 1.3.
     fn is_tls13(&self) -> bool {
-        match self.protection() {
+        match self.protection.uncounted() {
             Protection::Sealed(opener) => opener.version == ProtocolVersion::TLSv1_3,
             Protection::Plain | Protection::Closed | Protection::Counted(_) => false,
         }

@@ -5,6 +5,7 @@
 
 use alloc::boxed::Box;
 use core::fmt;
+use core::mem;
 use core::ops::Range;
 
 use super::counting::counting;
@@ -120,28 +121,11 @@ impl RecordSender {
         Ok(())
     }
 
-    /// Calls `seal`, and counts the records and the bytes that it sealed.
-    #[cold]
-    fn seal_counted<T, E>(
-        &mut self,
-        seal: impl FnOnce(&mut Self) -> Result<T, E>,
-        len: impl FnOnce(&T) -> usize,
-    ) -> Result<T, E> {
-        let before = self.seq;
-        let mut uncounted = Uncounted::new(self);
-        let sealed = seal(uncounted.owner);
-        if let Ok(sealed) = &sealed {
-            let records = uncounted.owner.seq - before;
-            uncounted.add(records, len(sealed));
-        }
-        sealed
-    }
-
     /// Sets the version in the headers of unprotected records. The default is 0x0303. Has no effect
     /// if records are protected.
     #[inline]
     pub fn set_plaintext_version(&mut self, version: ProtocolVersion) {
-        if let Protection::Plain(current) = self.protection_mut() {
+        if let Protection::Plain(current) = self.protection.uncounted_mut() {
             *current = version;
         }
     }
@@ -160,7 +144,7 @@ impl RecordSender {
         version: ProtocolVersion,
         confidentiality_limit: u64,
     ) -> bool {
-        if matches!(self.protection(), Protection::Closed) {
+        if matches!(self.protection.uncounted(), Protection::Closed) {
             return true;
         }
         let offset = encrypter.payload_offset();
@@ -175,12 +159,12 @@ impl RecordSender {
         if expansion > most || offset > expansion {
             self.head_len = HEADER_LEN;
             self.tail_len = 0;
-            *self.protection_mut() = Protection::Refused;
+            *self.protection.uncounted_mut() = Protection::Refused;
             return false;
         }
         self.head_len = HEADER_LEN + offset;
         self.tail_len = expansion - offset;
-        *self.protection_mut() = Protection::Sealed(Sealer {
+        *self.protection.uncounted_mut() = Protection::Sealed(Sealer {
             clears_output: !encrypter.overwrites_output(FromThisCrate::new()),
             encrypter,
             // RFC 9846 §5.2: the outer type of a protected TLS 1.3 record is always
@@ -196,23 +180,23 @@ impl RecordSender {
     /// Drops the encrypter and its key. Later records, such as a second ClientHello after early
     /// data, are unprotected again. Has no effect after [`Self::close`].
     pub fn clear_encrypter(&mut self) {
-        if matches!(self.protection(), Protection::Closed) {
+        if matches!(self.protection.uncounted(), Protection::Closed) {
             return;
         }
-        let counted = self.stop_counting();
+        let plain = Self::new();
+        // dropped last, because an external encrypter may panic then
+        let _encrypter = mem::replace(self.protection.uncounted_mut(), plain.protection);
         *self = Self {
+            protection: mem::replace(&mut self.protection, Protection::Closed),
             max_fragment_len: self.max_fragment_len,
-            ..Self::new()
+            ..plain
         };
-        if let Some(counted) = counted {
-            self.resume_counting(counted);
-        }
     }
 
     /// Drops the encrypter and its key. Nothing can be sealed after this, not even unprotected:
     /// every later call returns [`SealError::Exhausted`] or [`SealInPlaceError::Exhausted`].
     pub fn close(&mut self) {
-        *self.protection_mut() = Protection::Closed;
+        *self.protection.uncounted_mut() = Protection::Closed;
         self.record_limit = 0;
     }
 
@@ -225,7 +209,7 @@ impl RecordSender {
     /// True if sent records are protected.
     pub fn is_encrypting(&self) -> bool {
         matches!(
-            self.protection(),
+            self.protection.uncounted(),
             Protection::Sealed(_) | Protection::Refused
         )
     }
@@ -354,26 +338,10 @@ impl RecordSender {
                 required_size,
             }));
         };
-        let (header, body) = record.split_at_mut(HEADER_LEN);
         let Protection::Sealed(sealer) = &mut self.protection else {
             return self.seal_otherwise(typ, payload, record);
         };
-        let seq = take_sequence(&mut self.seq)?;
-        if sealer.clears_output {
-            body.fill(0);
-        }
-        let msg = OutboundPlainMessage {
-            typ,
-            version: PROTECTED_VERSION,
-            payload,
-        };
-        check_written(sealer.encrypter.encrypt(msg, seq, body), body)?;
-        write_header(
-            header,
-            sealer.outer_type(typ),
-            PROTECTED_VERSION,
-            body.len(),
-        );
+        sealer.seal(&mut self.seq, typ, payload, record)?;
         Ok(required_size)
     }
 
@@ -452,21 +420,12 @@ impl RecordSender {
         let Some(record) = self.record_around(&payload, buf.len()) else {
             return self.in_place_without_record(payload, buf.len());
         };
-        let (header, body) = buf[record.clone()].split_at_mut(HEADER_LEN);
         let Protection::Sealed(sealer) = &mut self.protection else {
             self.seal_in_place_otherwise(typ, &mut buf[record.clone()])?;
             return Ok(record);
         };
-        let seq = take_sequence(&mut self.seq)?;
-        let encrypter = &mut sealer.encrypter;
-        let written = encrypter.encrypt_in_place(typ, PROTECTED_VERSION, payload.len(), seq, body);
-        check_written(written, body)?;
-        write_header(
-            header,
-            sealer.outer_type(typ),
-            PROTECTED_VERSION,
-            body.len(),
-        );
+        let payload_len = payload.len();
+        sealer.seal_in_place(&mut self.seq, typ, payload_len, &mut buf[record.clone()])?;
         Ok(record)
     }
 
@@ -480,12 +439,18 @@ impl RecordSender {
         payload: OutboundChunks<'_>,
         record: &mut [u8],
     ) -> Result<usize, SealError> {
-        if let Protection::Counted(_) = self.protection {
-            return self.seal_counted(|sender| sender.seal_cold(typ, payload, record), |len| *len);
+        let Self {
+            protection, seq, ..
+        } = self;
+        match protection.uncounted_mut() {
+            Protection::Sealed(sealer) => sealer.seal(seq, typ, payload, record)?,
+            unsealed => {
+                let (header, body) = record.split_at_mut(HEADER_LEN);
+                unsealed.write_plain_header(seq, header, typ, body.len())?;
+                payload.copy_to_slice(body);
+            }
         }
-        let (header, body) = record.split_at_mut(HEADER_LEN);
-        self.write_plain_header(header, typ, body.len())?;
-        payload.copy_to_slice(body);
+        protection.count_record(record.len());
         Ok(record.len())
     }
 
@@ -497,13 +462,19 @@ impl RecordSender {
         typ: ContentType,
         record: &mut [u8],
     ) -> Result<(), SealInPlaceError> {
-        let payload = self.head_len..record.len() - self.tail_len;
-        if let Protection::Counted(_) = self.protection {
-            let seal = |sender: &mut Self| sender.seal_in_place(typ, record, payload);
-            return self.seal_counted(seal, Range::len).map(drop);
+        let payload_len = record.len() - self.head_len - self.tail_len;
+        let Self {
+            protection, seq, ..
+        } = self;
+        match protection.uncounted_mut() {
+            Protection::Sealed(sealer) => sealer.seal_in_place(seq, typ, payload_len, record)?,
+            unsealed => {
+                let (header, body) = record.split_at_mut(HEADER_LEN);
+                unsealed.write_plain_header(seq, header, typ, body.len())?;
+            }
         }
-        let (header, body) = record.split_at_mut(HEADER_LEN);
-        Ok(self.write_plain_header(header, typ, body.len())?)
+        protection.count_record(record.len());
+        Ok(())
     }
 
     /// Returns the range of the record around `payload` in a buffer of `buf_len` bytes; `None` if
@@ -526,7 +497,7 @@ impl RecordSender {
         payload: Range<usize>,
         buf_len: usize,
     ) -> Result<Range<usize>, SealInPlaceError> {
-        if matches!(self.protection(), Protection::Closed) {
+        if matches!(self.protection.uncounted(), Protection::Closed) {
             return Err(SealInPlaceError::Exhausted);
         }
         if payload.start > payload.end || payload.end > buf_len {
@@ -552,35 +523,78 @@ impl RecordSender {
 
     /// Checks that `records` sequence numbers are left: they must not wrap (RFC 9846 §5.3).
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
-        let is_closed = matches!(self.protection(), Protection::Closed);
+        let is_closed = matches!(self.protection.uncounted(), Protection::Closed);
         if is_closed || self.seq.checked_add(records).is_none() {
             return Err(SealError::Exhausted);
         }
         Ok(())
     }
+}
 
-    /// Writes the header of an unprotected record, and uses a sequence number for it. Fails unless
-    /// records may be sent unprotected.
+impl Protection {
+    /// Writes the header of an unprotected record, and takes a sequence number from `seq` for it.
+    /// Fails unless records may be sent unprotected.
     fn write_plain_header(
-        &mut self,
+        &self,
+        seq: &mut u64,
         header: &mut [u8],
         typ: ContentType,
         payload_len: usize,
     ) -> Result<(), Unsealed> {
-        let version = match *self.protection() {
-            Protection::Plain(version) => version,
-            Protection::Closed => return Err(Unsealed::Exhausted),
-            Protection::Sealed(_) | Protection::Refused | Protection::Counted(_) => {
-                return Err(Unsealed::Failed);
-            }
+        let version = match *self {
+            Self::Plain(version) => version,
+            Self::Closed => return Err(Unsealed::Exhausted),
+            Self::Sealed(_) | Self::Refused | Self::Counted(_) => return Err(Unsealed::Failed),
         };
-        take_sequence(&mut self.seq)?;
+        take_sequence(seq)?;
         write_header(header, typ.into(), version, payload_len);
         Ok(())
     }
 }
 
 impl Sealer {
+    /// Seals `payload` into `record`, which has the length of the record.
+    #[inline(always)]
+    fn seal(
+        &mut self,
+        seq: &mut u64,
+        typ: ContentType,
+        payload: OutboundChunks<'_>,
+        record: &mut [u8],
+    ) -> Result<(), Unsealed> {
+        let (header, body) = record.split_at_mut(HEADER_LEN);
+        let seq = take_sequence(seq)?;
+        if self.clears_output {
+            body.fill(0);
+        }
+        let msg = OutboundPlainMessage {
+            typ,
+            version: PROTECTED_VERSION,
+            payload,
+        };
+        check_written(self.encrypter.encrypt(msg, seq, body), body)?;
+        write_header(header, self.outer_type(typ), PROTECTED_VERSION, body.len());
+        Ok(())
+    }
+
+    /// Seals the payload of `payload_len` bytes within `record`.
+    #[inline(always)]
+    fn seal_in_place(
+        &mut self,
+        seq: &mut u64,
+        typ: ContentType,
+        payload_len: usize,
+        record: &mut [u8],
+    ) -> Result<(), Unsealed> {
+        let (header, body) = record.split_at_mut(HEADER_LEN);
+        let seq = take_sequence(seq)?;
+        let encrypter = &mut self.encrypter;
+        let written = encrypter.encrypt_in_place(typ, PROTECTED_VERSION, payload_len, seq, body);
+        check_written(written, body)?;
+        write_header(header, self.outer_type(typ), PROTECTED_VERSION, body.len());
+        Ok(())
+    }
+
     /// Returns the type in the header of a record with content of type `typ`.
     #[inline]
     fn outer_type(&self, typ: ContentType) -> u8 {

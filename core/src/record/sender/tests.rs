@@ -865,3 +865,60 @@ fn a_panic_of_the_encrypter_stops_no_counting() {
     expected.add(1, 26);
     assert_eq!(sender.traffic(), Some(expected));
 }
+
+/// The encrypter may belong to the application, and so may its `drop`.
+#[cfg(feature = "std")]
+#[test]
+fn a_panic_while_the_encrypter_is_dropped_leaves_a_whole_state() {
+    struct Panics;
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("as planned");
+        }
+    }
+
+    impl MessageEncrypter for Panics {
+        fn encrypt(
+            &mut self,
+            _: OutboundPlainMessage<'_>,
+            _: u64,
+            out: &mut [u8],
+        ) -> Result<usize, EncryptError> {
+            Ok(out.len())
+        }
+
+        fn encrypt_in_place(
+            &mut self,
+            _: ContentType,
+            _: ProtocolVersion,
+            _: usize,
+            _: u64,
+            out: &mut [u8],
+        ) -> Result<usize, EncryptError> {
+            Ok(out.len())
+        }
+
+        fn payload_offset(&self) -> usize {
+            0
+        }
+
+        fn encrypted_payload_len(&self, payload_len: usize) -> usize {
+            payload_len + 17
+        }
+    }
+
+    for is_counted in [false, true] {
+        let mut sender = RecordSender::new();
+        if is_counted {
+            sender = counting(sender);
+        }
+        sender.set_encrypter(Box::new(Panics), ProtocolVersion::TLSv1_3, 9);
+        assert!(seal(&mut sender, b"early data").0.is_ok());
+        let clearing = std::panic::AssertUnwindSafe(|| sender.clear_encrypter());
+        assert!(std::panic::catch_unwind(clearing).is_err());
+        assert!(!sender.is_encrypting());
+        assert_eq!(sender.sequence(), 0);
+        assert_eq!(seal(&mut sender, b"abc").0, Ok(8), "{is_counted}");
+    }
+}
