@@ -96,7 +96,8 @@ impl Counters {
         Snapshot::new(samples)
     }
 
-    fn stripe(&self) -> &Stripe {
+    /// Returns the counters of this thread.
+    fn sink(&self) -> Counting<'_> {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
             static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
@@ -106,8 +107,11 @@ impl Counters {
             THREAD.set(Some(thread));
             thread
         });
-        // the number of stripes is a power of two
-        &self.stripes[thread & (self.stripes.len() - 1)]
+        Counting {
+            // the number of stripes is a power of two
+            stripe: &self.stripes[thread & (self.stripes.len() - 1)],
+            named: &self.named,
+        }
     }
 }
 
@@ -120,13 +124,19 @@ impl Stripe {
     }
 }
 
-impl Sink for Counters {
+/// The counters of one thread.
+struct Counting<'a> {
+    stripe: &'a Stripe,
+    named: &'a Table,
+}
+
+impl Sink for Counting<'_> {
     fn add(&self, cell: usize, amount: u64) {
-        self.stripe().counts[cell].fetch_add(amount, Ordering::Relaxed);
+        self.stripe.counts[cell].fetch_add(amount, Ordering::Relaxed);
     }
 
     fn shift(&self, cell: usize, rises: bool) {
-        let count = &self.stripe().counts[cell];
+        let count = &self.stripe.counts[cell];
         match rises {
             true => count.fetch_add(1, Ordering::Relaxed),
             false => count.fetch_sub(1, Ordering::Relaxed),
@@ -134,8 +144,12 @@ impl Sink for Counters {
     }
 
     fn time(&self, cell: usize, took: Duration) {
-        let stripe = self.stripe();
-        let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let stripe = self.stripe;
+        // 2^64 nanoseconds are 584 years
+        let nanos = took
+            .as_secs()
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(took.subsec_nanos().into());
         stripe.counts[cell].fetch_add(1, Ordering::Relaxed);
         stripe.nanos[cell].fetch_add(nanos, Ordering::Relaxed);
     }

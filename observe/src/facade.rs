@@ -73,6 +73,10 @@ impl Metrics {
         });
     }
 
+    fn sink(&self) -> &Self {
+        self
+    }
+
     fn key(&self, cell: usize) -> &Key {
         self.keys[cell].get_or_init(|| {
             let (metric, labels) = labels_of_cell(cell);
@@ -91,7 +95,7 @@ impl Metrics {
     }
 }
 
-impl Sink for Metrics {
+impl Sink for &Metrics {
     fn add(&self, cell: usize, amount: u64) {
         let key = self.key(cell);
         with_recorder(|recorder| recorder.register_counter(key, &METADATA).increment(amount));

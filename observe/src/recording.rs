@@ -2,11 +2,9 @@
 
 use core::time::Duration;
 
-use rustls::client::EchStatus;
 use rustls::observer::{
-    Alert, Carrier, ClientCertificate, ConnectionClosed, ConnectionFailed, Direction, EarlyData,
-    EarlyDataRejected, End, HandshakeFacts, KeysUpdated, NotResumed, Observed, PeerChainCheck,
-    SessionEvent, TicketAction, TicketEvent, Traffic,
+    Alert, ConnectionClosed, ConnectionFailed, EarlyData, HandshakeFacts, KeysUpdated, Observed,
+    SessionEvent, TicketEvent, Traffic,
 };
 
 use crate::catalog::{ALERTS, FAILURES, Id, Named, cell};
@@ -27,15 +25,10 @@ pub(crate) trait Sink {
     fn add_named(&self, named: &'static Named, values: [&'static str; 4]);
 }
 
-/// Returns the position of `label` in its list.
-fn listed(labels: &[&str], label: &str) -> usize {
-    place(labels, &label)
-}
-
-/// Returns the position of `label` among the labels after the first one. Returns `None` for the
-/// first label, which stands for nothing to count.
-fn after_first(labels: &[&str], label: &str) -> Option<usize> {
-    listed(labels, label).checked_sub(1)
+/// Returns the index of a label among the labels after the first one. Returns `None` for the first
+/// label, which stands for nothing to count.
+fn after_first(label_index: usize) -> Option<usize> {
+    label_index.checked_sub(1)
 }
 
 /// Returns the position of the side's label, which is the position of its variant.
@@ -43,17 +36,9 @@ fn side(connection: &Observed<'_>) -> usize {
     connection.side as usize
 }
 
-fn carrier(connection: &Observed<'_>) -> usize {
-    listed(Carrier::LABELS, connection.carrier.label())
-}
-
-fn not_resumed(reason: NotResumed) -> usize {
-    listed(NotResumed::LABELS, reason.label())
-}
-
 pub(crate) fn begun(sink: &impl Sink, connection: &Observed<'_>) {
     let side = side(connection);
-    let carrier = carrier(connection);
+    let carrier = connection.carrier.label_index();
     sink.add(cell(Id::HandshakesBegun, [side, carrier]), 1);
     sink.shift(cell(Id::HandshakesInProgress, [side]), true);
     sink.shift(cell(Id::ConnectionsOpen, [side]), true);
@@ -79,13 +64,12 @@ pub(crate) fn finished(sink: &impl Sink, connection: &Observed<'_>, facts: &Hand
         }
     }
     if let Some(reason) = facts.not_resumed {
-        sink.add(cell(Id::NotResumed, [side, not_resumed(reason)]), 1);
+        sink.add(cell(Id::NotResumed, [side, reason.label_index()]), 1);
     }
-    let certificate = facts.client_certificate.label();
-    if let Some(certificate) = after_first(ClientCertificate::LABELS, certificate) {
+    if let Some(certificate) = after_first(facts.client_certificate.label_index()) {
         sink.add(cell(Id::ClientCertificates, [side, certificate]), 1);
     }
-    if let Some(check) = after_first(PeerChainCheck::LABELS, facts.peer_chain.label()) {
+    if let Some(check) = after_first(facts.peer_chain.label_index()) {
         sink.add(cell(Id::PeerChains, [side, check]), 1);
     }
 }
@@ -94,18 +78,18 @@ pub(crate) fn finished(sink: &impl Sink, connection: &Observed<'_>, facts: &Hand
 fn over(sink: &impl Sink, connection: &Observed<'_>, facts: &HandshakeFacts<'_>, outcome: usize) {
     let side = side(connection);
     let kind = kind(facts);
-    let carrier = carrier(connection);
+    let carrier = connection.carrier.label_index();
     let handshake = [side, carrier, outcome, version(facts), kind];
     sink.add(cell(Id::Handshakes, handshake), 1);
     sink.shift(cell(Id::HandshakesInProgress, [side]), false);
-    if let Some(outcome) = after_first(EarlyData::LABELS, facts.early_data.label()) {
+    if let Some(outcome) = after_first(facts.early_data.label_index()) {
         sink.add(cell(Id::EarlyData, [side, outcome]), 1);
     }
     if let EarlyData::Rejected(reason) = facts.early_data {
-        let reason = listed(EarlyDataRejected::LABELS, reason.label());
+        let reason = reason.label_index();
         sink.add(cell(Id::EarlyDataRejected, [side, reason]), 1);
     }
-    if let Some(ech) = after_first(EchStatus::LABELS, facts.ech.label()) {
+    if let Some(ech) = after_first(facts.ech.label_index()) {
         sink.add(cell(Id::Ech, [ech]), 1);
     }
     if let Some(times) = &facts.durations {
@@ -143,15 +127,15 @@ pub(crate) fn failed(sink: &impl Sink, connection: &Observed<'_>, failure: &Conn
 }
 
 pub(crate) fn keys_updated(sink: &impl Sink, connection: &Observed<'_>, update: &KeysUpdated) {
-    let direction = listed(Direction::LABELS, update.direction.label());
+    let direction = update.direction.label_index();
     sink.add(cell(Id::KeyUpdates, [side(connection), direction]), 1);
 }
 
 pub(crate) fn ticket(sink: &impl Sink, event: &TicketEvent) {
-    let action = listed(TicketAction::LABELS, event.action.label());
+    let action = event.action.label_index();
     sink.add(cell(Id::Tickets, [action]), 1);
     if let Some(reason) = event.reason {
-        sink.add(cell(Id::TicketsRefused, [not_resumed(reason)]), 1);
+        sink.add(cell(Id::TicketsRefused, [reason.label_index()]), 1);
     }
 }
 
@@ -163,7 +147,7 @@ pub(crate) fn session(sink: &impl Sink, connection: &Observed<'_>, event: &Sessi
 pub(crate) fn closed(sink: &impl Sink, connection: &Observed<'_>, closed: &ConnectionClosed) {
     let side = side(connection);
     sink.shift(cell(Id::ConnectionsOpen, [side]), false);
-    let end = listed(End::LABELS, closed.end.label());
+    let end = closed.end.label_index();
     sink.add(cell(Id::ConnectionsClosed, [side, end]), 1);
     if let Some(age) = closed.age {
         sink.time(cell(Id::ConnectionDuration, [side]), age);
@@ -175,12 +159,13 @@ pub(crate) fn closed(sink: &impl Sink, connection: &Observed<'_>, closed: &Conne
     }
 }
 
-/// Implements [`Observer`](rustls::observer::Observer) for `$sink`, a [`Sink`].
+/// Implements [`Observer`](rustls::observer::Observer) for `$observer`, whose method `sink` returns a
+/// [`Sink`].
 macro_rules! observes {
-    ($sink:ty) => {
-        impl rustls::observer::Observer for $sink {
+    ($observer:ty) => {
+        impl rustls::observer::Observer for $observer {
             fn handshake_begun(&self, connection: &rustls::observer::Observed<'_>) {
-                $crate::recording::begun(self, connection);
+                $crate::recording::begun(&self.sink(), connection);
             }
 
             fn handshake_finished(
@@ -188,7 +173,7 @@ macro_rules! observes {
                 connection: &rustls::observer::Observed<'_>,
                 handshake: &rustls::observer::HandshakeFacts<'_>,
             ) {
-                $crate::recording::finished(self, connection, handshake);
+                $crate::recording::finished(&self.sink(), connection, handshake);
             }
 
             fn failed(
@@ -196,7 +181,7 @@ macro_rules! observes {
                 connection: &rustls::observer::Observed<'_>,
                 failure: &rustls::observer::ConnectionFailed<'_>,
             ) {
-                $crate::recording::failed(self, connection, failure);
+                $crate::recording::failed(&self.sink(), connection, failure);
             }
 
             fn keys_updated(
@@ -204,7 +189,7 @@ macro_rules! observes {
                 connection: &rustls::observer::Observed<'_>,
                 update: &rustls::observer::KeysUpdated,
             ) {
-                $crate::recording::keys_updated(self, connection, update);
+                $crate::recording::keys_updated(&self.sink(), connection, update);
             }
 
             fn ticket(
@@ -212,7 +197,7 @@ macro_rules! observes {
                 _: &rustls::observer::Observed<'_>,
                 event: &rustls::observer::TicketEvent,
             ) {
-                $crate::recording::ticket(self, event);
+                $crate::recording::ticket(&self.sink(), event);
             }
 
             fn session(
@@ -220,7 +205,7 @@ macro_rules! observes {
                 connection: &rustls::observer::Observed<'_>,
                 event: &rustls::observer::SessionEvent,
             ) {
-                $crate::recording::session(self, connection, event);
+                $crate::recording::session(&self.sink(), connection, event);
             }
 
             fn closed(
@@ -228,7 +213,7 @@ macro_rules! observes {
                 connection: &rustls::observer::Observed<'_>,
                 closed: &rustls::observer::ConnectionClosed,
             ) {
-                $crate::recording::closed(self, connection, closed);
+                $crate::recording::closed(&self.sink(), connection, closed);
             }
         }
     };

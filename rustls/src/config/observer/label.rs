@@ -23,8 +23,16 @@ macro_rules! labels {
             /// Returns a short, stable name for metrics: the variant's name in snake case, without
             /// the content. It is one of [`LABELS`](Self::LABELS).
             pub fn label(self) -> &'static str {
+                Self::LABELS[self.label_index()]
+            }
+
+            /// Returns the position of the [`label`](Self::label) in [`LABELS`](Self::LABELS).
+            pub fn label_index(self) -> usize {
+                /// The variants without their content.
+                enum Index { $($variant),+ }
+
                 match self {
-                    $(Self::$variant { .. } => $label,)+
+                    $(Self::$variant { .. } => Index::$variant as usize,)+
                 }
             }
         }
