@@ -353,6 +353,8 @@ impl CommonState {
             self.prepare_failure(None);
             if let Some(observation) = &mut self.observation {
                 observation.has_panicked = true;
+                // the failure is reported later
+                observation.times.finish();
             }
         }
         match &mut self.quic {

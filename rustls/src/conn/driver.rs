@@ -157,7 +157,7 @@ impl<Data> Driver<Data> {
     /// Processes one record at the front of `buf`. Returns `None` if it is incomplete.
     ///
     /// An error ends the connection; the alert for the peer is queued.
-    // inlined into the two loops over received records, so that the result stays in registers
+    // inlined into the loops over received records, so that the result stays in registers
     #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
         let records = &mut self.common.records;
@@ -306,6 +306,13 @@ impl<Data> Driver<Data> {
                     self.common.records.unpolled.report_wait();
                     return Ok(());
                 }
+                Receiving::Handshake => match self.process_record(received.unopened())? {
+                    Some(record) => received.keep(record.record_len, record.plaintext),
+                    None => {
+                        self.end_work();
+                        return Ok(());
+                    }
+                },
                 _ => match self.process_record(received.unopened())? {
                     Some(record) => received.keep(record.record_len, record.plaintext),
                     None => return Ok(()),
@@ -330,6 +337,7 @@ impl<Data> Driver<Data> {
     #[cold]
     fn process_early_record(&mut self, received: &mut ReceiveBuffer) -> Result<bool, Error> {
         let Some(record) = self.process_rare_record(received.unopened())? else {
+            self.end_work();
             return Ok(false);
         };
         let early_data = &received.unopened()[record.plaintext];
@@ -351,13 +359,10 @@ impl<Data> Driver<Data> {
     ) -> Result<Option<T>, Error> {
         self.check_failed()?;
         self.receive_first_message(received)?;
-        let Some(message) = self.common.records.joiner.peek() else {
-            return Ok(None);
-        };
-        let looked = HandshakeMessage::new(message)
-            .map_err(Failure::from)
-            .and_then(look);
-        looked.map(Some).map_err(|failure| self.fail(failure))
+        let message = self.common.records.joiner.peek();
+        let looked = message.map(|message| look(HandshakeMessage::new(message)?));
+        self.end_work();
+        looked.transpose().map_err(|failure| self.fail(failure))
     }
 
     #[cfg(feature = "std")]
@@ -380,7 +385,9 @@ impl<Data> Driver<Data> {
     #[cfg(feature = "std")]
     pub(crate) fn start_handshake(&mut self, machine: Box<dyn Machine<Data>>) -> Result<(), Error> {
         self.handshake.machine = machine;
-        self.handle_messages().map_err(|failure| self.fail(failure))
+        let handled = self.handle_messages();
+        self.end_work();
+        handled.map_err(|failure| self.fail(failure))
     }
 
     /// Handles the content of a record other than expected application data. Returns true if it is

@@ -25,7 +25,7 @@ impl CommonState {
     /// event has the number 0. Has no effect if the configuration has no observer.
     pub fn set_observer_context(&mut self, context: u64) {
         if let Some(observation) = &mut self.observation {
-            observation.context = context;
+            observation.set_context(context);
         }
     }
 
@@ -77,7 +77,7 @@ impl CommonState {
     pub(crate) fn keep_observer_context(&mut self, context: u64) {
         self.observation
             .get_or_insert_with(Observation::new)
-            .context = context;
+            .set_context(context);
     }
 
     /// Reports new events to the observer, if there is one.
@@ -128,7 +128,8 @@ impl CommonState {
         if self.observation.is_none() {
             return;
         }
-        let before = self.ending();
+        let (sent, received) = self.traffic();
+        let before = self.ending(sent, received);
         if let Some(observation) = &mut self.observation {
             observation.before_failure = Some(before);
             if let Some(name) = server_name {
@@ -143,7 +144,8 @@ impl CommonState {
         let Some(observation) = &self.observation else {
             return;
         };
-        let (sent, received) = self.traffic_of_both(observation);
+        let (sent, received) = self.traffic();
+        let (sent, received) = self.traffic_of_both(observation, sent, received);
         let view = View {
             negotiated: &self.negotiated,
             is_handshaking: self.is_handshaking(),
@@ -172,7 +174,7 @@ impl CommonState {
         if let Some(observation) = &mut self.observation {
             observation.times.end_work();
             if started.is_ok() {
-                self.report();
+                observation.begin();
             }
         }
         self.report_configured(started)
@@ -188,13 +190,10 @@ impl CommonState {
         result
     }
 
-    /// Records the server name in a ClientHello that is waiting for a configuration. The time of
-    /// the handshake starts here.
+    /// Records the server name in a ClientHello that is waiting for a configuration.
     #[cfg(feature = "std")]
     pub(crate) fn observe_client_hello(&mut self, server_name: Option<&str>) {
         if let Some(observation) = &mut self.observation {
-            observation.times.start_work();
-            observation.times.end_work();
             if let Some(name) = server_name {
                 observation.set_server_name(name);
             }
@@ -207,19 +206,17 @@ impl CommonState {
         let Some(mut observation) = self.observation.take() else {
             return;
         };
+        let (sent, received) = self.traffic();
         let ending = match observation.before_failure {
-            Some(before) => {
-                let (sent, received) = self.traffic();
-                Ending {
-                    has_failed: true,
-                    sent,
-                    received,
-                    ..before
-                }
-            }
-            None => self.ending(),
+            Some(before) => Ending {
+                has_failed: true,
+                sent,
+                received,
+                ..before
+            },
+            None => self.ending(sent, received),
         };
-        let (sent, received) = self.traffic_of_both(&observation);
+        let (sent, received) = self.traffic_of_both(&observation, sent, received);
         let view = View {
             negotiated: &self.negotiated,
             is_handshaking: self.is_handshaking(),
@@ -228,16 +225,19 @@ impl CommonState {
         };
         let quic_alert = self.quic.as_ref().and_then(|quic| quic.alert);
         observation.report_end(&view, self.failed(), quic_alert.map(Alert::Sent), ending);
-        observation.counters = (
-            self.records.sender.stop_counting(),
-            self.records.receiver.stop_counting(),
-        );
+        let (sent, received) = &mut observation.counters;
+        if let Some(counted) = self.records.sender.stop_counting() {
+            *sent = Some(counted);
+        }
+        if let Some(counted) = self.records.receiver.stop_counting() {
+            *received = Some(counted);
+        }
         observation.put_back();
     }
 
-    /// Returns the end of the connection, as it would be reported if the connection were dropped
-    /// now.
-    pub(super) fn ending(&self) -> Ending {
+    /// Returns the end of the connection after this traffic, as it would be reported if the
+    /// connection were dropped now.
+    fn ending(&self, sent: Traffic, received: Traffic) -> Ending {
         let records = &self.records;
         // a half knows the end of its own direction
         let (sends, receives) = match (&records.other_half, records.sending) {
@@ -245,7 +245,6 @@ impl CommonState {
             (Some(_), Sending::Elsewhere) => (false, true),
             (Some(_), _) => (true, false),
         };
-        let (sent, received) = self.traffic();
         let close_notify_sent = match &self.quic {
             Some(quic) => quic.alert == Some(AlertDescription::CloseNotify),
             None => sends && records.sending == Sending::Closed,
@@ -263,10 +262,14 @@ impl CommonState {
         }
     }
 
-    /// Returns the data sent and received. A half of a split connection does not know how much the
-    /// other half has moved since the split.
-    fn traffic_of_both(&self, observation: &Observation) -> (Traffic, Traffic) {
-        let (sent, received) = self.traffic();
+    /// Returns the data that the whole connection has `sent` and `received`. A half of a split
+    /// connection does not know how much the other half has moved since the split.
+    fn traffic_of_both(
+        &self,
+        observation: &Observation,
+        sent: Traffic,
+        received: Traffic,
+    ) -> (Traffic, Traffic) {
         let (sent_before, received_before) = observation.before_split;
         match (&self.records.other_half, self.records.sending) {
             (None, _) => (sent, received),

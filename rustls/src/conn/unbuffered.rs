@@ -231,6 +231,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
                 }
             }
         };
+        self.driver.end_work();
         UnbufferedStatus {
             discard,
             state: Ok(self.connection_state(next)),

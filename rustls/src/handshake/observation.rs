@@ -11,11 +11,11 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt::Write;
-use core::net;
 #[cfg(feature = "std")]
 use core::panic::AssertUnwindSafe;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
+use core::{mem, net};
 
 use pki_types::{IpAddr, ServerName};
 
@@ -96,18 +96,102 @@ impl Ending {
     }
 }
 
-/// The observation of one connection.
+/// The observer of one connection, and what each call tells it about the connection.
 #[derive(Default)]
-pub(crate) struct Observation {
-    /// `None` if only the application's number is known, or if this observation is unused.
+struct Subject {
+    /// `None` if only the application's number is known, or if the observation is unused.
     observer: Option<Arc<dyn Observer>>,
     id: u64,
-    pub(crate) context: u64,
+    context: u64,
     /// The side and the carrier of the connection. Set together with the observer.
     of: Option<(Side, Carrier)>,
     /// The server's name, if `has_name`.
     name: String,
     has_name: bool,
+    /// True while the connection is dropped: panics of the observer are caught.
+    is_dropped: bool,
+}
+
+impl Subject {
+    /// Returns what the observer is called with. Returns `None` without an observer.
+    fn calls(&self) -> Option<Calls<'_>> {
+        let (Some(observer), Some((side, carrier))) = (&self.observer, self.of) else {
+            return None;
+        };
+        Some(Calls {
+            observer: &**observer,
+            observed: Observed {
+                id: self.id,
+                context: self.context,
+                side,
+                carrier: carrier.into(),
+                server_name: self.has_name.then_some(&*self.name),
+            },
+            #[cfg(feature = "std")]
+            is_dropped: self.is_dropped,
+        })
+    }
+}
+
+/// An observer, and the connection that it is called about.
+struct Calls<'a> {
+    observer: &'a dyn Observer,
+    observed: Observed<'a>,
+    #[cfg(feature = "std")]
+    is_dropped: bool,
+}
+
+impl Calls<'_> {
+    /// Calls the observer.
+    #[inline]
+    fn call(&self, call: impl FnOnce(&dyn Observer, &Observed<'_>)) {
+        #[cfg(feature = "std")]
+        if self.is_dropped {
+            let call = AssertUnwindSafe(|| call(self.observer, &self.observed));
+            let _ = std::panic::catch_unwind(call);
+            return;
+        }
+        call(self.observer, &self.observed);
+    }
+
+    fn keys(&self, direction: Direction) {
+        let update = KeysUpdated { direction };
+        self.call(|observer, observed| observer.keys_updated(observed, &update));
+    }
+
+    fn ticket(&self, action: TicketAction, reason: Option<NotResumed>) {
+        let event = TicketEvent { action, reason };
+        self.call(|observer, observed| observer.ticket(observed, &event));
+    }
+
+    fn session(&self, is_stored: bool) {
+        let event = SessionEvent { is_stored };
+        self.call(|observer, observed| observer.session(observed, &event));
+    }
+
+    fn pending(&self, pending: &Pending) {
+        for _ in 0..pending.receiving_keys {
+            self.keys(Direction::Receiving);
+        }
+        for _ in 0..pending.tickets_made {
+            self.ticket(TicketAction::Made, None);
+        }
+        for _ in 0..pending.tickets_received {
+            self.ticket(TicketAction::Received, None);
+        }
+        for _ in 0..pending.sessions_stored {
+            self.session(true);
+        }
+        for _ in 0..pending.sessions_not_stored {
+            self.session(false);
+        }
+    }
+}
+
+/// The observation of one connection.
+#[derive(Default)]
+pub(crate) struct Observation {
+    subject: Subject,
     stage: Stage,
     /// True once a refused ticket has been reported.
     has_reported_refusal: bool,
@@ -120,8 +204,6 @@ pub(crate) struct Observation {
     pub(crate) has_panicked: bool,
     /// True if the application has taken the keys.
     pub(crate) is_extracted: bool,
-    /// True while the connection is dropped: the observer must not panic.
-    is_dropped: bool,
     /// Shared with the other half of a split connection.
     halves: Option<Arc<Halves>>,
     /// The data sent and received before the connection was split.
@@ -139,7 +221,7 @@ impl Observation {
         let mut observation = pool::take();
         #[cfg(not(feature = "std"))]
         let mut observation = Box::<Self>::default();
-        observation.id = OBSERVATIONS.fetch_add(1, Ordering::Relaxed) as u64 + 1;
+        observation.subject.id = OBSERVATIONS.fetch_add(1, Ordering::Relaxed) as u64 + 1;
         observation
     }
 
@@ -149,14 +231,39 @@ impl Observation {
         expect(clippy::boxed_local, reason = "there is no pool for the box")
     )]
     pub(crate) fn put_back(mut self: Box<Self>) {
-        let mut name = core::mem::take(&mut self.name);
+        // field by field, because that is quicker than to replace the whole
+        let Self {
+            subject,
+            stage,
+            has_reported_refusal,
+            pending,
+            times,
+            before_failure,
+            has_panicked,
+            is_extracted,
+            halves,
+            before_split,
+            is_accepting,
+            // for the next connection
+            counters: _,
+        } = &mut *self;
+        let mut name = mem::take(&mut subject.name);
         name.clear();
         // the application's observer may be dropped here
-        *self = Self {
+        *subject = Subject {
             name,
-            counters: core::mem::take(&mut self.counters),
-            ..Self::default()
+            ..Subject::default()
         };
+        *stage = Stage::default();
+        *has_reported_refusal = false;
+        *pending = None;
+        *times = Default::default();
+        *before_failure = None;
+        *has_panicked = false;
+        *is_extracted = false;
+        *halves = None;
+        *before_split = Default::default();
+        *is_accepting = false;
         #[cfg(feature = "std")]
         pool::put_back(self);
     }
@@ -168,22 +275,27 @@ impl Observation {
         side: Side,
         carrier: Carrier,
     ) {
-        self.observer = Some(observer);
-        self.of = Some((side, carrier));
+        self.subject.observer = Some(observer);
+        self.subject.of = Some((side, carrier));
+    }
+
+    /// Sets the application's number for the connection.
+    pub(crate) fn set_context(&mut self, context: u64) {
+        self.subject.context = context;
     }
 
     pub(crate) fn has_observer(&self) -> bool {
-        self.observer.is_some()
+        self.subject.observer.is_some()
     }
 
     pub(crate) fn has_server_name(&self) -> bool {
-        self.has_name
+        self.subject.has_name
     }
 
     pub(crate) fn set_server_name(&mut self, name: &str) {
-        if !self.has_name {
-            self.name.push_str(name);
-            self.has_name = true;
+        if !self.subject.has_name {
+            self.subject.name.push_str(name);
+            self.subject.has_name = true;
         }
     }
 
@@ -198,8 +310,8 @@ impl Observation {
                     IpAddr::V6(v6) => net::Ipv6Addr::from(*v6.as_ref()).into(),
                 };
                 // writing to a string cannot fail
-                let _ = write!(self.name, "{address}");
-                self.has_name = true;
+                let _ = write!(self.subject.name, "{address}");
+                self.subject.has_name = true;
             }
             _ => {}
         }
@@ -211,12 +323,12 @@ impl Observation {
         self.before_split = traffic;
         let halves = Arc::new(Halves::new());
         let mut other = Self::new();
-        other.observer = self.observer.clone();
-        other.id = self.id;
-        other.context = self.context;
-        other.of = self.of;
-        if self.has_name {
-            other.set_server_name(&self.name);
+        other.subject.observer = self.subject.observer.clone();
+        other.subject.id = self.subject.id;
+        other.subject.context = self.subject.context;
+        other.subject.of = self.subject.of;
+        if self.subject.has_name {
+            other.set_server_name(&self.subject.name);
         }
         other.stage = self.stage;
         other.has_reported_refusal = self.has_reported_refusal;
@@ -225,14 +337,6 @@ impl Observation {
         other.halves = Some(halves.clone());
         self.halves = Some(halves);
         other
-    }
-
-    /// Tells the observer that the handshake has begun, unless that was already reported.
-    fn begin(&mut self) {
-        if self.stage == Stage::Nothing {
-            self.stage = Stage::Begun;
-            self.call(|observer, observed| observer.handshake_begun(observed));
-        }
     }
 
     /// True if [`Self::report`] has something to tell the observer.
@@ -247,65 +351,52 @@ impl Observation {
             || negotiated.facts.refused_ticket.is_some() && !self.has_reported_refusal
     }
 
+    /// Tells the observer that a client has begun its handshake.
+    pub(crate) fn begin(&mut self) {
+        if self.stage == Stage::Nothing {
+            self.stage = Stage::Begun;
+            self.call(|observer, observed| observer.handshake_begun(observed));
+        }
+    }
+
     /// Tells the observer what has happened since the last call.
     pub(crate) fn report(&mut self, view: &View<'_>) {
-        self.begin();
-        self.report_refused_ticket(view);
-        if self.stage == Stage::Begun && !view.is_handshaking {
+        self.report_news(view, !view.is_handshaking);
+    }
+
+    /// Tells the observer what has happened since the last call, and that the handshake has finished
+    /// if it `has_finished`.
+    fn report_news(&mut self, view: &View<'_>, has_finished: bool) {
+        let Some(calls) = self.subject.calls() else {
+            return;
+        };
+        // each is noted before the call, so that a panic repeats no event
+        if self.stage == Stage::Nothing {
+            self.stage = Stage::Begun;
+            calls.call(|observer, observed| observer.handshake_begun(observed));
+        }
+        if !self.has_reported_refusal {
+            if let Some(reason) = view.negotiated.facts.refused_ticket {
+                self.has_reported_refusal = true;
+                calls.ticket(TicketAction::Refused, Some(reason));
+            }
+        }
+        if self.stage == Stage::Begun && has_finished {
             self.stage = Stage::Finished;
             self.times.finish();
             let facts = self.handshake(view);
-            self.call(|observer, observed| observer.handshake_finished(observed, &facts));
+            calls.call(|observer, observed| observer.handshake_finished(observed, &facts));
         }
-        self.report_pending();
-    }
-
-    fn report_refused_ticket(&mut self, view: &View<'_>) {
-        if self.has_reported_refusal {
-            return;
-        }
-        if let Some(reason) = view.negotiated.facts.refused_ticket {
-            self.has_reported_refusal = true;
-            self.report_ticket(TicketAction::Refused, Some(reason));
-        }
-    }
-
-    fn report_pending(&mut self) {
-        // taken first, so that a panic repeats no event
-        let Some(pending) = self.pending.take() else {
-            return;
-        };
-        for _ in 0..pending.receiving_keys {
-            self.report_keys(Direction::Receiving);
-        }
-        for _ in 0..pending.tickets_made {
-            self.report_ticket(TicketAction::Made, None);
-        }
-        for _ in 0..pending.tickets_received {
-            self.report_ticket(TicketAction::Received, None);
-        }
-        for _ in 0..pending.sessions_stored {
-            self.report_session(true);
-        }
-        for _ in 0..pending.sessions_not_stored {
-            self.report_session(false);
+        if let Some(pending) = self.pending.take() {
+            calls.pending(&pending);
         }
     }
 
     /// Tells the observer that the keys of one direction were replaced.
     pub(crate) fn report_keys(&self, direction: Direction) {
-        let update = KeysUpdated { direction };
-        self.call(|observer, observed| observer.keys_updated(observed, &update));
-    }
-
-    fn report_ticket(&self, action: TicketAction, reason: Option<NotResumed>) {
-        let event = TicketEvent { action, reason };
-        self.call(|observer, observed| observer.ticket(observed, &event));
-    }
-
-    fn report_session(&self, is_stored: bool) {
-        let event = SessionEvent { is_stored };
-        self.call(|observer, observed| observer.session(observed, &event));
+        if let Some(calls) = self.subject.calls() {
+            calls.keys(direction);
+        }
     }
 
     /// Tells the observer about the failure of the connection, unless either half already did.
@@ -341,9 +432,7 @@ impl Observation {
         if self.stage == Stage::Failed {
             return;
         }
-        self.begin();
-        self.report_refused_ticket(view);
-        self.report_pending();
+        self.report_news(view, false);
         let during_handshake = self.stage != Stage::Finished;
         self.stage = Stage::Failed;
         if let Some(halves) = &self.halves {
@@ -378,13 +467,14 @@ impl Observation {
         alert: Option<Alert>,
         ending: Ending,
     ) {
-        self.is_dropped = true;
+        self.subject.is_dropped = true;
         match failed {
             Some(error) => self.report_failure(view, error, alert),
             None if view.is_handshaking && self.stage != Stage::Finished => {
                 self.report_unfinished(view, ending.seen_eof);
             }
-            None => self.report(view),
+            None if self.has_news(view.negotiated, view.is_handshaking) => self.report(view),
+            None => {}
         }
         let ending = match &self.halves {
             Some(halves) => match halves.end(ending) {
@@ -441,23 +531,9 @@ impl Observation {
     }
 
     fn call(&self, call: impl FnOnce(&dyn Observer, &Observed<'_>)) {
-        let (Some(observer), Some((side, carrier))) = (&self.observer, self.of) else {
-            return;
-        };
-        let observed = Observed {
-            id: self.id,
-            context: self.context,
-            side,
-            carrier: carrier.into(),
-            server_name: self.has_name.then_some(&*self.name),
-        };
-        #[cfg(feature = "std")]
-        if self.is_dropped {
-            let call = AssertUnwindSafe(|| call(&**observer, &observed));
-            let _ = std::panic::catch_unwind(call);
-            return;
+        if let Some(calls) = self.subject.calls() {
+            calls.call(call);
         }
-        call(&**observer, &observed);
     }
 }
 
@@ -469,7 +545,6 @@ impl Recorder<'_> {
     pub(crate) fn call_returned(&mut self) {
         if let Some(observation) = &mut self.0 {
             observation.times.set_wait(None);
-            observation.times.start_work();
         }
     }
 

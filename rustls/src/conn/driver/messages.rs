@@ -37,8 +37,9 @@ impl<Data> Driver<Data> {
         if is_waiting && joiner.len() + bytes.len() > MAX_WAITING_CRYPTO {
             return Err(self.fail(InvalidMessage::HandshakePayloadTooLarge.into()));
         }
-        self.handle_piece(bytes)
-            .map_err(|failure| self.fail(failure))
+        let handled = self.handle_piece(bytes);
+        self.end_work();
+        handled.map_err(|failure| self.fail(failure))
     }
 
     /// Handles the messages that `piece` completes, and buffers the beginning of the next one.
@@ -53,7 +54,6 @@ impl<Data> Driver<Data> {
             self.common.send_buffered()?;
             self.report();
         }
-        self.end_work();
         let joiner = self.common.joiner();
         joiner.keep(rest)?;
         if joiner.is_empty() {
@@ -74,7 +74,6 @@ impl<Data> Driver<Data> {
             self.common.send_buffered()?;
             self.report();
         }
-        self.end_work();
         Ok(())
     }
 
@@ -93,14 +92,17 @@ impl<Data> Driver<Data> {
 
     /// Notes the callback that the handshake is waiting for, if any.
     fn update_wait(&mut self) {
-        self.common.wait = self.handshake.machine.wait();
+        let wait = self.handshake.machine.wait();
         if let Some(observation) = &mut self.common.observation {
-            let call = self.common.wait.map(|wait| wait.call);
-            observation.times.set_wait(call);
+            if wait.is_some() || self.common.wait.is_some() {
+                observation.times.set_wait(wait.map(|wait| wait.call));
+            }
         }
+        self.common.wait = wait;
     }
 
-    /// Starts to measure this side's work on messages, if there is an observer.
+    /// Starts to measure this side's work on messages, if there is an observer. [`Self::end_work`]
+    /// is called when no received message is left.
     fn start_work(&mut self) {
         if let Some(observation) = &mut self.common.observation {
             observation.times.start_work();
@@ -108,7 +110,7 @@ impl<Data> Driver<Data> {
     }
 
     /// Stops measuring this side's work on messages.
-    fn end_work(&mut self) {
+    pub(crate) fn end_work(&mut self) {
         if let Some(observation) = &mut self.common.observation {
             observation.times.end_work();
         }
@@ -131,6 +133,7 @@ impl<Data> Driver<Data> {
                     self.handle_messages()
                 })
                 .map_err(|failure| self.fail(failure))?;
+            self.end_work();
         }
         Poll::Ready(Ok(()))
     }

@@ -15,12 +15,26 @@ mod clock {
     pub(crate) struct Times {
         created: Option<Instant>,
         begun: Option<Instant>,
-        /// The time at which the current work on messages started.
-        working: Option<Instant>,
-        /// The current wait, and the time at which it started.
-        waiting: Option<(Call, Instant)>,
-        is_over: bool,
+        activity: Activity,
+        /// The time since the handshake began in which this side did not work.
+        paused: Duration,
         sums: Durations,
+    }
+
+    /// What this side does at the moment.
+    #[derive(Clone, Copy, Debug, Default)]
+    enum Activity {
+        /// The handshake has not begun.
+        #[default]
+        Nothing,
+        /// This side works on messages.
+        Work,
+        /// This side has handled all received messages, and finished the last one at this time.
+        Idle(Instant),
+        /// This side has waited for a call since this time.
+        Wait(Call, Instant),
+        /// The handshake is over.
+        Over,
     }
 
     impl Times {
@@ -32,71 +46,84 @@ mod clock {
         /// Makes the handshake, and this side's work on it, start at the time of [`Self::create`].
         pub(crate) fn start_handshake(&mut self) {
             self.begun = self.created;
-            self.working = self.created;
+            self.activity = Activity::Work;
         }
 
         /// Starts to measure this side's work on messages, unless the handshake is waiting or over.
         /// The handshake's duration also starts here, unless it has started before.
         pub(crate) fn start_work(&mut self) {
-            if !self.is_over && self.waiting.is_none() {
-                let now = Instant::now();
-                self.begun.get_or_insert(now);
-                self.working = Some(now);
+            match self.activity {
+                Activity::Nothing => self.begun = Some(Instant::now()),
+                Activity::Idle(_) => self.end_pause(Instant::now()),
+                Activity::Work | Activity::Wait(..) | Activity::Over => return,
             }
+            self.activity = Activity::Work;
         }
 
         /// Stops measuring this side's work on messages.
         pub(crate) fn end_work(&mut self) {
-            if self.working.is_some() {
-                self.end_work_at(Instant::now());
-            }
-        }
-
-        fn end_work_at(&mut self, now: Instant) {
-            if let Some(start) = self.working.take() {
-                self.sums.own_work += now.duration_since(start);
+            if let Activity::Work = self.activity {
+                self.activity = Activity::Idle(Instant::now());
             }
         }
 
         /// Starts to measure a wait for `call`, during which this side does not work. `None` ends
-        /// the wait.
-        #[inline]
+        /// the wait, and this side works again.
         pub(crate) fn set_wait(&mut self, call: Option<Call>) {
-            if self.waiting.map(|(call, _)| call) != call && !self.is_over {
-                self.set_wait_at(call, Instant::now());
+            match (self.activity, call) {
+                (Activity::Over, _) => {}
+                (Activity::Wait(before, _), Some(call)) if before == call => {}
+                (_, Some(call)) => self.start_wait(call),
+                (Activity::Wait(..), None) => self.end_wait(),
+                (_, None) => {}
             }
         }
 
         #[cold]
-        fn set_wait_at(&mut self, call: Option<Call>, now: Instant) {
-            if call.is_some() {
-                self.end_work_at(now);
+        fn start_wait(&mut self, call: Call) {
+            let now = Instant::now();
+            self.end_pause(now);
+            self.activity = Activity::Wait(call, now);
+        }
+
+        #[cold]
+        fn end_wait(&mut self) {
+            self.end_pause(Instant::now());
+            self.activity = Activity::Work;
+        }
+
+        /// Adds the time in which this side did not work, until `now`, to the sums.
+        fn end_pause(&mut self, now: Instant) {
+            match self.activity {
+                Activity::Nothing | Activity::Work | Activity::Over => {}
+                Activity::Idle(start) => self.paused += now.duration_since(start),
+                Activity::Wait(call, start) => {
+                    let sum = match call {
+                        Call::Certificate => &mut self.sums.certificate,
+                        Call::Session => &mut self.sums.session,
+                        Call::Verification => &mut self.sums.verification,
+                        Call::Signature => &mut self.sums.signature,
+                        Call::Ticket => &mut self.sums.ticket,
+                    };
+                    let wait = now.duration_since(start);
+                    *sum += wait;
+                    self.paused += wait;
+                }
             }
-            if let Some((call, start)) = self.waiting.take() {
-                let sum = match call {
-                    Call::Certificate => &mut self.sums.certificate,
-                    Call::Session => &mut self.sums.session,
-                    Call::Verification => &mut self.sums.verification,
-                    Call::Signature => &mut self.sums.signature,
-                    Call::Ticket => &mut self.sums.ticket,
-                };
-                *sum += now.duration_since(start);
-            }
-            self.waiting = call.map(|call| (call, now));
         }
 
         /// Ends the measurements of the handshake. Later calls have no effect on them.
         pub(crate) fn finish(&mut self) {
-            if self.is_over {
+            if let Activity::Over = self.activity {
                 return;
             }
-            let now = Instant::now();
-            self.end_work_at(now);
-            self.set_wait_at(None, now);
-            self.is_over = true;
             if let Some(begun) = self.begun {
+                let now = Instant::now();
+                self.end_pause(now);
                 self.sums.whole = now.duration_since(begun);
+                self.sums.own_work = self.sums.whole.saturating_sub(self.paused);
             }
+            self.activity = Activity::Over;
         }
 
         pub(crate) fn durations(&self) -> Option<Durations> {
