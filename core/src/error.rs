@@ -27,7 +27,7 @@ use crate::enums::{AlertDescription, ContentType, HandshakeType};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer sent a message of a type that is not allowed at this point.
+    /// The peer sent a record of a type that is not allowed at this point.
     InappropriateMessage {
         /// The types allowed.
         expect_types: Vec<ContentType>,
@@ -41,25 +41,29 @@ pub enum Error {
         /// The type received.
         got_type: HandshakeType,
     },
-    /// Encrypted Client Hello cannot be used with this configuration.
+    /// Encrypted Client Hello cannot be used with the given ECH configurations.
     InvalidEncryptedClientHello(EncryptedClientHelloError),
-    /// The peer sent a malformed message.
+    /// The peer sent a record or message that is malformed or too long.
     InvalidMessage(InvalidMessage),
-    /// The peer did not send the required certificates.
+    /// The peer did not send the required certificates, or a certificate chain of this side is
+    /// empty.
     NoCertificatesPresented,
     /// The call does not support server names of this kind.
     UnsupportedNameType,
-    /// A record cannot be decrypted.
+    /// A record or QUIC packet cannot be decrypted, or the peer's Finished does not verify.
     DecryptError,
-    /// A record cannot be encrypted: the keys are used up, or the crypto provider failed.
+    /// A record or QUIC packet cannot be encrypted: the keys are used up, or the crypto provider
+    /// failed.
     EncryptError,
     /// The peer and this configuration are incompatible.
     PeerIncompatible(PeerIncompatible),
     /// The peer violated the protocol.
     PeerMisbehaved(PeerMisbehaved),
-    /// The peer ended the connection with an error alert.
+    /// The peer sent an alert that ends the connection: an error alert, a close_notify during the
+    /// handshake, or an alert of an unknown level.
     AlertReceived(AlertDescription),
-    /// The peer's certificate or a signature made with it is not acceptable.
+    /// A certificate or a signature made with it is not acceptable. The certificate is the peer's,
+    /// or one that the application passed to this library.
     InvalidCertificate(CertificateError),
     /// A certificate revocation list is not acceptable.
     InvalidCertRevocationList(CertRevocationListError),
@@ -69,17 +73,20 @@ pub enum Error {
     FailedToGetCurrentTime,
     /// The source of random bytes failed.
     FailedToGetRandomBytes,
-    /// The handshake must be complete before this call.
+    /// The handshake must be complete before this call. Replacing keys in TLS 1.2, which cannot do
+    /// so, also returns this error.
     HandshakeNotComplete,
     /// The peer sent a record longer than the protocol allows.
     PeerSentOversizedRecord,
-    /// The two sides support no common application protocol (ALPN).
+    /// The two sides support no common application protocol (ALPN), or over QUIC, only one of them
+    /// uses ALPN (RFC 9001 §8.1).
     NoApplicationProtocol,
     /// The maximum fragment size is out of range.
     BadMaxFragmentSize,
-    /// A private key does not match its certificate.
+    /// A private key does not match its certificate, or cannot be compared with it.
     InconsistentKeys(InconsistentKeys),
-    /// An error from a crypto provider or another extension of this library.
+    /// An error with its own type: from a crypto provider or another extension of this library, or
+    /// from a part of it, such as HPKE.
     Other(OtherError),
 }
 
@@ -211,9 +218,9 @@ impl From<std::time::SystemTimeError> for Error {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CertificateError {
-    /// The certificate cannot be parsed.
+    /// The certificate or raw public key cannot be parsed.
     BadEncoding,
-    /// The certificate is no longer valid.
+    /// The certificate is no longer valid, or its validity ends before it begins.
     Expired,
     /// Like `Expired`, with the end of the validity and the current time.
     ExpiredContext {
@@ -237,7 +244,7 @@ pub enum CertificateError {
     UnhandledCriticalExtension,
     /// No chain leads to a known trust anchor.
     UnknownIssuer,
-    /// No revocation list covers the certificate.
+    /// No revocation list covers the certificate, but the verifier requires one.
     UnknownRevocationStatus,
     /// The revocation list is out of date.
     ExpiredRevocationList,
@@ -260,7 +267,8 @@ pub enum CertificateError {
         /// The algorithms supported.
         supported_algorithms: Vec<AlgorithmIdentifier>,
     },
-    /// A signature's algorithm does not match the issuer's kind of key.
+    /// A signature's algorithm does not match the kind of key that should verify it: the issuer's,
+    /// or the peer's for a signature in the handshake.
     UnsupportedSignatureAlgorithmForPublicKeyContext {
         /// The signature algorithm's identifier, DER-encoded.
         signature_algorithm_id: Vec<u8>,
@@ -276,7 +284,8 @@ pub enum CertificateError {
         /// The names in the certificate, as text.
         presented: Vec<String>,
     },
-    /// The certificate is not for this purpose.
+    /// The certificate's extended key usage lacks the required purpose: server or client
+    /// authentication.
     InvalidPurpose,
     /// Like `InvalidPurpose`, with the purpose needed and those in the certificate.
     InvalidPurposeContext {
@@ -289,7 +298,8 @@ pub enum CertificateError {
     InvalidOcspResponse,
     /// The certificate is valid, but the application rejects it.
     ApplicationVerificationFailure,
-    /// An error from a verifier outside this library.
+    /// An error without a dedicated variant, from this library's verifiers or parsers or from a
+    /// custom verifier.
     Other(OtherError),
 }
 
@@ -449,7 +459,8 @@ pub enum CertRevocationListError {
     UnsupportedIndirectCrl,
     /// The list has an unknown reason for a revocation.
     UnsupportedRevocationReason,
-    /// An error from a verifier outside this library.
+    /// An error without a dedicated variant, for example from a custom verifier or from loading
+    /// lists.
     Other(OtherError),
 }
 
@@ -459,7 +470,9 @@ pub enum CertRevocationListError {
 pub enum EncryptedClientHelloError {
     /// The list of ECH configurations is malformed.
     InvalidConfigList,
-    /// The list has no configuration that works with the given HPKE suites.
+    /// The list has no usable configuration: it is empty, or each entry has an unknown version, an
+    /// invalid public name, a mandatory or duplicate extension, or no suite among the given HPKE
+    /// suites.
     NoCompatibleConfig,
     /// The configuration disables `server_name`, so there is no name to encrypt.
     SniRequired,
@@ -475,7 +488,7 @@ pub enum InconsistentKeys {
     Unknown,
 }
 
-/// An error from outside this library.
+/// An error of any type, from outside this library or from a part with its own error type.
 ///
 /// Two values never compare equal, not even a value and its clone: their contents are opaque.
 #[derive(Clone, Debug)]

@@ -40,7 +40,8 @@ pub enum FileErrorCause {
     /// The path does not lead to a regular file or a link to one. A directory, a device or a pipe
     /// might never end.
     NotRegular,
-    /// The file has more than `limit` bytes.
+    /// The file has more than `limit` bytes: the limit for one file, or what its directory's limit
+    /// leaves after the files before it.
     TooLong {
         /// The maximum number of bytes.
         limit: u64,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::ech_config::EchConfigPayload;
 use crate::enums::KeyExchangeAlgorithm;
 
-/// A syntax error in a message from the peer.
+/// A record or message from the peer that is malformed or too long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidMessage {
@@ -14,33 +14,38 @@ pub enum InvalidMessage {
     CertificatePayloadTooLarge,
     /// A list of extensions contains this type twice.
     DuplicateExtension(u16),
-    /// A session ticket is empty.
+    /// A TLS 1.3 NewSessionTicket contains an empty ticket.
     EmptyTicketValue,
-    /// A handshake message is longer than this library accepts.
+    /// A handshake message is longer than this library accepts. Over QUIC, also that too many bytes
+    /// arrived while the handshake was waiting for a callback.
     HandshakePayloadTooLarge,
-    /// The named list must not be empty.
+    /// The named list is empty, but needs at least one entry.
     IllegalEmptyList(&'static str),
-    /// A field must not be empty.
+    /// A field is empty, but needs at least one byte.
     IllegalEmptyValue,
-    /// A ChangeCipherSpec is not a single byte 1.
+    /// A TLS 1.2 ChangeCipherSpec starts with a byte other than 1.
     InvalidCcs,
-    /// A CertificateRequest is malformed.
+    /// A CertificateRequest or Certificate in the handshake has a `certificate_request_context`,
+    /// which must be empty there (RFC 9846 §4.4.2, §4.5.1).
     InvalidCertRequest,
     /// A certificate status has a type other than OCSP.
     InvalidCertificateStatusType,
-    /// A record has an unknown content type.
+    /// A record has an unknown content type, or the unsupported type heartbeat.
     InvalidContentType,
-    /// Diffie-Hellman parameters are malformed.
+    /// Bytes follow the public key in a ClientKeyExchange.
     InvalidDhParams,
-    /// A record of this type must not be empty.
+    /// A record other than application data is empty (RFC 9846 §5.1).
     InvalidEmptyPayload,
-    /// A KeyUpdate has an unknown value.
+    /// A KeyUpdate has an unknown `request_update` value.
     InvalidKeyUpdate,
-    /// A server name is not a DNS name.
+    /// A ClientHello's `server_name` has two host names (RFC 6066 §3), or the `public_name` of an
+    /// ECH configuration is not a host name (RFC 9849 §6.1.7).
     InvalidServerName,
-    /// A record is longer than allowed.
+    /// A record is longer than any record may be, a compressed certificate declares a length that
+    /// this library does not accept, or the cookie of a HelloRetryRequest does not fit into the
+    /// second ClientHello.
     MessageTooLarge,
-    /// A message is shorter than its length field states.
+    /// A vector or message is shorter than its length field states.
     MessageTooShort,
     /// The named field is missing or truncated.
     MissingData(&'static str),
@@ -50,21 +55,23 @@ pub enum InvalidMessage {
     NoSignatureSchemes,
     /// In a ClientHello, another extension follows `pre_shared_key`.
     PreSharedKeyIsNotFinalExtension,
-    /// Bytes follow the end of the named structure.
+    /// The named structure is too long, or bytes follow its end.
     TrailingData(&'static str),
     /// The named message is not expected at this point, so it was not parsed.
     UnexpectedMessage(&'static str),
-    /// A certificate entry has an unknown extension.
+    /// A TLS 1.3 certificate entry has an extension other than `status_request`, which is the only
+    /// one that this library supports there.
     UnknownCertificateExtension,
-    /// A HelloRetryRequest has an unknown extension.
+    /// A HelloRetryRequest has an extension that is unknown or not allowed there (RFC 9846 §4.2.4).
     UnknownHelloRetryRequestExtension,
-    /// A record's protocol version is not a TLS version.
+    /// The major version in a record's header is not 3, which all TLS versions have.
     UnknownProtocolVersion,
-    /// The compression method is not null.
+    /// A HelloRetryRequest selects a compression method other than null.
     UnsupportedCompression,
-    /// The elliptic curve is not a named curve.
+    /// A ServerKeyExchange describes its elliptic curve otherwise than as a named curve (RFC 8422
+    /// §5.4).
     UnsupportedCurveType,
-    /// The parameters belong to an unsupported key exchange.
+    /// A ServerKeyExchange arrived for a cipher suite with this unsupported key exchange.
     UnsupportedKeyExchangeAlgorithm(KeyExchangeAlgorithm),
 }
 
@@ -74,13 +81,16 @@ pub enum InvalidMessage {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// The server negotiated TLS 1.2 although its random shows that it supports TLS 1.3.
+    /// The server selected TLS 1.2 or older, but has shown that it supports TLS 1.3: by the marker
+    /// in its random (RFC 9846 §4.2.3), or by a HelloRetryRequest.
     AttemptedDowngradeToTls12WhenTls13IsSupported,
     /// A certificate entry has extensions that are not allowed there.
     BadCertChainExtensions,
-    /// The second ClientHello lacks the cipher suite that the HelloRetryRequest selected.
+    /// The cipher suites in the second ClientHello lead to another selection than that of the
+    /// HelloRetryRequest.
     CipherSuiteDifferedOnRetry,
-    /// EncryptedExtensions has an extension that is not allowed there.
+    /// EncryptedExtensions, a CertificateRequest or a NewSessionTicket has an extension that
+    /// belongs in another message.
     DisallowedEncryptedExtension,
     /// A ClientHello has an extension twice.
     DuplicateClientHelloExtensions,
@@ -100,7 +110,8 @@ pub enum PeerMisbehaved {
     EarlyDataExtensionWithoutResumption,
     /// The server accepted early data under a cipher suite other than the session's.
     EarlyDataOfferedWithVariedCipherSuite,
-    /// HelloRetryRequest and ServerHello disagree about the acceptance of ECH.
+    /// The server accepted ECH in its HelloRetryRequest, but not in its ServerHello (RFC 9849
+    /// §6.1.5).
     EchAcceptanceVariedAfterRetry,
     /// The ServerHello after a HelloRetryRequest implies a different transcript hash.
     HandshakeHashVariedAfterRetry,
@@ -110,50 +121,56 @@ pub enum PeerMisbehaved {
     IllegalHelloRetryRequestWithNoChanges,
     /// A HelloRetryRequest requests a group whose share has already been sent.
     IllegalHelloRetryRequestWithOfferedGroup,
-    /// A HelloRetryRequest selects a cipher suite that was not offered.
+    /// A HelloRetryRequest selects a cipher suite that was not offered for TLS 1.3.
     IllegalHelloRetryRequestWithUnofferedCipherSuite,
-    /// A HelloRetryRequest requests a group that was not offered.
+    /// A HelloRetryRequest requests a group that was not offered for TLS 1.3.
     IllegalHelloRetryRequestWithUnofferedNamedGroup,
     /// A HelloRetryRequest does not select TLS 1.3.
     IllegalHelloRetryRequestWithUnsupportedVersion,
     /// A HelloRetryRequest does not echo the session ID.
     IllegalHelloRetryRequestWithWrongSessionId,
-    /// A HelloRetryRequest has a malformed `encrypted_client_hello`.
+    /// A HelloRetryRequest has an `encrypted_client_hello` that is malformed, or that the client
+    /// did not offer.
     IllegalHelloRetryRequestWithInvalidEch,
-    /// A ChangeCipherSpec came at a point where TLS 1.3 does not allow one.
+    /// A ChangeCipherSpec is protected by TLS 1.3 keys. Or, while TLS 1.3 is possible, it is not a
+    /// single byte 1, or is one of too many (RFC 9846 §5).
     IllegalMiddleboxChangeCipherSpec,
-    /// An encrypted record has no content type.
+    /// A protected TLS 1.3 record has no content type, or is an empty handshake or alert record
+    /// (RFC 9846 §5.4).
     IllegalTlsInnerPlaintext,
-    /// A pre-shared key's binder does not verify.
+    /// The client's binder for the pre-shared key that the server chose does not verify.
     IncorrectBinder,
     /// A compressed certificate cannot be decompressed, or its length differs from the declared
     /// length.
     InvalidCertCompression,
     /// Over QUIC, the `max_early_data_size` of a ticket is not 2^32 - 1 (RFC 9001 §4.6.1).
     InvalidMaxEarlyDataSize,
-    /// A key share is not a valid public key.
+    /// The peer's share in a key exchange has the wrong length, or is not a valid public key or
+    /// ciphertext.
     InvalidKeyShare,
-    /// A record continues after a message that changes the keys.
+    /// Handshake bytes follow a message after which the peer must change its keys or wait for this
+    /// side (RFC 9846 §5.1).
     KeyEpochWithPendingFragment,
     /// The peer sent a KeyUpdate over QUIC, which has its own key updates.
     KeyUpdateReceivedInQuicConnection,
-    /// Another message came between the fragments of a handshake message.
+    /// A record of another type came between the fragments of a handshake message.
     MessageInterleavedWithHandshakeMessage,
     /// `pre_shared_key` has no binder.
     MissingBinderInPskExtension,
     /// A ServerHello has no `key_share`.
     MissingKeyShare,
-    /// The second ClientHello lacks the `pre_shared_key` of the first.
+    /// The second ClientHello lacks the `pre_shared_key` of the first, although a key in it fits
+    /// the selected cipher suite.
     MissingPskExtensionInSecondClientHello,
     /// A ClientHello has `pre_shared_key` but no `psk_key_exchange_modes`.
     MissingPskModesExtension,
     /// A QUIC peer did not send `quic_transport_parameters`.
     MissingQuicTransportParameters,
-    /// `compress_certificate` names an algorithm twice.
+    /// A ClientHello's `compress_certificate` names an algorithm twice.
     OfferedDuplicateCertificateCompressions,
-    /// `key_share` has two shares of one group.
+    /// A ClientHello's `key_share` has two shares of one group.
     OfferedDuplicateKeyShares,
-    /// A client offers early data without TLS 1.3.
+    /// The server selected TLS 1.2, although the client offered early data (RFC 9846 §E.3).
     OfferedEarlyDataWithOldProtocolVersion,
     /// ALPN has an empty protocol name.
     OfferedEmptyApplicationProtocol,
@@ -161,25 +178,30 @@ pub enum PeerMisbehaved {
     OfferedIncorrectCompressions,
     /// In a ClientHello, another extension follows `pre_shared_key`.
     PskExtensionMustBeLast,
-    /// `pre_shared_key` has different numbers of identities and binders.
+    /// A ClientHello's `pre_shared_key` has different numbers of identities and binders.
     PskExtensionWithMismatchedIdsAndBinders,
-    /// The second ClientHello does not follow the HelloRetryRequest.
+    /// The second ClientHello does not offer TLS 1.3, has no share for the group that the
+    /// HelloRetryRequest requested, or leads to the selection of another group.
     RefusedToFollowHelloRetryRequest,
     /// Rejected early data came between the fragments of a handshake message.
     RejectedEarlyDataInterleavedWithHandshakeMessage,
-    /// The server resumed a session with a different use of extended master secrets.
+    /// The client offered to resume a session that uses the extended master secret, but its
+    /// ClientHello does not offer the extended master secret (RFC 7627 §5.3).
     ResumptionAttemptedWithVariedEms,
-    /// The server resumed a session under a different cipher suite.
+    /// The server resumed a TLS 1.2 session under a different cipher suite.
     ResumptionOfferedWithVariedCipherSuite,
-    /// The client resumes a session with a different use of extended master secrets.
+    /// The server resumed a session, but uses the extended master secret and the session does not,
+    /// or the other way round (RFC 7627 §5.3).
     ResumptionOfferedWithVariedEms,
-    /// The server resumed a session under a cipher suite with a different hash.
+    /// The server resumed a TLS 1.3 session under a cipher suite with a different hash.
     ResumptionOfferedWithIncompatibleCipherSuite,
     /// ServerHello and HelloRetryRequest select different cipher suites.
     SelectedDifferentCipherSuiteAfterRetry,
-    /// The server selected a pre-shared key by an index that was not offered.
+    /// The server selected a pre-shared key by an index that was not offered, or the fake one in a
+    /// ClientHello whose ECH it rejected.
     SelectedInvalidPsk,
-    /// `supported_versions` must not select TLS 1.2.
+    /// The server selected TLS 1.2 in `supported_versions`, which only selects TLS 1.3 or newer
+    /// (RFC 9846 §4.3.1).
     SelectedTls12UsingTls13VersionExtension,
     /// The server selected an application protocol that was not offered.
     SelectedUnofferedApplicationProtocol,
@@ -189,37 +211,41 @@ pub enum PeerMisbehaved {
     SelectedUnofferedCipherSuite,
     /// The server selected a compression method that was not offered.
     SelectedUnofferedCompression,
-    /// The server selected a group that was not offered.
+    /// The server's ServerKeyExchange uses a group that was not offered.
     SelectedUnofferedKxGroup,
     /// The server selected a pre-shared key although none was offered.
     SelectedUnofferedPsk,
     /// The server selected a cipher suite for a different protocol version.
     SelectedUnusableCipherSuiteForVersion,
-    /// The server resumed a session by an ID that only serves compatibility with middleboxes.
+    /// The server echoed the session ID that the client sent only for compatibility with
+    /// middleboxes, as if to resume a session.
     ServerEchoedCompatibilitySessionId,
     /// The server's point formats lack the uncompressed format.
     ServerHelloMustOfferUncompressedEcPoints,
     /// The second ClientHello has a different server name.
     ServerNameDifferedOnRetry,
-    /// `server_name` must have exactly one host name.
+    /// A ClientHello's `server_name` has no host name, or one that is neither a DNS name nor an IP
+    /// address.
     ServerNameMustContainOneHostName,
-    /// The key that signed a ServerKeyExchange is not of the kind that the cipher suite needs.
+    /// The server signed its ServerKeyExchange with a scheme for a kind of key other than the
+    /// cipher suite needs.
     SignedKxWithWrongAlgorithm,
-    /// A handshake signature uses a scheme that was not offered.
+    /// The peer signed the handshake with a scheme that was not offered, or that the protocol
+    /// version does not allow.
     SignedHandshakeWithUnadvertisedSigScheme,
     /// The peer sent too many empty records in a row.
     TooManyEmptyFragments,
-    /// The peer sent too many KeyUpdates in a row.
+    /// The peer sent too many KeyUpdates without application data between them.
     TooManyKeyUpdateRequests,
     /// The peer attempted too many renegotiations.
     TooManyRenegotiationRequests,
     /// The peer sent too many warning alerts.
     TooManyWarningAlertsReceived,
-    /// The client sent more early data than the ticket or the server allows.
+    /// The client sent more early data than its ticket allows.
     TooMuchEarlyDataReceived,
-    /// A ServerHello has an extension that must be encrypted.
+    /// A TLS 1.3 ServerHello has an extension that belongs in another message.
     UnexpectedCleartextExtension,
-    /// A certificate entry has an extension that was not requested.
+    /// A client's certificate entry has a `status_request`, which the server did not send.
     UnsolicitedCertExtension,
     /// EncryptedExtensions has an extension that was not offered.
     UnsolicitedEncryptedExtension,
@@ -227,9 +253,10 @@ pub enum PeerMisbehaved {
     UnsolicitedSctList,
     /// A ServerHello has an extension that was not offered.
     UnsolicitedServerHelloExtension,
-    /// A key share is for a group other than the one requested.
+    /// The server's key share is for a group for which the client sent no share.
     WrongGroupForKeyShare,
-    /// The server responded to ECH, which the client did not offer.
+    /// EncryptedExtensions has an `encrypted_client_hello`, although the client did not offer ECH
+    /// or the server accepted it.
     UnsolicitedEchExtension,
 }
 
@@ -237,45 +264,53 @@ pub enum PeerMisbehaved {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerIncompatible {
-    /// `ec_point_formats` is required.
+    /// The peer did not send the required `ec_point_formats`.
     EcPointsExtensionRequired,
-    /// `extended_master_secret` is required.
+    /// The peer does not use `extended_master_secret`, which this configuration requires in TLS
+    /// 1.2.
     ExtendedMasterSecretExtensionRequired,
-    /// The offered or selected certificate types do not include the configured one.
+    /// The offered or selected certificate types do not include the configured one, or the version
+    /// is TLS 1.2 although raw public keys are configured.
     IncorrectCertificateTypeExtension,
-    /// `key_share` is required.
+    /// A TLS 1.3 ClientHello lacks `key_share`.
     KeyShareExtensionRequired,
-    /// `supported_groups` is required.
+    /// A TLS 1.3 ClientHello lacks `supported_groups`.
     NamedGroupsExtensionRequired,
-    /// The CertificateRequest names no usable signature scheme.
+    /// The server's CertificateRequest names no signature scheme that TLS 1.3 allows in a
+    /// CertificateVerify.
     NoCertificateRequestSignatureSchemesInCommon,
-    /// The two sides support no common cipher suite.
+    /// The client offers no cipher suite that the server can use. In TLS 1.2, the suite must also
+    /// fit the server's certificate and a common group.
     NoCipherSuitesInCommon,
     /// The two sides support no common elliptic curve point format.
     NoEcPointFormatsInCommon,
-    /// The two sides support no common key exchange group.
+    /// The client offers no key exchange group that the server supports for the version.
     NoKxGroupsInCommon,
-    /// The two sides support no common signature scheme.
+    /// The client offers no signature scheme that the server's key can use with the selected
+    /// version and cipher suite.
     NoSignatureSchemesInCommon,
-    /// The client does not offer null compression.
+    /// The client does not offer null compression, the only method that the server supports.
     NullCompressionRequired,
-    /// The server only supports versions older than TLS 1.2.
+    /// The server selected a version other than TLS 1.2 and 1.3, or TLS 1.3 with a `legacy_version`
+    /// other than TLS 1.2.
     ServerDoesNotSupportTls12Or13,
     /// The server rejected ECH. Holds the configurations to retry with, if it sent any.
     ServerRejectedEncryptedClientHello(Option<Vec<EchConfigPayload>>),
     /// A HelloRetryRequest has an unknown extension.
     ServerSentHelloRetryRequestWithUnknownExtension,
-    /// The server selected a version that this configuration disables.
+    /// The server selected TLS 1.2, which this configuration disables.
     ServerTlsVersionIsDisabledByOurConfig,
-    /// `signature_algorithms` is required.
+    /// A ClientHello lacks `signature_algorithms`.
     SignatureAlgorithmsExtensionRequired,
-    /// `supported_versions` is required.
+    /// A ClientHello lacks `supported_versions`, so it does not offer TLS 1.3, the only version
+    /// that the server enables.
     SupportedVersionsExtensionRequired,
-    /// The client does not offer TLS 1.2, and no other version is enabled.
+    /// The `legacy_version` of a ClientHello is older than TLS 1.2 and `supported_versions` is
+    /// missing, or it is not TLS 1.2 although TLS 1.3 is offered (RFC 9846 §4.2.2).
     Tls12NotOffered,
-    /// The client does not offer TLS 1.3, and TLS 1.2 is not offered or not enabled.
+    /// The client's `supported_versions` names no version that the server enables.
     Tls12NotOfferedOrEnabled,
-    /// QUIC needs TLS 1.3.
+    /// A QUIC client's ClientHello lacks `supported_versions`, so it does not offer TLS 1.3.
     Tls13RequiredForQuic,
     /// The client's point formats lack the uncompressed format.
     UncompressedEcPointsRequired,

@@ -660,9 +660,10 @@ enum Unsealed {
 pub enum SealError {
     /// The output buffer is too short. Nothing changed.
     InsufficientSize(InsufficientSizeError),
-    /// No sequence number is left, or the sender is closed; nothing changed.
+    /// There are fewer sequence numbers left than records, or the sender is closed; nothing
+    /// changed.
     Exhausted,
-    /// The cipher failed.
+    /// The cipher failed, or its encrypter claims impossible lengths.
     Failed,
 }
 
@@ -714,7 +715,7 @@ pub enum SealInPlaceError {
     PayloadOutOfBounds,
     /// No sequence number is left, or the sender is closed; nothing changed.
     Exhausted,
-    /// The cipher failed.
+    /// The cipher failed, or its encrypter claims impossible lengths.
     Failed,
 }
 

@@ -37,7 +37,7 @@ use crate::error::CertRevocationListError;
 pub enum VerifierBuilderError {
     /// The root store is empty, so no certificate could be trusted.
     NoRootAnchors,
-    /// A certificate revocation list cannot be used.
+    /// A certificate revocation list cannot be used, or an empty set of shared lists was given.
     InvalidCrl(CertRevocationListError),
 }
 

@@ -80,7 +80,8 @@ pub enum EarlyDataError {
     /// The data exceeds the limit of the server's ticket. Nothing was encrypted.
     ExceededAllowedEarlyData,
 
-    /// Encryption failed.
+    /// The output buffer is too short, the key is used up, the cipher failed, or early data can no
+    /// longer be sent.
     Encrypt(EncryptError),
 }
 

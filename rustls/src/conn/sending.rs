@@ -411,7 +411,9 @@ pub enum EncryptError {
     /// The output buffer is too short. Nothing has changed.
     InsufficientSize(InsufficientSizeError),
 
-    /// Nothing more can be encrypted on this connection.
+    /// Nothing more can be encrypted on this connection: it has sent a close_notify, has failed, or
+    /// its key has reached its limit and cannot be replaced. In an `EarlyDataError`, only early
+    /// data can no longer be encrypted, unless the connection has failed.
     EncryptExhausted,
 }
 

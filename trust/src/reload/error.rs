@@ -15,7 +15,7 @@ use crate::{CrlError, FileError, IgnoredCertificate, RootsError};
 pub enum ReloadError {
     /// A file cannot be read.
     File(FileError),
-    /// A file is malformed PEM.
+    /// A certificate or key file is malformed PEM, or in DER or UTF-16.
     Pem {
         /// The malformed file.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum ReloadError {
     },
     /// A private key file contains no key, or an encrypted one.
     NoPrivateKey {
-        /// The key file.
+        /// The key file, or the certificate file if that contains the encrypted key.
         path: PathBuf,
         /// True if it contains an encrypted key.
         is_encrypted: bool,
@@ -58,7 +58,8 @@ pub enum ReloadError {
         /// The reason for the rejection.
         error: Error,
     },
-    /// A file is not an OCSP response that can be stapled to the certificate.
+    /// An OCSP file cannot be read, or its response cannot, or can no longer, be stapled to the
+    /// certificate.
     OcspResponse {
         /// The file of the response.
         path: PathBuf,
@@ -79,12 +80,12 @@ pub enum ReloadError {
     Nothing,
     /// The clock did not return a time, so dates cannot be checked.
     NoTime,
-    /// Root certificates cannot be read.
+    /// Root certificates cannot be read, or none is usable.
     Roots(RootsError),
     /// The root certificates have changed, and their source contains new unusable items. It may be
     /// half written. Call `reload_from_scratch` to accept the new roots nevertheless.
     UnusableRoots(Arc<[IgnoredCertificate]>),
-    /// Revocation lists cannot be read, are missing, or are older than the current ones.
+    /// Revocation lists cannot be read or used, are missing, or are older than the current ones.
     Crls(CrlError),
     /// No verifier can be built from the new content.
     Verifier(VerifierBuilderError),

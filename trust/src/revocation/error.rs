@@ -8,7 +8,7 @@ use rustls::{CertRevocationListError, Error, OtherError};
 
 use crate::FileError;
 
-/// The reason why there are no revocation lists.
+/// The reason why revocation lists could not be loaded, or only some of them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CrlError {
@@ -19,7 +19,8 @@ pub enum CrlError {
         /// The file or directory.
         path: PathBuf,
     },
-    /// Part of the source is unusable. The other lists alone would leave certificates unchecked.
+    /// Some or all lists or files of the source are unusable. The other lists are used only if
+    /// earlier ones stay in use: alone, they would leave certificates unchecked.
     Unusable(Arc<[CrlProblem]>),
     /// There are more than `limit` lists on disk.
     TooManyLists {
@@ -44,8 +45,7 @@ impl From<FileError> for CrlError {
 }
 
 impl From<CrlError> for Error {
-    /// Converts to [`Error::InvalidCertRevocationList`], with webpki's error if the problem
-    /// concerns a single list.
+    /// Wraps the error in a [`CertRevocationListError::Other`].
     fn from(error: CrlError) -> Self {
         CertRevocationListError::Other(OtherError(Arc::new(error))).into()
     }
@@ -100,7 +100,7 @@ pub struct CrlProblem {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CrlProblemReason {
-    /// The PEM is malformed.
+    /// A section of the PEM is malformed, or the file is in UTF-16. The text describes the error.
     Pem(String),
     /// The list cannot be parsed, or is of an unsupported kind.
     List(CertRevocationListError),
@@ -109,9 +109,9 @@ pub enum CrlProblemReason {
     Marked(usize),
     /// The file is empty, or has only zero bytes, as after a crash.
     Empty,
-    /// The file is a certificate in DER, not a list.
+    /// The file or section contains a certificate, not a list.
     Certificate,
-    /// The file has the extension of a list, `.crl` or `.r0`, but no list in it.
+    /// The file has the extension of a list, `.crl`, or `.r` and a number, but no list in it.
     NoList,
     /// The file cannot be read.
     File(FileError),

@@ -98,14 +98,15 @@ pub struct IgnoredCertificate {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum IgnoredReason {
-    /// The PEM is malformed.
+    /// A section of the PEM is malformed, or the file is in DER or UTF-16. The text describes the
+    /// error.
     Pem(String),
     /// The item is not a certificate, or cannot be a root.
     Certificate(Error),
     /// The number of certificate `BEGIN` marks that are not on a line of their own, or have an
     /// unsupported label.
     Marked(usize),
-    /// The file contains no certificate.
+    /// The file contains no certificate, or the directory no file.
     NoCertificate,
     /// The file cannot be read.
     File(FileError),
