@@ -159,8 +159,8 @@ pub(crate) fn closed(sink: &impl Sink, connection: &Observed<'_>, closed: &Conne
     }
 }
 
-/// Implements [`Observer`](rustls::observer::Observer) for `$observer`, whose method `sink` returns a
-/// [`Sink`].
+/// Implements [`Observer`](rustls::observer::Observer) for `$observer`, whose method `sink` returns
+/// a [`Sink`].
 macro_rules! observes {
     ($observer:ty) => {
         impl rustls::observer::Observer for $observer {
