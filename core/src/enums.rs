@@ -466,17 +466,17 @@ wire_enum! {
     pub enum HashAlgorithm(u8) {
         /// `none`.
         NONE = 0,
-        /// `md5`.
+        /// `md5`: RFC 1321.
         MD5 = 1,
-        /// `sha1`.
+        /// `sha1`: FIPS 180-4.
         SHA1 = 2,
-        /// `sha224`.
+        /// `sha224`: FIPS 180-4.
         SHA224 = 3,
-        /// `sha256`.
+        /// `sha256`: FIPS 180-4.
         SHA256 = 4,
-        /// `sha384`.
+        /// `sha384`: FIPS 180-4.
         SHA384 = 5,
-        /// `sha512`.
+        /// `sha512`: FIPS 180-4.
         SHA512 = 6,
     }
 }

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chosen_decrypter_opens_records_of_the_encrypter() {
+    fn the_chosen_encrypter_and_decrypter_match() {
         for takes_second in [(|| false) as fn() -> bool, || true] {
             let choice = Choice::new(TLS13[0], TLS13[1], takes_second);
             let mut sealed = encrypted(choice.encrypter(key(), Iv::default()));

@@ -23,7 +23,7 @@ pub trait Kem: Copy + Send + Sync + 'static {
     /// A private key. It is zeroized on drop.
     type DecapsulationKey: Send + Sync + 'static;
 
-    /// A ciphertext.
+    /// The encapsulated secret, in the form that is sent to the peer.
     type Ciphertext: AsRef<[u8]>;
 
     /// A shared secret. It is zeroized on drop.

@@ -332,7 +332,8 @@ mod threads {
         held: Cell<usize>,
     }
 
-    /// A length that leaves no room in the budget, so that [`put_back`] looks at [`Others`].
+    /// The value of [`Newest::held`] while [`Others`] do not exist. It exceeds the budget, so
+    /// [`put_back`] takes its slow path, which creates them unless the thread is ending.
     const WITHOUT_OTHERS: usize = usize::MAX / 2;
 
     impl Newest {

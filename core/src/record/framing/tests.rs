@@ -321,7 +321,7 @@ fn the_longest_content_is_the_payload_without_its_overhead() {
 /// RFC 9846 §5.2: the version in the header of a protected record is authenticated, but has no
 /// meaning.
 #[test]
-fn a_tls13_record_with_an_authentic_unusual_version_is_opened() {
+fn the_authenticated_version_of_a_tls13_record_is_not_interpreted() {
     for minor in [1, 2, 4] {
         let mut record = toy_sealed(&[23, 3, minor, 0, 22], b"hello\x16");
         let version = ProtocolVersion::from(0x0300 + u16::from(minor));

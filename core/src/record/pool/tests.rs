@@ -189,7 +189,7 @@ fn connections_that_take_turns_each_have_a_buffer() {
 
 /// Otherwise, every other connection would cost an allocation.
 #[test]
-fn a_second_buffer_is_allocated_once_and_within_the_budget() {
+fn a_second_buffer_of_a_length_is_allocated_once_if_the_budget_allows() {
     on_a_new_thread(|| {
         let [first, second, third] = [(); 3].map(|()| Owner::new());
         let memory = take(1000, first);

@@ -790,7 +790,7 @@ fn empty_records_opened_into_another_buffer_count_towards_the_limit() {
 }
 
 #[test]
-fn a_counting_receiver_opens_like_any_other() {
+fn counting_does_not_change_how_records_are_opened() {
     for protection in Protection::ALL {
         for begins_plain in [false, true] {
             for is_closed in [false, true] {

@@ -209,7 +209,7 @@ fn scattered_and_in_place_records_equal_contiguous_ones() {
 
 /// A record that consists of one piece is sealed without a copy.
 #[test]
-fn a_record_ends_with_a_piece_if_that_needs_no_more_records() {
+fn a_record_ends_at_the_end_of_a_slice_unless_that_adds_a_record() {
     for (pieces, expected) in [
         // a header, and data that fill a record
         (&[4, 27][..], &[4, 27][..]),
