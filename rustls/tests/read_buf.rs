@@ -50,7 +50,7 @@ mod on_nightly {
     /// Reads three records with buffers of various sizes, followed by nothing, a clean end, or a
     /// truncated stream.
     #[test]
-    fn the_reader_returns_the_same_as_with_initialized_memory() {
+    fn read_buf_returns_the_same_as_read() {
         let (rooms, ends) = ([0, 1, 5, 300, 20_000], ["nothing", "close", "cut"]);
         for (provider, room, ends_with) in product3(PROVIDERS, rooms, ends) {
             let [ours, expected] = [true, false].map(|with_read_buf| {
@@ -83,7 +83,7 @@ mod on_nightly {
     }
 
     #[test]
-    fn streams_return_the_same_as_with_initialized_memory() {
+    fn read_buf_of_streams_returns_all_plaintext() {
         let sent: Vec<u8> = (0..50_000).map(|at| (at % 251) as u8).collect();
         for (provider, owned) in product(PROVIDERS, [false, true]) {
             let Pair {

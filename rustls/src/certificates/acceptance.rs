@@ -99,7 +99,7 @@ impl Acceptance {
         })
     }
 
-    /// True if the verifier of `basis` would accept the chain at the time `now`.
+    /// True if the verifier of `basis` is known to accept the chain at the time `now`.
     ///
     /// The acceptance does not hold before the time of the verification, because a certificate may
     /// not have been valid yet.

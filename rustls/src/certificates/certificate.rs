@@ -305,7 +305,7 @@ impl Certificate {
     /// # Errors
     ///
     /// Returns [`Error::General`] if no cipher suite of `provider` uses SHA-256, because the hash
-    /// comes from the suites.
+    /// comes from the suites, or if its SHA-256 returns wrong results.
     pub fn sha256_fingerprint(&self, provider: &CryptoProvider) -> Result<&[u8; 32], Error> {
         self.fingerprint(|| sha256(provider))
     }

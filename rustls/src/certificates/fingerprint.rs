@@ -1,4 +1,5 @@
-//! The SHA-256 of a peer's credentials, computed once, and the choice of a crypto provider's hash.
+//! The SHA-256 of certificates, raw public keys and revocation lists, and the choice of a hash
+//! function from a crypto provider's cipher suites.
 
 use rustls_core::crypto::hash::{Hash, HashAlgorithm};
 use rustls_core::provider::CryptoProvider;
@@ -6,7 +7,7 @@ use rustls_core::provider::CryptoProvider;
 use super::once::Once;
 use crate::error::Error;
 
-/// The SHA-256 of immutable bytes.
+/// The SHA-256 of immutable bytes, computed on first use.
 #[derive(Default)]
 pub(super) struct Fingerprint(Once<[u8; 32]>);
 
@@ -15,7 +16,8 @@ impl Fingerprint {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `hash` is `None` or not SHA-256.
+    /// Returns [`Error::General`] if `hash` returns `None`, or a function that is not SHA-256 or
+    /// has wrong results.
     pub(super) fn of(
         &self,
         bytes: &[u8],
@@ -44,7 +46,7 @@ fn is_sha256(hash: &dyn Hash) -> bool {
     hash.algorithm() == HashAlgorithm::SHA256 && is_correct(hash)
 }
 
-/// True if `hash` is a collision-resistant function that this library knows, and not a stub.
+/// True if `hash` is SHA-256, SHA-384 or SHA-512, and not a stub.
 pub(crate) fn is_correct(hash: &dyn Hash) -> bool {
     // FIPS 180, two blocks each
     let (message, digest): ([&[u8]; 2], &[u8]) = match hash.algorithm() {

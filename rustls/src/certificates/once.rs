@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 #[cfg(not(feature = "std"))]
 use once_cell::race::OnceBox;
 
-/// A cell that is initialized once, by the first thread that needs it.
+/// A cell whose value is created on first use, and never replaced.
 ///
 /// With `std`, other threads wait for the one that creates the value. Without it, several may
 /// create one, and all use the first that is stored.

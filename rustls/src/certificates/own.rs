@@ -47,7 +47,7 @@ pub(crate) fn shared(der: &CertificateDer<'static>) -> Arc<Certificate> {
     return Arc::new(Certificate::new(der.clone()));
 }
 
-/// Keeps the parsed end entity of a key alive, as long as the owner keeps the key.
+/// A reference that keeps the parsed end entity of a key alive, for resolvers that have the key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParsedEndEntity {
     /// The shared object for the first certificate; `None` if the key has no certificate.
@@ -56,7 +56,8 @@ pub(crate) struct ParsedEndEntity {
 }
 
 impl ParsedEndEntity {
-    /// Keeps the first certificate of a key's `chain`.
+    /// Creates a reference to the shared object for the first certificate of a key's `chain`.
+    /// Without `std`, there are no shared objects and nothing is referenced.
     pub(crate) fn of(chain: &[CertificateDer<'static>]) -> Self {
         let _ = chain;
         Self {
@@ -95,8 +96,8 @@ impl OwnCertificates {
         self.find_by(self.state.hash_one((der.len(), &der[end..])), der)
     }
 
-    /// Returns the shared object for `der`. Holds no lock while it hashes, compares, copies or
-    /// frees certificates.
+    /// Returns the shared object for `der`, or a new one. Holds no lock while it hashes, compares,
+    /// copies or frees certificates.
     fn find_by(&self, hash: u64, der: &CertificateDer<'static>) -> Arc<Certificate> {
         if let Some(found) = self.alive(hash).filter(|found| found.der() == der) {
             return found;

@@ -8,8 +8,8 @@ use crate::error::Error;
 
 /// An end-entity certificate that was parsed, but not verified.
 ///
-/// For custom verifiers. [`rustls::client`](crate::client) has `verify_server_name` and
-/// `verify_server_cert_signed_by_trust_anchor`.
+/// Custom verifiers pass it to `verify_server_name` and `verify_server_cert_signed_by_trust_anchor`
+/// in [`rustls::client`](crate::client).
 pub struct ParsedCertificate<'a>(EndEntityCert<'a>);
 
 impl<'a> ParsedCertificate<'a> {

@@ -106,7 +106,7 @@ impl PeerChain {
     }
 }
 
-/// A weakly held chain.
+/// A reference that does not keep the chain alive.
 #[cfg(feature = "std")]
 #[derive(Clone)]
 pub(crate) struct WeakChain(Weak<Inner>);

@@ -143,7 +143,7 @@ impl PeerIdentity {
     /// # Errors
     ///
     /// Returns [`Error::General`] if no cipher suite of the provider uses SHA-256, because the hash
-    /// comes from the suites.
+    /// comes from the suites, or if its SHA-256 returns wrong results.
     pub fn sha256_fingerprint(&self) -> Result<&[u8; 32], Error> {
         #[cfg(feature = "x509")]
         if let Some(certificate) = self.certificate() {

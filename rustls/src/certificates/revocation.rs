@@ -1,7 +1,8 @@
-//! Certificate revocation lists: each is parsed once, and all verifiers share its index.
+//! Certificate revocation lists. Verifiers with the same list share one parsed object and its
+//! index.
 //!
-//! `list` is a parsed list; `sharing` finds a list already parsed from the same bytes; `issue` has
-//! the dates of lists.
+//! `list` is a parsed list; `sharing` finds a list already parsed from the same bytes; `issue`
+//! reads the dates and the number of a list.
 
 mod issue;
 mod list;

@@ -13,11 +13,11 @@ pub struct CacheStats {
     pub bytes: Option<usize>,
     /// The number of lookups served from the cache.
     pub hits: u64,
-    /// The number of lookups that had to load or parse something.
+    /// The number of lookups that the cache could not serve.
     pub misses: u64,
     /// The number of entries evicted to make room for others.
     pub evictions: u64,
-    /// The number of entries reloaded and replaced, because they were stale or had changed.
+    /// The number of successful reloads of entries.
     pub reloads: u64,
     /// The number of failed loads, including reloads.
     pub failures: u64,

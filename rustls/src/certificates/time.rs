@@ -1,7 +1,7 @@
 //! The dates of certificates in seconds since 1970 (RFC 5280 §4.1.2.5).
 //!
 //! [`ValidityPeriod`] parses one field of a certificate without the crate feature `x509`.
-//! `Certificate` parses all other properties and needs that feature.
+//! `Certificate` parses all properties and needs that feature.
 
 use core::time::Duration;
 

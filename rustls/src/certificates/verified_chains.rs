@@ -10,7 +10,7 @@
 //!                                      └─────────────────────────────────┘
 //! ```
 //!
-//! Only acceptances are kept, never rejections. [`Acceptance`] describes how long they hold.
+//! Only acceptances are stored, never rejections. [`Acceptance`] determines how long they hold.
 
 use core::fmt;
 

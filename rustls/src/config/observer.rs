@@ -1,7 +1,7 @@
 //! Observers of connections, for metrics and traces.
 //!
-//! [`handshake`] describes handshakes, and [`events`] all other events. `handshake::observation`
-//! collects the facts.
+//! [`handshake`] defines the facts of a handshake, and [`events`] the content of all other events.
+//! `handshake::observation` collects the facts.
 
 pub(crate) mod events;
 pub(crate) mod handshake;

@@ -204,7 +204,7 @@ fn channel() -> (Signature, Promise) {
     (Signature(slot.clone()), Promise(slot))
 }
 
-/// The future for a signature. Once it is dropped, the job no longer signs.
+/// The future for a signature. Once it is dropped, a job that has not begun does not sign.
 struct Signature(Arc<Slot>);
 
 /// The producing end of a [`Signature`]. If it is dropped without a result, the future returns an

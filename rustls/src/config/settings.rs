@@ -182,8 +182,8 @@ impl Deref for ClientSettings {
 
 /// A client's settings after the handshake, for sessions that the server has yet to send.
 ///
-/// References are weak, because a connection may live for a long time, and a replaced verifier may
-/// hold large lists.
+/// References to replaced objects are weak, because a connection may live for a long time, and a
+/// replaced verifier may hold large lists.
 pub(crate) struct PastClientSettings {
     config: Arc<ClientConfig>,
     replaced: Option<Box<PastReplaced>>,

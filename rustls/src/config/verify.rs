@@ -116,7 +116,8 @@ enum StatedRules {
 /// Rules that are digested when they are first needed, because hashing their inputs is slow.
 #[cfg(feature = "std")]
 pub(crate) trait DigestsRules: Debug + Send + Sync {
-    /// Returns the digest, computed on the first call. `None` without a correct hash function.
+    /// Returns the digest, which is computed on the first call. Returns `None` if the crypto
+    /// provider has no SHA-2 hash function, or one that returns wrong results.
     fn digest(&self) -> Option<VerifierRules>;
 }
 
@@ -137,7 +138,8 @@ impl Proof {
         }
     }
 
-    /// Returns the rules under which the chain was accepted, if the verifier states any.
+    /// Returns the rules under which the chain was accepted. Returns `None` if the verifier states
+    /// none, or cannot digest them.
     pub(crate) fn rules(&self) -> Option<VerifierRules> {
         match self.rules.as_ref()? {
             StatedRules::Digest(rules) => Some(*rules),

@@ -37,7 +37,8 @@ use crate::error::CertRevocationListError;
 pub enum VerifierBuilderError {
     /// The root store is empty, so no certificate could be trusted.
     NoRootAnchors,
-    /// A certificate revocation list cannot be used, or an empty set of shared lists was given.
+    /// A certificate revocation list cannot be used, or `with_shared_crls` was called without
+    /// lists.
     InvalidCrl(CertRevocationListError),
 }
 

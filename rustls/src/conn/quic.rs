@@ -55,7 +55,8 @@ pub(crate) struct Quic {
     pub(crate) received: Traffic,
 }
 
-/// The kinds of packets that carry handshake messages, in their order (RFC 9001 §4.1.4).
+/// The kinds of packets that carry handshake messages, in the order in which the handshake uses
+/// them (RFC 9001 §4.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Space {
     Initial,

@@ -364,8 +364,8 @@ impl Observation {
         self.report_news(view, !view.is_handshaking);
     }
 
-    /// Tells the observer what has happened since the last call. If `has_finished` is true, that
-    /// includes the end of the handshake.
+    /// Tells the observer what has happened since the last call, and that the handshake has
+    /// finished if it `has_finished`.
     fn report_news(&mut self, view: &View<'_>, has_finished: bool) {
         let Some(calls) = self.subject.calls() else {
             return;

@@ -139,7 +139,7 @@ fn a_server_with_too_many_authorities_is_refused() {
 
 /// A verifier may return other values during the handshake than before it.
 #[test]
-fn authorities_and_schemes_that_grow_during_the_handshake_end_it() {
+fn a_certificate_request_that_becomes_too_long_fails_the_handshake() {
     let changing = verifier(Vec::new()).with_hints(authorities(0x1_0000), 1);
     for verifier in [changing, verifier_of_many_schemes()] {
         let (client, server) = (client_config(PROVIDER), server_asking_for(verifier));

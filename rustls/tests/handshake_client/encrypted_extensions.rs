@@ -62,7 +62,7 @@ fn forbidden_and_malformed_extensions_are_refused() {
 
 /// Both clients offer h2, and the server selects.
 #[test]
-fn the_selected_protocol_must_have_been_offered() {
+fn the_selected_protocol_must_have_been_offered_unless_the_check_is_off() {
     let peers = Peers::new();
     let select = |name: &[u8]| with(16, &protocols(&[name]));
     let clients = |check_selected_alpn| -> (ThisBuffered, UpstreamBuffered) {

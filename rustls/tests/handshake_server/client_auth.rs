@@ -352,7 +352,7 @@ fn half_rtt_data_waits_for_the_client_to_authenticate() {
 }
 
 #[test]
-fn no_verifier_can_allow_a_scheme_outside_tls13() {
+fn a_verifier_cannot_allow_a_scheme_that_tls13_forbids() {
     for (scheme, is_accepted) in [(0x0807, true), (0x0401, false), (0x0403, false)] {
         // accepts any signature, by a scheme that TLS 1.3 excludes
         let schemes = [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::ED25519];

@@ -79,7 +79,7 @@ fn each_wait(facts: &Facts) -> [bool; 5] {
 }
 
 #[test]
-fn a_wait_has_the_name_of_its_call() {
+fn each_wait_is_counted_under_the_operation_that_caused_it() {
     const NOTHING: [bool; 5] = [false; 5];
     // a full handshake with a client certificate, one resumed by a ticket, and one from the storage
     let cases = [

@@ -43,7 +43,7 @@ fn no_ticket(tickets: bool) -> Option<String> {
 }
 
 #[test]
-fn their_client_resumes_tls12_with_our_server() {
+fn openssl_clients_resume_tls12_sessions_with_our_server() {
     for (case, tickets) in resuming_cases() {
         let files = files("resuming-client", case.key_type);
         let mut more = case.their_options("X25519:P-256".into());
@@ -71,7 +71,7 @@ fn their_client_resumes_tls12_with_our_server() {
 }
 
 #[test]
-fn our_client_resumes_tls12_with_their_server() {
+fn our_clients_resume_tls12_sessions_with_openssl_servers() {
     for (case, tickets) in resuming_cases() {
         let files = files("resuming-server", case.key_type);
         let more = no_ticket(tickets).into_iter().collect();

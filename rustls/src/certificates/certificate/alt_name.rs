@@ -31,7 +31,7 @@ pub enum GeneralName {
     Uri(Box<str>),
     /// `iPAddress`, of 4 or 16 bytes.
     Ip(IpAddr),
-    /// `directoryName`.
+    /// `directoryName`: a distinguished name.
     DirectoryName(Name),
     /// Any other kind, or a name that violates a rule above: the DER of the whole name, with tag
     /// and length.

@@ -28,7 +28,7 @@ use crate::logging::is_deceptive;
 #[derive(Clone)]
 pub struct Name(Box<Parts>);
 
-/// Boxed, so that a list of general names stays small.
+/// The contents of a [`Name`], boxed so that a list of general names stays small.
 #[derive(Clone)]
 struct Parts {
     der: Box<[u8]>,

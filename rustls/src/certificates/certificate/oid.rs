@@ -1,4 +1,4 @@
-//! Object identifiers: their DER contents, and their text in dotted numbers.
+//! Object identifiers: their DER contents and their dotted-decimal text.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,7 +12,8 @@ use super::error::Malformed;
 
 /// An object identifier of an algorithm, attribute type, extension or purpose.
 ///
-/// `Display` and `FromStr` use dotted numbers, such as `2.5.4.3`.
+/// `Display` and `FromStr` use dotted-decimal text, such as `2.5.4.3`. `Display` prints the
+/// encoding of a number beyond 128 bits in hexadecimal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Oid(SmallVec<[u8; 16]>);
 

@@ -16,17 +16,18 @@ use crate::error::CertRevocationListError;
 
 /// A parsed certificate revocation list (RFC 5280 §5), with an index of its serial numbers.
 ///
-/// Create it with [`from_der`](Self::from_der). With `std`, equal bytes give the same object while
-/// it is in use anywhere in the process. So verifiers with the same list share one index. They take
-/// the list through `with_shared_crls` ([for
-/// servers](crate::client::ServerCertVerifierBuilder::with_shared_crls), [for
-/// clients](crate::server::ClientCertVerifierBuilder::with_shared_crls)), or its bytes from
+/// Create it with [`from_der`](Self::from_der). With `std`, parsing the same bytes again returns
+/// the same object, as long as it is in use anywhere in the process. So verifiers with the same
+/// list share one index. Beyond 16384 lists in use, further lists are not shared. Pass the list to
+/// `with_shared_crls` (of the verifier of [server
+/// certificates](crate::client::ServerCertVerifierBuilder::with_shared_crls) or [client
+/// certificates](crate::server::ClientCertVerifierBuilder::with_shared_crls)), or its bytes to
 /// `with_crls`.
 ///
 /// The signature is not verified here, because the issuer's key is not known yet. A verifier checks
 /// it over all bytes each time it uses the list.
 ///
-/// A list takes about twice the length of its encoding, plus about 150 bytes per revoked
+/// A list takes about twice as much memory as its encoding, plus about 150 bytes per revoked
 /// certificate.
 pub struct RevocationList {
     /// Shared with threads that are waiting for the list to be parsed.
@@ -38,10 +39,10 @@ pub struct RevocationList {
 }
 
 impl RevocationList {
-    /// Parses `der`, or returns the list already parsed from the same bytes.
+    /// Parses `der`, or returns the shared list that was parsed from the same bytes.
     ///
-    /// If several threads pass the same bytes, one of them parses them and the others wait. Threads
-    /// that pass different bytes are not delayed.
+    /// If several threads pass the same bytes of a shared list, one of them parses them and the
+    /// others wait. Threads that pass different bytes are not delayed.
     ///
     /// # Errors
     ///
@@ -122,7 +123,8 @@ impl RevocationList {
     /// Returns the first 32 bytes of `hash` over the encoding. Returns `None` if `hash` returns
     /// less, or if it should be SHA-256 and returns wrong results.
     ///
-    /// The SHA-256 of the list is computed on the first call, once for all verifiers.
+    /// The SHA-256 of the list is computed on the first call, once for all verifiers. Other hashes
+    /// are computed in each call.
     #[cfg(feature = "std")]
     pub(crate) fn digest(&self, hash: &'static dyn Hash) -> Option<[u8; 32]> {
         if hash.algorithm() == HashAlgorithm::SHA256 {

@@ -20,13 +20,13 @@ use crate::error::CertRevocationListError;
 /// The maximum number of lists in the map. Lists beyond it are not shared.
 const CAPACITY: usize = 16_384;
 
-/// Returns the lists of this process.
+/// Returns the map that all of the process shares.
 pub(super) fn process_wide() -> &'static SharedLists {
     static LISTS: LazyLock<SharedLists> = LazyLock::new(|| SharedLists::new(CAPACITY));
     &LISTS
 }
 
-/// The lists in use, by their DER encoding.
+/// The lists in use, by a hash of their DER encoding.
 pub(super) struct SharedLists {
     /// Keyed randomly, so that an attacker cannot create lists that collide.
     hasher: RandomState,
@@ -234,7 +234,7 @@ struct Parsing {
     outcome: OnceLock<Result<Arc<RevocationList>, CertRevocationListError>>,
 }
 
-/// A weak reference to a list.
+/// A weak reference to a list, which may still be being parsed.
 enum Known {
     Parsing(Weak<Parsing>),
     Parsed {
@@ -260,7 +260,7 @@ impl Known {
     }
 }
 
-/// A strong reference to a list.
+/// A strong reference to a list, which may still be being parsed.
 enum InUse {
     Parsing(Arc<Parsing>),
     Parsed(Arc<RevocationList>),

@@ -75,7 +75,7 @@ impl<S: BuildHasher> Acceptances<S> {
         found.map(|entry| entry.acceptance)
     }
 
-    /// Keeps `acceptance`, unless the chain takes too much memory.
+    /// Stores `acceptance`, unless the chain takes too much memory.
     pub(super) fn keep(&self, chain: &PeerChain, acceptance: Acceptance) {
         if !has_room_for(chain.der()) {
             return;
@@ -127,8 +127,9 @@ impl<S: BuildHasher> Acceptances<S> {
         }
     }
 
-    /// All chains with the same end entity share a slot, so that a peer with one certificate cannot
-    /// evict the others by adding intermediates.
+    /// Returns the key of `chain` for the verifier of `basis`. All chains with the same end entity
+    /// have the same key, so that a peer with one certificate cannot evict the others by adding
+    /// intermediates.
     fn hash(&self, basis: Basis, chain: &PeerChain) -> u64 {
         hash_end_entity(&self.state, chain, basis.prefix())
     }

@@ -1,4 +1,4 @@
-//! The cache of compressed chains, so that each is compressed once.
+//! The cache of compressed chains, so that a chain is not compressed in each handshake.
 
 #[cfg(feature = "std")]
 use alloc::boxed::Box;
@@ -22,7 +22,7 @@ const MANY_USES: u32 = 100;
 /// Each configuration has one; clones of a configuration share it.
 #[derive(Debug)]
 pub enum CompressionCache {
-    /// No cache: each chain is compressed again, with [`CompressionLevel::Interactive`].
+    /// No cache: each handshake compresses its chain, with [`CompressionLevel::Interactive`].
     Disabled,
 
     /// A cache of the most recently used chains. Chains that are used often are recompressed with
@@ -90,9 +90,9 @@ pub struct CompressionCacheInner {
 
 #[cfg(feature = "std")]
 impl CompressionCacheInner {
-    /// Recompresses thoroughly only after [`MANY_USES`] hits, because that takes a hundred times as
-    /// long as a quick compression. Otherwise, clients that select among more certificates than fit
-    /// could force it in every handshake.
+    /// Returns the cached chain, or compresses it quickly. Compresses it thoroughly only at use
+    /// number [`MANY_USES`], because that takes a hundred times as long. Otherwise, clients that
+    /// select among more certificates than fit could force it in every handshake.
     fn compress(
         &self,
         compressor: &dyn CertCompressor,

@@ -171,7 +171,8 @@ reasons! {
         /// The server has no ticketer for the client's ticket, or has neither a ticketer nor a
         /// storage. Also used if this side does not know the time.
         NoSessions = "there is no ticketer or storage, or the time is unknown";
-        /// The ticket cannot be opened: its key is too old, or another server made it.
+        /// The ticket cannot be opened, for example because its key is too old or another server
+        /// made it.
         UnreadableTicket = "the ticket cannot be opened";
         /// The session is not in the storage.
         NotStored = "the session is not in the storage";
@@ -184,7 +185,8 @@ reasons! {
         OtherCipherSuite = "the cipher suite, or its hash, differs";
         /// The session was created over another version of QUIC.
         OtherCarrier = "it was created over another version of QUIC";
-        /// The session has expired.
+        /// The session has expired. On a client, also used if the verification of the server's
+        /// certificate no longer holds.
         Expired = "it has expired";
         /// The full handshake that the session goes back to was too long ago.
         TooLongAgo = "its last full handshake is too long ago";

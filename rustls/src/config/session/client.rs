@@ -431,8 +431,8 @@ mod memory {
 
     /// Stores a limited number of sessions in the memory of this process.
     ///
-    /// When the cache is full, it evicts the server whose first session is the oldest. If one
-    /// server has too many sessions, the oldest makes room for the next.
+    /// When the cache is full, it evicts the server that was added first. If one server has too
+    /// many sessions, the oldest makes room for the next.
     pub struct ClientSessionMemoryCache {
         servers: Mutex<Servers>,
     }

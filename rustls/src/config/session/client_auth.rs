@@ -22,7 +22,7 @@ pub(crate) struct ClientAuthId(pub(crate) Digest);
 
 impl ClientAuthId {
     /// Hashes the settings of `verifier`. The digest is zero if no client certificates are
-    /// requested.
+    /// requested, or if the provider has no cipher suites.
     pub(crate) fn of(
         verifier: &Arc<dyn ClientCertVerifier>,
         digests: &SessionDigests,
@@ -56,7 +56,7 @@ impl ClientAuthId {
 /// A client whose session may be resumed.
 #[derive(Clone, Copy)]
 pub(crate) struct AcceptedClient {
-    /// The acceptance of the client's certificates, for the next session.
+    /// The acceptance of the client's certificates, if any, for the next session.
     pub(crate) acceptance: Option<Acceptance>,
 }
 

@@ -36,7 +36,7 @@
 //!   } SessionFacts;
 //! ```
 //!
-//! The chain comes last, because a storage in memory keeps it separately, once for all sessions
+//! The chain comes last, because a storage in memory can store it separately, once for all sessions
 //! that share it ([`ServerSessionValue`]). A value without its chain must not be read as anonymous.
 
 use alloc::vec::Vec;
@@ -66,9 +66,9 @@ pub(crate) struct SessionFacts<'a> {
     /// The time of the handshake that authenticated with certificates, in seconds since 1970. It is
     /// earlier than `issued_at` if the session was created on a resumed connection.
     pub(crate) authenticated_at: u64,
-    /// The server's requirements for clients when the session was created.
+    /// A digest of the server's requirements for clients when the session was created.
     pub(crate) client_auth: ClientAuthId,
-    /// The server's certificate when the session was created.
+    /// The hash of the server's certificate when the session was created.
     pub(crate) server_auth: ServerAuthId,
     pub(crate) alpn_protocol: Option<&'a [u8]>,
     pub(crate) server_name: Option<&'a str>,
@@ -96,7 +96,7 @@ pub(crate) struct Tls13Session<'a> {
     pub(crate) suite: CipherSuite,
     /// The PSK, derived from the resumption secret and the ticket's nonce (RFC 9846 §4.7.1).
     pub(crate) psk: &'a [u8],
-    /// The `ticket_age_add`.
+    /// The `ticket_age_add` of the session's ticket (RFC 9846 §4.7.1).
     pub(crate) age_add: u32,
     /// The number of bytes of early data that the ticket allows. 0 forbids early data.
     pub(crate) max_early_data_size: u32,
@@ -177,7 +177,7 @@ impl<'a> ClientChain<'a> {
         chain.map_or(Self::Encoded(EncodedChain::EMPTY), Self::Shared)
     }
 
-    /// Returns the chain of this `kind`, which outlives the value, or `None` if it is empty.
+    /// Returns a chain of this `kind` that outlives the value, or `None` if it is empty.
     pub(crate) fn to_chain(self, kind: ChainKind) -> Option<PeerChain> {
         match self {
             Self::Shared(chain) if chain.kind() == kind => Some(chain.clone()),
@@ -247,7 +247,7 @@ pub(crate) trait SessionValue<'a>: Sized {
         }
     }
 
-    /// Decodes a value of this version. Sessions of another version are not resumed.
+    /// Decodes a value of this version. A value of another version is an error, and is not resumed.
     fn read(value: &'a ServerSessionValue) -> Result<Self, InvalidMessage> {
         let mut r = Reader::new(value.bytes());
         if u8::read(&mut r)? != FORMAT || ProtocolVersion::read(&mut r)? != Self::VERSION {

@@ -42,7 +42,7 @@ pub(super) struct RulesInputs<'a> {
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
-/// The rules of a verifier. They are digested when a chain is first looked up or kept.
+/// The rules of a verifier. They are digested when a chain is first looked up or stored.
 ///
 /// They are not digested earlier, because hashing a typical root store takes as long as a few
 /// signatures, and some programs create a configuration for each connection, or never use it.
@@ -161,7 +161,7 @@ impl RulesInputs<'_> {
     }
 }
 
-/// Hashes the long inputs, which are the same for many verifiers.
+/// Hashes the roots and the algorithms, which are long, and the same for many verifiers.
 fn of_roots(
     roots: &[TrustAnchor<'static>],
     algorithms: Algorithms,

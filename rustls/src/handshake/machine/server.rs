@@ -2,7 +2,7 @@
 //! version's states.
 //!
 //! ```text
-//!      START ──► Unconfigured, at whose ClientHello the application chooses a configuration
+//!      START ──► Unconfigured: the application reads the ClientHello and chooses a configuration
 //!        │              │
 //!        ├──────────────┴────┐
 //!        ▼                   │ HelloRetryRequest, once

@@ -1,5 +1,5 @@
-//! The server side of the TLS 1.2 handshake, once the version has been chosen, and of the messages
-//! after the handshake.
+//! The server side of TLS 1.2: the handshake after the version has been chosen, and the handshake
+//! messages that follow it.
 //!
 //! The figure follows RFC 5246 §7.3, with RFC 5077 §3.1 for tickets. Messages between two states
 //! form one flight:

@@ -395,7 +395,7 @@ fn a_retry_with_another_hash_ends_the_offer() {
 
 /// RFC 9846 §4.3.1: early data requires TLS 1.3.
 #[test]
-fn early_data_is_not_sent_to_an_older_server() {
+fn a_server_that_answers_early_data_with_tls12_is_refused() {
     let resumption = Resumption::new(|script| {
         let extensions = &mut script.server_hello.extensions;
         extensions.retain(|(typ, _)| *typ != SUPPORTED_VERSIONS);

@@ -82,7 +82,7 @@ fn the_hello_matches_upstream_and_offers_tls13_only_if_enabled() {
 }
 
 #[test]
-fn a_hello_for_tls13_only_offers_nothing_of_tls12() {
+fn a_tls13_only_client_hello_offers_no_tls12_parameters() {
     let identity = Identity::new(Provider::AwsLc.this());
     let hello = sent_by(this_config(&identity, Provider::AwsLc, Versions::Tls13));
     assert!(hello.cipher_suites.iter().all(|suite| suite >> 8 == 0x13));

@@ -70,7 +70,7 @@ fn wrong_selections_are_refused() {
 
 /// Tries selections that upstream accepts, or to which it reacts differently.
 #[test]
-fn wrong_selections_that_upstream_accepts_are_refused() {
+fn wrong_selections_are_refused_even_where_upstream_differs() {
     let info = bytes(RENEGOTIATION_INFO, &u8_vec(&[1]));
     let selection = |version: u16| with(SUPPORTED_VERSIONS, &version.to_be_bytes());
     let (tls12, both) = (Versions::Tls12, Versions::Both);

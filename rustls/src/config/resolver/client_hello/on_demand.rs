@@ -1,9 +1,10 @@
-//! The lists in a ClientHello that is waiting for a configuration. Each list is decoded when it is
-//! first requested.
+//! The lists in a ClientHello that is waiting for a configuration. Most lists are decoded and
+//! stored when they are first requested. Protocol names are read from the message in each
+//! iteration.
 //!
-//! Only the encoded message is held. A decoded list takes up to twelve times its length in the
-//! message, so a hostile client could multiply the memory use of its connection with lists that the
-//! application never reads.
+//! Until lists are requested, only the encoded message is held. A decoded list takes up to twelve
+//! times its length in the message, so a hostile client could multiply the memory use of its
+//! connection with lists that the application never reads.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -16,7 +17,7 @@ use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::client_hello::{self, ClientHello};
 use crate::msgs::short_list::ShortList;
 
-/// The lists in a ClientHello.
+/// A decoder for the lists in a ClientHello.
 pub(crate) struct OnDemand<'a> {
     /// The body of the message, which has already been decoded once.
     body: &'a [u8],
@@ -36,7 +37,8 @@ pub(crate) struct KeptLists {
 }
 
 impl<'a> OnDemand<'a> {
-    /// Creates the lists of the ClientHello with this `body`, which has already been decoded once.
+    /// Creates a decoder for the lists in `body`, the body of a ClientHello that has already been
+    /// decoded once. Decoded lists are stored in `lists`.
     pub(crate) fn new(body: &'a [u8], lists: &'a KeptLists) -> Self {
         Self { body, lists }
     }

@@ -11,7 +11,7 @@ use rustls_core::crypto::hash::HashAlgorithm;
 use super::Algorithms;
 use crate::config::webpki::RootCertStore;
 
-/// The number of stores whose digests are remembered.
+/// The maximum number of digests that are remembered.
 const CAPACITY: usize = 16;
 
 static KNOWN: Mutex<KnownRoots> = Mutex::new(KnownRoots::new());
@@ -80,7 +80,8 @@ impl KnownRoots {
         Some(self.entries.iter().find(is_same)?.digest)
     }
 
-    /// Inserts an entry in place of a dead one, or of the oldest.
+    /// Inserts an entry in place of a dead one. If none is dead and the map is full, replaces the
+    /// entries in turn.
     fn insert(&mut self, new: Known) {
         let is_dead = |known: &Known| known.roots.strong_count() == 0;
         if let Some(dead) = self.entries.iter().position(is_dead) {

@@ -27,8 +27,8 @@ use crate::msgs::tls12::certificate::CertificateChain;
 use crate::msgs::tls12::certificate_request::CertificateRequest;
 use crate::msgs::tls12::key_exchange::{ServerKeyExchange, ServerKeyExchangeParams};
 
-/// The usual maximum length of the flight, excluding certificates: extensions, framing, a key and a
-/// signature.
+/// The space to reserve in the flight's buffer besides the certificates and the OCSP response, in
+/// bytes. It is usually enough for extensions, framing, a key and a signature.
 const OTHERS_LEN: usize = 1024;
 
 /// Sends everything up to ServerHelloDone, signed with one of `schemes`, and waits for the client's
