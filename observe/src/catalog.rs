@@ -222,7 +222,7 @@ pub(crate) static ALERTS: Named = Named {
 /// All metrics that are keyed by text.
 pub(crate) static NAMED: [&Named; 2] = [&FAILURES, &ALERTS];
 
-/// The first cell of each metric, and the number of all cells.
+/// The index of each metric's first cell, followed by the total number of cells.
 const FIRST_CELLS: [usize; METRICS.len() + 1] = {
     let mut firsts = [0; METRICS.len() + 1];
     let mut metric = 0;
@@ -233,7 +233,7 @@ const FIRST_CELLS: [usize; METRICS.len() + 1] = {
     firsts
 };
 
-/// The number of all cells.
+/// The total number of cells.
 pub(crate) const CELLS: usize = FIRST_CELLS[METRICS.len()];
 
 impl Metric {

@@ -96,7 +96,7 @@ impl Counters {
         Snapshot::new(samples)
     }
 
-    /// Returns the counters of this thread.
+    /// Returns the counters that this thread adds to.
     fn sink(&self) -> Counting<'_> {
         static THREADS: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
@@ -124,7 +124,8 @@ impl Stripe {
     }
 }
 
-/// The counters of one thread.
+/// The counters that the current thread adds to: its stripe, which it may share with other threads,
+/// and the table of [`Named`] metrics, which all threads share.
 struct Counting<'a> {
     stripe: &'a Stripe,
     named: &'a Table,

@@ -16,8 +16,8 @@ static METADATA: Metadata<'static> =
 /// to its exporters.
 ///
 /// The recorder is looked up for each event, so it may be installed later, or be local to a thread.
-/// Each key is created on first use, and kept. Call [`describe`](Self::describe) once the recorder
-/// is installed to register help texts and units.
+/// Keys whose labels have known values are created on first use and then reused. Call
+/// [`describe`](Self::describe) once the recorder is installed to register help texts and units.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -31,7 +31,7 @@ static METADATA: Metadata<'static> =
 /// # }
 /// ```
 pub struct Metrics {
-    /// The keys of cells.
+    /// The `metrics` key of each cell, created when the cell is first used.
     keys: Box<[OnceLock<Key>]>,
     labels: Vec<Label>,
 }

@@ -293,7 +293,7 @@ fn record(span: &Span, connection: &Observed<'_>, facts: &HandshakeFacts<'_>) {
     }
 }
 
-/// Returns the time of all waits.
+/// Returns the total time of all waits.
 fn waits(times: &Durations) -> Duration {
     times.certificate + times.session + times.verification + times.signature + times.ticket
 }
