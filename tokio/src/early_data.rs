@@ -10,12 +10,12 @@ pub(crate) struct EarlyData {
     /// True once data has been written, or once the handshake was started for another reason.
     pub(crate) has_begun: bool,
     written: Vec<u8>,
-    /// The number of bytes that were sent again.
+    /// The number of bytes of `written` that were sent again.
     sent: usize,
     tasks: Arc<Tasks>,
 }
 
-/// The task that reads, and the one that writes.
+/// The role of a task that uses the stream.
 #[derive(Clone, Copy)]
 pub(crate) enum Role {
     Reader,
@@ -28,7 +28,8 @@ pub(crate) enum Role {
 struct Tasks(Mutex<[Option<Waker>; 2]>);
 
 impl EarlyData {
-    /// Keeps data that was sent, and lets a waiting reader complete the handshake.
+    /// Stores early data that was written, in case it must be sent again. The first time, also
+    /// wakes a waiting reader, which then completes the handshake.
     pub(crate) fn keep(&mut self, data: &[u8]) {
         self.written.extend_from_slice(data);
         if !mem::replace(&mut self.has_begun, true) {

@@ -1,5 +1,5 @@
-//! A stream for either side, and the code that is the same for clients and servers, whose types
-//! have the same methods but no shared trait.
+//! A stream for either side, and macros for the code that is the same for clients and servers.
+//! Their types have the same methods, but no shared trait.
 
 use std::io;
 use std::pin::Pin;

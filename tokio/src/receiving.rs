@@ -1,7 +1,7 @@
-//! Receiving: plaintext from a connection, which reads from the transport when no plaintext is
-//! left.
+//! Returns plaintext from a connection, and reads from the transport when no plaintext is left.
 //!
-//! Whole streams and the reading halves of split streams differ only in [`Receives::poll_receive`].
+//! Whole streams and the reading halves of split streams both implement [`Receives`]. They differ
+//! only in the methods that have no default.
 
 use std::io::{self, BufRead, ErrorKind};
 use std::task::{Context, Poll, ready};
@@ -17,8 +17,8 @@ const PIECE: usize = 1024;
 /// The maximum number of plaintext bytes in a record.
 const RECORD_LEN: usize = 16384;
 
-/// A read with at least this many bytes returns them, instead of filling its buffer with part of a
-/// record.
+/// A read that has at least this many bytes returns them if the rest of its buffer may be too short
+/// for the next record.
 const ENOUGH: usize = 4096;
 
 pub(crate) trait Receives {
@@ -94,10 +94,10 @@ pub(crate) trait Receives {
     }
 }
 
-/// Lets `process` decrypt into the unfilled part of `buf`, up to `most` bytes.
+/// Lets `process` decrypt into the unfilled part of `buf`. `most` is the maximum number of bytes
+/// that it may return.
 ///
-/// A connection needs initialized memory, so uninitialized bytes that may be filled are zeroed
-/// first.
+/// A connection needs initialized memory, so uninitialized bytes among the first `most` are zeroed.
 pub(crate) fn open_into<E>(
     buf: &mut ReadBuf<'_>,
     most: usize,

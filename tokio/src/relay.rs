@@ -275,7 +275,7 @@ struct Both {
     to_a_first: bool,
 }
 
-/// One direction, and the stream to which it sends.
+/// The state of one direction, and of the stream to which it sends.
 struct Direction {
     stage: Stage,
     copied: u64,

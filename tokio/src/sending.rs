@@ -1,7 +1,7 @@
-//! Sending: plaintext into a connection, and its output to the transport.
+//! Encrypts plaintext into a connection, and writes the connection's output to the transport.
 //!
-//! Whole streams and the writing halves of split streams differ only in the methods without a
-//! default.
+//! Whole streams and the writing halves of split streams both implement [`Sends`]. They differ only
+//! in the methods that have no default.
 
 use std::io::{self, ErrorKind, IoSlice, Write};
 use std::ops::Range;

@@ -174,8 +174,8 @@ where
         io::Error::new(ErrorKind::InvalidData, error)
     }
 
-    /// Completes the handshake on a stream that has written early data. If the server rejected the
-    /// data, sends it again.
+    /// Completes the handshake of a stream that can be used before the handshake. Does nothing for
+    /// other streams. If the server rejected early data, sends it again.
     fn poll_early(&mut self, task: &mut Context<'_>, role: Role) -> Poll<io::Result<()>> {
         let Some(early) = &mut self.state.early else {
             return Poll::Ready(Ok(()));

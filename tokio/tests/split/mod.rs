@@ -406,7 +406,7 @@ fn each_side() -> [(TlsStream<End>, TlsStream<End>); 2] {
 }
 
 #[test]
-fn halves_of_either_side_lend_what_they_received() {
+fn reading_halves_of_clients_and_servers_lend_received_data() {
     for (stream, mut peer) in each_side() {
         let mut executor = Executor::default();
         executor.spawn("both", async move {
