@@ -135,8 +135,8 @@ impl<S: CacheSource> Cache<S> {
     /// If no older content is cached, returns
     ///
     /// - [`RootsError`](crate::RootsError) if the source cannot be read or has no usable root.
-    /// - [`CrlError`](crate::CrlError) if the source cannot be read, has no list, or has anything
-    ///   unusable when it is read for the first time.
+    /// - [`CrlError`](crate::CrlError) if the source cannot be read, has no list, exceeds a limit,
+    ///   or has anything unusable when it is read for the first time.
     ///
     /// Errors are not cached: the next call tries again.
     pub fn load(&self, source: &S) -> Result<S::Content, S::Error> {
@@ -170,8 +170,8 @@ impl<S: CacheSource> Cache<S> {
     /// Returns the statistics. `bytes` counts the roots, PEM in memory, and the encodings of
     /// revocation lists.
     ///
-    /// A call that waited for another thread's load counts as a hit. A load that replaced nothing
-    /// because of an error counts as a failure.
+    /// A call that waited for another thread's load counts as a hit, or as a miss if it returns
+    /// that load's error. A load that replaced nothing because of an error counts as a failure.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
     }

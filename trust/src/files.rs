@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::loading::Version;
 
-/// The maximum number of directory entries that are read.
+/// The maximum number of entries in a directory. A directory with more cannot be read.
 pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 16_384;
 
 /// The number of attempts to read a file that changes while it is being read.
@@ -37,8 +37,8 @@ pub struct FileError {
 pub enum FileErrorCause {
     /// The operating system returned an error.
     Io(Arc<io::Error>),
-    /// The path does not lead to a regular file or a link to one. A directory, a device or a pipe
-    /// might never end.
+    /// The path does not lead to a regular file, directly or through a link. Directories cannot be
+    /// read; opening a device may have side effects, and reading a device or a pipe may never end.
     NotRegular,
     /// The file has more than `limit` bytes: the limit for one file, or what its directory's limit
     /// leaves after the files before it.
@@ -249,7 +249,7 @@ impl FileVersion {
     /// Returns the version of a directory and its entries.
     pub(crate) fn of_directory(path: &Path) -> Self {
         let mut stats = Vec::from([(OsString::new(), Stat::at(path))]);
-        // an unreadable directory is described only by its own entry
+        // of an unreadable directory, only its own metadata is known
         for name in list_directory(path).unwrap_or_default() {
             let stat = Stat::at(&path.join(&name));
             stats.push((name, stat));

@@ -1,4 +1,5 @@
-//! A generic cache: one thread loads each source, and the value is kept for some time.
+//! A generic cache. Threads that need the same source at the same time share one load, and its
+//! value is cached until it is stale.
 //!
 //! This module is independent of certificates. A [`Source`] defines the values and where they come
 //! from. A [`Policy`] defines the lifetime and the capacity.
@@ -52,7 +53,7 @@ pub trait Source: Clone + Eq + Hash {
         now: Option<UnixTime>,
     ) -> Result<Arc<Self::Value>, Self::Error>;
 
-    /// Logs the result of a load. `kept` is true if the load failed and an older value stays.
+    /// Logs the result of a load. If the load failed, `kept` is true if an older value stays.
     /// `previous` is the previous result, so that a repeated result is not logged again. Called
     /// after the load, so that a logger may load the same source, for example to open a connection.
     fn log(
@@ -72,10 +73,11 @@ pub trait Source: Clone + Eq + Hash {
     fn bytes(&self, value: &Self::Value) -> usize;
 }
 
-/// The result of the previous load.
+/// The value and the error from before a load.
 pub struct Previous<S: Source> {
     pub(crate) value: Option<Arc<S::Value>>,
-    /// The error from the last attempt to replace `value`.
+    /// The error from the last attempt to replace `value`. Only set if the current attempt has
+    /// failed as well.
     pub(crate) failure: Option<Arc<S::Error>>,
 }
 
@@ -186,7 +188,7 @@ impl<S: Source> LoadingCache<S> {
     }
 
     /// Loads for all threads that are waiting for `next`, or waits for another thread that does so.
-    /// Returns `None` if the load panicked.
+    /// Returns `None` if that thread's load panicked.
     fn load_next(&self, source: &S, next: &Arc<Flight<S>>) -> Option<Outcome<S>> {
         let now = self.policy.now();
         let version = self.version(source);
@@ -199,7 +201,7 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Counts a call whose value another thread loaded.
+    /// Counts a call that returns the outcome of another thread's load.
     fn share(&self, outcome: Outcome<S>) -> Outcome<S> {
         let mut map = self.lock();
         match &outcome {
@@ -473,12 +475,12 @@ enum Turn<S: Source> {
         current: Arc<Flight<S>>,
         next: Arc<Flight<S>>,
     },
-    /// Load now, to replace this value.
+    /// Load now, to replace this value if there is one.
     Load(Arc<Flight<S>>, Option<Arc<S::Value>>),
 }
 
-/// The obligation to end a flight. If the source panics, dropping this passes the obligation to a
-/// waiting thread.
+/// A flight that must be ended. If the source panics, dropping this ends the flight without an
+/// outcome, and a waiting thread loads instead.
 struct Pending<'a, S: Source> {
     cache: &'a LoadingCache<S>,
     source: &'a S,
@@ -548,7 +550,8 @@ impl<'a, S: Source> Pending<'a, S> {
         loaded
     }
 
-    /// Keeps the old value together with the error, and moves the previous error to `previous`.
+    /// Returns the old value, after storing the error beside it and moving the previous error to
+    /// `previous`. Returns the error if there is no old value, or if the entry was invalidated.
     fn note_failure(
         &self,
         error: Arc<S::Error>,

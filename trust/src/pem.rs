@@ -1,4 +1,5 @@
-//! Helpers for certificates and revocation lists in PEM (RFC 7468).
+//! Finds out why the parser of PEM (RFC 7468) skips or rejects a file: another format, marks inside
+//! a line, or an encrypted key.
 
 use pki_types::pem;
 use zeroize::Zeroizing;
@@ -16,8 +17,8 @@ pub(super) const PRIVATE_KEYS: [&str; 4] = [
     "ENCRYPTED PRIVATE KEY",
 ];
 
-/// True if `content` starts like a DER sequence as long as certificates and lists are. Text never
-/// does: its second byte would be inside a multi-byte character.
+/// True if `content` starts like a DER sequence of 128 bytes or more, as certificates and lists do.
+/// UTF-8 text never does: its second byte would be inside a multi-byte character.
 pub(super) fn is_der(content: &[u8]) -> bool {
     matches!(content, [0x30, 0x80..=0xff, ..])
 }
@@ -78,8 +79,8 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
         .count()
 }
 
-/// Describes the error without the content, because a private key may be on the same line as its
-/// mark.
+/// Returns the text of `error` without the content of the file, because a private key may be on the
+/// same line as its mark.
 pub(super) fn describe(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { end_marker } => match label(end_marker) {

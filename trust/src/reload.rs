@@ -1,10 +1,12 @@
 //! Keys and verifiers that can be replaced while configurations use them.
 //!
 //! ```text
-//!   files ──► reload: read, parse, check ──► all valid, and different ──► swap
-//!                          │                                               │
-//!                          └──► no: keep the old, report                   ▼
-//!   handshake ──► current_verifier, current_resolver, resolve ◄──────── one Arc
+//!   files ──► reload: read, parse, check ──► usable, and different ──► swap
+//!                          │                                           │
+//!                          └──► otherwise: keep the old                ▼
+//!   handshake ──► current_verifier, current_resolver, resolve ◄──── one Arc
+//!
+//!   any problem or flaw ──► status, log
 //! ```
 //!
 //! A handshake uses the objects that were current at its start, so a reload never disturbs it. No

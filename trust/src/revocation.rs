@@ -2,7 +2,7 @@
 //! each list once and shares its index.
 //!
 //! `cache` caches the lists of a `source`; `read` reads them and decides which ones to replace, by
-//! the `order` of their dates; `error` describes problems.
+//! the `order` of their dates; `error` defines the problems.
 
 mod cache;
 mod error;

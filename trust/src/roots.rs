@@ -1,7 +1,7 @@
-//! Root certificates, loaded once and shared by all configurations.
+//! Root certificates, which all configurations with the same source share.
 //!
-//! `source` defines the sources and their equality; `read` reads and parses them; `error` describes
-//! what was skipped. The cache itself is in [`cache`](crate::cache).
+//! `source` defines the sources and their equality; `read` reads and parses them; `error` defines
+//! errors and skipped items. The cache itself is in [`cache`](crate::cache).
 
 mod error;
 mod read;

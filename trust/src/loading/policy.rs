@@ -54,7 +54,8 @@ impl Policy {
     }
 }
 
-/// False if a time is unknown, or if `then` is in the future because the clock was set back.
+/// True if less than `span` has passed from `then` to `now`. False if a time is unknown, or if
+/// `then` is in the future because the clock was set back.
 fn is_within(span: Duration, then: Option<UnixTime>, now: Option<UnixTime>) -> bool {
     let (Some(then), Some(now)) = (then, now) else {
         return false;

@@ -20,13 +20,14 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 ///
 /// It never reloads on its own: call `reload` in a thread or task of your choice.
 ///
-/// Only usable content replaces the current one. An unreadable source, or one without roots, leaves
-/// the current roots active. A missing, damaged or older revocation list leaves the current list
-/// active. [`status`](Self::status) returns the reason.
+/// Only usable content replaces the current content. An unreadable source, or one without roots,
+/// leaves the current roots active. A missing, damaged or older revocation list leaves the current
+/// list active. [`status`](Self::status) returns the reason.
 ///
 /// A handshake uses the roots and lists that are current when its ClientHello arrives. Open
-/// connections are not disturbed. A resumption verifies the client's certificate again, with the
-/// roots and lists that are current at that time.
+/// connections are not disturbed. A resumption checks the client's certificate against the roots
+/// and lists that are current at that time. It skips the full verification only if the same roots
+/// and lists accepted the certificate within the last day.
 ///
 /// ## In a custom verifier
 ///

@@ -15,11 +15,11 @@ use crate::{CrlError, FileError, IgnoredCertificate, RootsError};
 pub enum ReloadError {
     /// A file cannot be read.
     File(FileError),
-    /// A certificate or key file is malformed PEM, or in DER or UTF-16.
+    /// A file of certificates or keys is not PEM, or its PEM is malformed.
     Pem {
-        /// The malformed file.
+        /// The file that cannot be used.
         path: PathBuf,
-        /// The reason why it is malformed.
+        /// A text about the problem, without the content of the file.
         reason: String,
     },
     /// A certificate file contains no certificate.
@@ -58,10 +58,9 @@ pub enum ReloadError {
         /// The reason for the rejection.
         error: Error,
     },
-    /// An OCSP file cannot be read, or its response cannot, or can no longer, be stapled to the
-    /// certificate.
+    /// The OCSP file cannot be read, or its response cannot be stapled to the certificate.
     OcspResponse {
-        /// The file of the response.
+        /// The OCSP file.
         path: PathBuf,
         /// The reason why it cannot be stapled.
         reason: String,
@@ -80,12 +79,13 @@ pub enum ReloadError {
     Nothing,
     /// The clock did not return a time, so dates cannot be checked.
     NoTime,
-    /// Root certificates cannot be read, or none is usable.
+    /// Root certificates cannot be read, or none of them is usable.
     Roots(RootsError),
     /// The root certificates have changed, and their source contains new unusable items. It may be
     /// half written. Call `reload_from_scratch` to accept the new roots nevertheless.
     UnusableRoots(Arc<[IgnoredCertificate]>),
-    /// Revocation lists cannot be read or used, are missing, or are older than the current ones.
+    /// Revocation lists cannot be read, are unusable or missing, or are older than the current
+    /// ones.
     Crls(CrlError),
     /// No verifier can be built from the new content.
     Verifier(VerifierBuilderError),

@@ -41,8 +41,9 @@ use super::{Reload, ReloadError, ReloadStatus};
 ///   clock.
 ///
 /// An OCSP response matches if its CertID has the serial number and the issuer's name. The issuer's
-/// key is also compared if the chain contains the issuer's certificate. A response is no longer
-/// stapled after its `nextUpdate`; clients then get no response until a reload finds a newer one.
+/// key is also compared if the chain contains the issuer's certificate. A response is not stapled
+/// after its `nextUpdate`; clients then get no response until a reload finds a newer one. While the
+/// clock returns no time, a response with a `nextUpdate` is not stapled either.
 ///
 /// Open connections are not disturbed. A handshake keeps the certificate that it selected. A client
 /// resumes a session only while that session's certificate is still active.
@@ -124,7 +125,8 @@ impl ReloadingCertifiedKeys {
 
     /// Reloads only pairs whose files have changed, and pairs whose last reload failed or found
     /// [flaws](ReloadStatus::flaws). A change means a different size, date or, where the system
-    /// supports it, inode.
+    /// supports it, inode. Files that were modified at most two seconds before the last reload are
+    /// also read again, because a later change may have the same date.
     ///
     /// # Errors
     ///
@@ -200,8 +202,8 @@ impl ReloadingCertifiedKeys {
         pair.map(|pair| pair.status(&*self.clock))
     }
 
-    /// Returns the current key for the server `name`: the one added for it, or the default. An
-    /// expired OCSP response is left out.
+    /// Returns the current key for the server `name`: the one added for it, or the default. The
+    /// OCSP response is left out if it has expired, or if it can expire and the time is unknown.
     pub fn current(&self, name: Option<&str>) -> Option<Arc<CertifiedKey>> {
         let pair = name.and_then(|name| self.by_name.get(&as_key(name)));
         let pair = pair.or(self.default.as_ref())?;
@@ -364,8 +366,8 @@ struct Pair {
 }
 
 impl Pair {
-    /// Returns the results of reloads. Adds a flaw if the OCSP response has expired since the most
-    /// recent reload.
+    /// Returns the results of reloads. Adds a flaw if the OCSP response must no longer be stapled,
+    /// although the most recent reload accepted it.
     fn status(&self, clock: &dyn TimeProvider) -> ReloadStatus {
         let mut status = self.slot.status();
         let is_known = |flaw: &ReloadError| matches!(flaw, ReloadError::OcspResponse { .. });
@@ -386,7 +388,8 @@ struct ActiveKeys {
     /// unlimited.
     ocsp_currency: Option<Currency>,
     requires_ocsp: bool,
-    /// The same pair without the OCSP response, created once the response has expired.
+    /// The same pair without the OCSP response, created the first time that the response must not
+    /// be stapled.
     without_ocsp: OnceLock<Arc<CertifiedKey>>,
     /// A resolver for the pair. A client's sessions are bound to this object.
     resolver: Arc<SingleCertAndKey>,
@@ -406,7 +409,7 @@ impl ActiveKeys {
         }
     }
 
-    /// Returns the key, with the OCSP response if that has not expired.
+    /// Returns the key, with the OCSP response if that may be stapled now.
     fn certified_key(&self, clock: &dyn TimeProvider) -> Arc<CertifiedKey> {
         // without a limit, the clock need not be read
         if self.ocsp_currency.is_none() || !self.is_ocsp_outdated(clock.current_time()) {
@@ -419,7 +422,8 @@ impl ActiveKeys {
         without_ocsp.clone()
     }
 
-    /// True if there is an OCSP response, but it must no longer be stapled at the time `now`.
+    /// True if there is an OCSP response, but it must not be stapled at the time `now`: it has
+    /// expired, or it can expire and the time is unknown.
     fn is_ocsp_outdated(&self, now: Option<UnixTime>) -> bool {
         let currency = self.ocsp_currency;
         currency.is_some_and(|currency| !currency.includes(now))

@@ -50,7 +50,8 @@ impl CertifiedKeyFiles {
         }
     }
 
-    /// Sets the file of the OCSP response, in DER. It is stapled until its `nextUpdate`.
+    /// Sets the file of the OCSP response, in DER. It is stapled until its `nextUpdate`, as long as
+    /// the clock returns a time.
     ///
     /// The response is optional. If it is missing or unusable, the certificate is active without
     /// it, unless the certificate requires a response ("must-staple", RFC 7633).
@@ -64,8 +65,8 @@ impl CertifiedKeyFiles {
         FileVersions::of_files(paths.into_iter().flatten())
     }
 
-    /// Reads the files. Checks that the certificate and key match, are valid at the time `now`, and
-    /// cover all of `names`. `held` is the active pair.
+    /// Reads the files. Checks that the certificate and the key match, and that the certificate is
+    /// valid at the time `now` and covers all of `names`. `held` is the active pair.
     ///
     /// # Errors
     ///
@@ -149,8 +150,8 @@ impl CertifiedKeyFiles {
         })
     }
 
-    /// Reads the private key; errors never contain it. The buffers are zeroized, except one of the
-    /// PEM parser of `pki-types`, which joins the lines of a key before decoding.
+    /// Reads the private key. Errors never contain it. All buffers are zeroized except the one in
+    /// which the PEM parser of `pki-types` joins the lines of the key before decoding them.
     fn read_key(&self) -> Result<PrivateKeyDer<'static>, ReloadError> {
         let path = &self.key;
         let content = Zeroizing::new(read_file(path, MAX_PEM_LEN)?);
@@ -179,7 +180,8 @@ impl CertifiedKeyFiles {
     }
 
     /// Returns the response to staple, and the period in which it may be stapled: the response in
-    /// the file if it is usable, otherwise the one in `held`, if it is about the same certificate.
+    /// the file if it is usable, otherwise the one in `held`, if it can still be stapled to the
+    /// certificate.
     fn find_ocsp(
         &self,
         chain: &[CertificateDer<'static>],
@@ -311,7 +313,7 @@ impl CertifiedKeyFiles {
 /// The content of a pair's files.
 pub(super) struct LoadedPair {
     pub(super) certified_key: CertifiedKey,
-    /// The period in which the OCSP response may be stapled.
+    /// The period in which the OCSP response may be stapled; `None` without a response.
     pub(super) ocsp_currency: Option<ocsp::Currency>,
     /// True if the certificate requires an OCSP response.
     pub(super) requires_ocsp: bool,

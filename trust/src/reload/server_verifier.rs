@@ -17,9 +17,9 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 ///
 /// It never reloads on its own: call `reload` in a thread or task of your choice.
 ///
-/// Only usable content replaces the current one. An unreadable source, or one without roots, leaves
-/// the current roots active. A missing, damaged or older revocation list leaves the current list
-/// active. [`status`](Self::status) returns the reason.
+/// Only usable content replaces the current content. An unreadable source, or one without roots,
+/// leaves the current roots active. A missing, damaged or older revocation list leaves the current
+/// list active. [`status`](Self::status) returns the reason.
 ///
 /// A handshake uses the roots and lists that are current when it begins. Open connections are not
 /// disturbed. Sessions are resumed only if the roots and lists have not changed since the session

@@ -37,7 +37,7 @@ pub(super) struct Replacement<T: ?Sized> {
 }
 
 impl<T: ?Sized> Replacement<T> {
-    /// Uses `value`. If there is a `problem`, part of the value was not replaced.
+    /// Creates a result without flaws. If there is a `problem`, `value` is old, or a part of it is.
     pub(super) fn new(value: Arc<T>, problem: Option<ReloadError>) -> Self {
         Self {
             value,
@@ -46,7 +46,7 @@ impl<T: ?Sized> Replacement<T> {
         }
     }
 
-    /// Keeps `held` because of `error`.
+    /// Creates the result of a failed load, after which `held` stays in use.
     pub(super) fn failed(held: &Arc<T>, error: ReloadError) -> Self {
         Self::new(held.clone(), Some(error))
     }
@@ -104,8 +104,8 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         self.journal().status.clone()
     }
 
-    /// Reloads if the version of the sources has changed, or if the previous reload failed or found
-    /// flaws.
+    /// Reloads if the version of the sources has changed or may miss a later change
+    /// ([`is_settled`](Version::is_settled)), or if the previous reload failed or found flaws.
     pub(super) fn reload_if_changed(
         &self,
         version: impl Fn() -> V,
@@ -125,7 +125,8 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
     ///
     /// # Errors
     ///
-    /// Returns the problem reported by `load`. The value from `load` is still used.
+    /// Returns the problem reported by `load`. The value from `load` is still used, unless the
+    /// reload was overtaken.
     pub(super) fn reload(
         &self,
         version: impl FnOnce() -> V,
@@ -209,8 +210,8 @@ struct Findings<'a, V> {
 }
 
 impl<V: Version> Journal<V> {
-    /// Records the result of the latest reload. Returns the lines to log, except those that the
-    /// previous reload already logged.
+    /// Records the result of the latest reload. Returns the lines to log. Problems and flaws that
+    /// the status already contains are left out.
     fn note(
         &mut self,
         findings: Findings<'_, V>,

@@ -23,11 +23,11 @@ pub enum Reload {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ReloadStatus {
-    /// The number of replacements.
+    /// The number of replacements. A partial replacement also counts as a failure.
     pub reloads: u64,
-    /// The number of reloads without a change.
+    /// The number of reloads that read the sources and found neither a change nor a problem.
     pub unchanged: u64,
-    /// The number of failed reloads.
+    /// The number of reloads that returned an error.
     pub failures: u64,
     /// The time at which the current value became active. `None` if the clock did not return one.
     pub in_force_since: Option<UnixTime>,

@@ -1,5 +1,5 @@
 //! Reads the roots and revocation lists of a reloading verifier. If a source cannot be read, its
-//! current content is kept.
+//! current content stays in use.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::revocation::{Lists, order};
 use crate::roots::CachedRoots;
 use crate::{CrlError, CrlSource, RootCache, RootSource, RootsError};
 
-/// The sources of trust. The builders of both sides use this type.
+/// The sources of the roots and revocation lists, and the clock. The builders of both sides use
+/// this type.
 #[derive(Clone, Debug)]
 pub(super) struct TrustSources {
     pub(super) roots: RootSource,
@@ -76,8 +77,7 @@ impl TrustSources {
         }
     }
 
-    /// Reads all sources. For a source that cannot be read, the content in `held` is kept, and a
-    /// problem is reported.
+    /// Reads all sources. If a source cannot be read, returns its content in `held` and a problem.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl TrustSources {
 /// The trusted roots and the revocation lists.
 pub(super) struct Trust {
     roots: Arc<CachedRoots>,
-    /// The revocation lists from each source, never empty.
+    /// The revocation lists, by source. Each source has at least one list.
     crls: Vec<Arc<Lists>>,
     /// The lists from all sources, latest first.
     crls_in_order: Vec<Arc<RevocationList>>,

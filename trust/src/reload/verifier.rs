@@ -1,8 +1,9 @@
-//! A verifier that is rebuilt whenever its roots or revocation lists change.
+//! A verifier that can reload its roots and revocation lists, and is rebuilt if a reload finds
+//! changes.
 //!
 //! [`ReloadingVerifier`] and its builder serve both sides. `server_verifier` and `client_verifier`
-//! contain what differs: the implementation of [`VerifierKind`] for the verifiers of that side, and
-//! of that side's verifier trait for the reloading verifier.
+//! contain the code of one side: they implement [`VerifierKind`] for its webpki verifiers, and its
+//! verifier trait for the reloading verifier.
 
 use std::fmt;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub trait VerifierKind: Send + Sync + 'static {
     /// Returns an error if the webpki verifier cannot be built.
     fn build(builder: Self::Builder) -> Result<Arc<Self>, VerifierBuilderError>;
 
-    /// Checks a verifier that has been wrapped.
+    /// Checks a new verifier, after it has been wrapped if there is a wrapper.
     ///
     /// # Errors
     ///
@@ -100,17 +101,18 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     ///
     /// # Errors
     ///
-    /// Returns the sources that could not be used, with reasons. Their current content is kept. The
-    /// other sources are still replaced, because a revocation should not wait for an unrelated
-    /// file.
+    /// Returns the sources that could not be used, with reasons. Their current content stays in
+    /// use. The other sources are still replaced, because a revocation should not wait for an
+    /// unrelated file. If no verifier can be built from the new content, nothing is replaced.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.slot
             .reload(|| self.sources.versions(), |held| self.load(held))
     }
 
     /// Reloads only if a file or directory has changed, or if the last reload failed. A change
-    /// means a different size, date or, where the system supports it, inode. The platform's roots
-    /// are always read.
+    /// means a different size, date or, where the system supports it, inode. Files that were
+    /// modified at most two seconds before the last reload are also read again, because a later
+    /// change may have the same date. The platform's roots are always read.
     ///
     /// # Errors
     ///
@@ -127,7 +129,8 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     ///
     /// # Errors
     ///
-    /// Returns any problem with a source. In that case nothing is replaced.
+    /// Returns any problem with a source or with the new verifier. In that case nothing is
+    /// replaced.
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         let load = |held: &Arc<ActiveVerifier<V>>| match self.sources.load(None) {
             Ok((trust, _)) => {
@@ -241,7 +244,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
     ///
     /// # Errors
     ///
-    /// Returns any problem with a source.
+    /// Returns any problem with a source or with the verifier.
     pub fn build(self) -> Result<Arc<ReloadingVerifier<V>>, Arc<ReloadError>> {
         let Self {
             sources,

@@ -104,7 +104,8 @@ pub struct LoadedCrls {
     /// The lists, never empty, latest first, because verifiers use the first list that covers a
     /// certificate. Unchanged lists keep their `Arc`, and so does the slice if all are unchanged.
     pub lists: Arc<[Arc<RevocationList>]>,
-    /// The lists that could not be replaced when the source was last read, with reasons.
+    /// The problems found when the source was last read, such as damaged files and lists that could
+    /// not be replaced.
     pub problems: Arc<[CrlProblem]>,
     /// The time at which the source was read, or `None` if the clock did not return a time.
     pub loaded_at: Option<UnixTime>,

@@ -8,7 +8,7 @@ use rustls::{CertRevocationListError, Error, OtherError};
 
 use crate::FileError;
 
-/// The reason why revocation lists could not be loaded, or only some of them.
+/// The reason why there are no revocation lists, or why the old lists stay in use.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CrlError {
@@ -19,8 +19,8 @@ pub enum CrlError {
         /// The file or directory.
         path: PathBuf,
     },
-    /// Some or all lists or files of the source are unusable. The other lists are used only if
-    /// earlier ones stay in use: alone, they would leave certificates unchecked.
+    /// The source is unusable, or a part of it is. The other lists alone could leave certificates
+    /// unchecked.
     Unusable(Arc<[CrlProblem]>),
     /// There are more than `limit` lists on disk.
     TooManyLists {
@@ -45,7 +45,7 @@ impl From<FileError> for CrlError {
 }
 
 impl From<CrlError> for Error {
-    /// Wraps the error in a [`CertRevocationListError::Other`].
+    /// Wraps the error in [`CertRevocationListError::Other`].
     fn from(error: CrlError) -> Self {
         CertRevocationListError::Other(OtherError(Arc::new(error))).into()
     }
@@ -90,9 +90,10 @@ impl std::error::Error for CrlError {
 pub struct CrlProblem {
     /// The file, or `None` if the list is no longer in a file.
     pub file: Option<PathBuf>,
-    /// The position of the list in the file, from 1; `None` if all lists are affected.
+    /// The position of the list in a PEM file, from 1; `None` if the whole file is affected, or if
+    /// there is no file.
     pub position: Option<usize>,
-    /// The reason for the problem.
+    /// The problem with the list or the file.
     pub reason: CrlProblemReason,
 }
 
@@ -109,9 +110,10 @@ pub enum CrlProblemReason {
     Marked(usize),
     /// The file is empty, or has only zero bytes, as after a crash.
     Empty,
-    /// The file or section contains a certificate, not a list.
+    /// There is a certificate in place of a list.
     Certificate,
-    /// The file has the extension of a list, `.crl`, or `.r` and a number, but no list in it.
+    /// The file has the extension of a list, which is `.crl` or `.r` with a number, but no list in
+    /// it.
     NoList,
     /// The file cannot be read.
     File(FileError),

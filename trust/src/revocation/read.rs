@@ -42,7 +42,8 @@ const LIMITS: Limits = Limits {
     bytes: 512 << 20,
 };
 
-/// The maximum number of problems that are described.
+/// The maximum number of problems with files that are listed. Further ones are left out, but
+/// problems with lists in use are always listed.
 const MAX_NAMED: usize = 1000;
 
 /// The PEM labels of revocation lists.
@@ -52,15 +53,16 @@ const LABELS: &[&str] = &["X509 CRL"];
 pub struct Lists {
     /// The lists, never empty.
     pub(super) lists: Arc<[Arc<RevocationList>]>,
-    /// The lists that could not be replaced when the source was last read, with reasons.
+    /// The problems found when the source was last read.
     pub(super) problems: Arc<[CrlProblem]>,
 }
 
-/// Reads `source`, while the lists in `held` are in use.
+/// Reads `source`, and combines its lists with the lists in `held`, which are in use.
 ///
 /// # Errors
 ///
-/// Returns an error if nothing can be read or, without `held`, if something is unusable.
+/// Returns an error if nothing can be read, if a limit is exceeded or, without `held`, if something
+/// is unusable.
 pub(super) fn read(
     source: &CrlSource,
     held: Option<&Arc<Lists>>,
@@ -69,7 +71,7 @@ pub(super) fn read(
     read_within(&LIMITS, source, held, now)
 }
 
-/// Calls [`read`] with a test's limits.
+/// Implements [`read`]. Tests call it with lower limits.
 fn read_within(
     limits: &Limits,
     source: &CrlSource,
@@ -122,7 +124,7 @@ impl Lists {
         &self.lists
     }
 
-    /// Returns the lists that could not be replaced, with reasons.
+    /// Returns the problems found when the source was last read.
     pub(crate) fn problems(&self) -> &Arc<[CrlProblem]> {
         &self.problems
     }
@@ -150,7 +152,7 @@ fn are_the_same(found: &[FoundList], held: &[Arc<RevocationList>]) -> bool {
             .all(|(found, held)| Arc::ptr_eq(&found.list, held))
 }
 
-/// A list with its position in a file.
+/// A list, with its file and its position in that file, if any.
 struct FoundList {
     list: Arc<RevocationList>,
     file: Option<Arc<Path>>,
@@ -177,7 +179,8 @@ struct Survivor {
 /// The state of reading a source.
 struct Reading<'a> {
     source: &'a CrlSource,
-    /// The lists on disk, at most one per issuer and scope.
+    /// The lists on disk, at most one per issuer and scope. At the end, the lists in use that stay
+    /// are added.
     found: Vec<FoundList>,
     problems: Vec<CrlProblem>,
     limits: &'a Limits,
@@ -289,8 +292,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Keeps those lists in `held` that no newer list replaces, in addition to the lists on disk,
-    /// or instead of older lists.
+    /// Adds those lists in `held` that no newer list replaces, in addition to the lists on disk, or
+    /// instead of older lists.
     fn keep_unreplaced(&mut self, held: &[Arc<RevocationList>]) {
         let mut survivors = Vec::new();
         for list in held {
@@ -321,7 +324,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Keeps `survivor` if the limits allow it. `bytes` is the total length of all lists so far.
+    /// Adds `survivor` if the limits allow it, and a problem in any case. `bytes` is the total
+    /// length of all lists so far.
     fn keep(&mut self, Survivor { list, older }: Survivor, bytes: &mut usize) {
         let issuer = || list.issuer().to_vec();
         let replaced = older.map_or(0, |index| self.found[index].list.der().len());

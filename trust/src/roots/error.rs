@@ -85,10 +85,11 @@ impl std::error::Error for RootsError {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IgnoredCertificate {
-    /// The file, or `None` if the source is not a file.
+    /// The file, or the directory if that is empty. `None` for PEM in memory and for the platform's
+    /// roots.
     pub file: Option<PathBuf>,
-    /// The position of the certificate in the file or in memory, from 1. `None` if all certificates
-    /// are affected.
+    /// The position of the certificate in the PEM, from 1. `None` if it is not in PEM, or if the
+    /// whole file is affected.
     pub position: Option<usize>,
     /// The reason for skipping the certificate or file.
     pub reason: IgnoredReason,
@@ -98,7 +99,7 @@ pub struct IgnoredCertificate {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum IgnoredReason {
-    /// A section of the PEM is malformed, or the file is in DER or UTF-16. The text describes the
+    /// A section of the PEM is malformed, or the content is DER or UTF-16. The text describes the
     /// error.
     Pem(String),
     /// The item is not a certificate, or cannot be a root.
@@ -106,7 +107,7 @@ pub enum IgnoredReason {
     /// The number of certificate `BEGIN` marks that are not on a line of their own, or have an
     /// unsupported label.
     Marked(usize),
-    /// The file contains no certificate, or the directory no file.
+    /// The file, the directory or the PEM in memory contains no certificate.
     NoCertificate,
     /// The file cannot be read.
     File(FileError),

@@ -21,7 +21,7 @@ const MAX_FILE_LENGTH: u64 = 16 << 20;
 /// The maximum total length of the files in a directory.
 const MAX_DIRECTORY_LENGTH: u64 = 64 << 20;
 
-/// The maximum number of skipped items that are described.
+/// The maximum number of skipped items that are listed. Further items are only counted.
 const MAX_NAMED: usize = 1000;
 
 /// The cached roots of a source.
@@ -48,7 +48,8 @@ pub(super) struct Faults {
 type FaultKinds<'a> = BTreeMap<(Option<&'a Path>, String), usize>;
 
 impl Faults {
-    /// True if there are faults that are not among `known`.
+    /// True if there are faults that are not among `known`. If one side does not list all of its
+    /// faults, only their numbers are compared.
     fn are_beyond(&self, known: &Self, files: &BTreeSet<PathBuf>) -> bool {
         let are_named = |faults: &Self| faults.ignored.len() == faults.count;
         if !are_named(self) || !are_named(known) {
@@ -216,7 +217,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Skips unreadable files, because the others are still usable.
+    /// Adds the files of a directory. Skips unreadable files, because the others are still usable.
     fn add_directory(&mut self, directory: &Path) -> Result<(), FileError> {
         let mut left = MAX_DIRECTORY_LENGTH;
         let mut is_empty = true;

@@ -100,7 +100,7 @@ impl Hash for RootSource {
     }
 }
 
-/// Returns 16 evenly spaced pieces of `bytes`, or all of it if it is short.
+/// Returns up to 16 evenly spaced pieces of `bytes`. If it is short, they cover all of it.
 fn samples(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     const LENGTH: usize = 32;
     const COUNT: usize = 16;
