@@ -4,9 +4,8 @@
 //! The sender owns the encrypter, the sequence number and the limits of the key. It owns no buffer.
 
 use alloc::boxed::Box;
-use core::fmt;
-use core::mem;
 use core::ops::Range;
+use core::{fmt, mem};
 
 use super::counting::counting;
 use super::{HEADER_LEN, MAX_FRAGMENT_LEN};
