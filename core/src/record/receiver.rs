@@ -175,7 +175,6 @@ impl RecordReceiver {
         if matches!(self.protection.uncounted(), Protection::Closed) {
             return;
         }
-        *self.protection.uncounted_mut() = Protection::Sealed(Opener { decrypter, version });
         self.max_sealed_len = match version {
             // RFC 9846 §5.2
             ProtocolVersion::TLSv1_3 => MAX_TLS13_PAYLOAD_LEN as u16,
@@ -183,12 +182,14 @@ impl RecordReceiver {
             _ => MAX_WIRE_PAYLOAD_LEN as u16,
         };
         self.seq = 0;
+        // last, because dropping an external decrypter may panic
+        *self.protection.uncounted_mut() = Protection::Sealed(Opener { decrypter, version });
     }
 
     /// Drops the decrypter and its key. Every later record is an error, even an unprotected one.
     pub fn close(&mut self) {
-        *self.protection.uncounted_mut() = Protection::Closed;
         self.max_sealed_len = 0;
+        *self.protection.uncounted_mut() = Protection::Closed;
     }
 
     /// Skips up to `limit` bytes of a client's early data, not counting the overhead of encryption.

@@ -195,8 +195,8 @@ impl RecordSender {
     /// Drops the encrypter and its key. Nothing can be sealed after this, not even unprotected:
     /// every later call returns [`SealError::Exhausted`] or [`SealInPlaceError::Exhausted`].
     pub fn close(&mut self) {
-        *self.protection.uncounted_mut() = Protection::Closed;
         self.record_limit = 0;
+        *self.protection.uncounted_mut() = Protection::Closed;
     }
 
     /// Marks the key as worn out: from now on, it may only protect alerts and the KeyUpdate that
@@ -444,9 +444,8 @@ impl RecordSender {
         match protection.uncounted_mut() {
             Protection::Sealed(sealer) => sealer.seal(seq, typ, payload, record)?,
             unsealed => {
-                let (header, body) = record.split_at_mut(HEADER_LEN);
-                unsealed.write_plain_header(seq, header, typ, body.len())?;
-                payload.copy_to_slice(body);
+                unsealed.write_plain_header(seq, typ, record)?;
+                payload.copy_to_slice(&mut record[HEADER_LEN..]);
             }
         }
         protection.count_record(record.len());
@@ -467,10 +466,7 @@ impl RecordSender {
         } = self;
         match protection.uncounted_mut() {
             Protection::Sealed(sealer) => sealer.seal_in_place(seq, typ, payload_len, record)?,
-            unsealed => {
-                let (header, body) = record.split_at_mut(HEADER_LEN);
-                unsealed.write_plain_header(seq, header, typ, body.len())?;
-            }
+            unsealed => unsealed.write_plain_header(seq, typ, record)?,
         }
         protection.count_record(record.len());
         Ok(())
@@ -536,9 +532,8 @@ impl Protection {
     fn write_plain_header(
         &self,
         seq: &mut u64,
-        header: &mut [u8],
         typ: ContentType,
-        payload_len: usize,
+        record: &mut [u8],
     ) -> Result<(), Unsealed> {
         let version = match *self {
             Self::Plain(version) => version,
@@ -546,7 +541,8 @@ impl Protection {
             Self::Sealed(_) | Self::Refused | Self::Counted(_) => return Err(Unsealed::Failed),
         };
         take_sequence(seq)?;
-        write_header(header, typ.into(), version, payload_len);
+        let (header, payload) = record.split_at_mut(HEADER_LEN);
+        write_header(header, typ.into(), version, payload.len());
         Ok(())
     }
 }

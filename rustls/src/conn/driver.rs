@@ -306,6 +306,7 @@ impl<Data> Driver<Data> {
                     self.common.records.unpolled.report_wait();
                     return Ok(());
                 }
+                // separate from data after the handshake, which does not look for an observer
                 Receiving::Handshake => match self.process_record(received.unopened())? {
                     Some(record) => received.keep(record.record_len, record.plaintext),
                     None => {

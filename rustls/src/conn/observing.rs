@@ -36,6 +36,10 @@ impl CommonState {
             observation.is_accepting = false;
         }
         let Some(observer) = observer else {
+            // the application's number alone is of no use
+            if let Some(unused) = self.observation.take_if(|it| !it.has_observer()) {
+                unused.put_back();
+            }
             return;
         };
         let carrier = match &self.quic {

@@ -154,6 +154,15 @@ impl Calls<'_> {
         call(self.observer, &self.observed);
     }
 
+    /// Tells the observer that the handshake has begun, unless it has been told.
+    fn begun(&self, stage: &mut Stage) {
+        if *stage == Stage::Nothing {
+            // noted first, so that a panic does not repeat the event
+            *stage = Stage::Begun;
+            self.call(|observer, observed| observer.handshake_begun(observed));
+        }
+    }
+
     fn keys(&self, direction: Direction) {
         let update = KeysUpdated { direction };
         self.call(|observer, observed| observer.keys_updated(observed, &update));
@@ -353,9 +362,8 @@ impl Observation {
 
     /// Tells the observer that a client has begun its handshake.
     pub(crate) fn begin(&mut self) {
-        if self.stage == Stage::Nothing {
-            self.stage = Stage::Begun;
-            self.call(|observer, observed| observer.handshake_begun(observed));
+        if let Some(calls) = self.subject.calls() {
+            calls.begun(&mut self.stage);
         }
     }
 
@@ -370,11 +378,8 @@ impl Observation {
         let Some(calls) = self.subject.calls() else {
             return;
         };
-        // each is noted before the call, so that a panic repeats no event
-        if self.stage == Stage::Nothing {
-            self.stage = Stage::Begun;
-            calls.call(|observer, observed| observer.handshake_begun(observed));
-        }
+        calls.begun(&mut self.stage);
+        // each event is noted before the call, so that a panic does not repeat it
         if !self.has_reported_refusal {
             if let Some(reason) = view.negotiated.facts.refused_ticket {
                 self.has_reported_refusal = true;

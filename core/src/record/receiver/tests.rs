@@ -871,25 +871,59 @@ fn a_counter_that_has_stopped_holds_no_key() {
 #[cfg(feature = "std")]
 #[test]
 fn a_panic_of_the_decrypter_stops_no_counting() {
-    struct Panics;
-
-    impl MessageDecrypter for Panics {
-        fn decrypt<'a>(
-            &mut self,
-            _: InboundOpaqueMessage<'a>,
-            _: u64,
-        ) -> Result<InboundPlainMessage<'a>, Error> {
-            panic!("as planned");
-        }
-    }
-
     let mut receiver = RecordReceiver::new();
     receiver.count(Box::default());
     open(&mut receiver, &record(22, b"message")).unwrap();
-    receiver.set_decrypter(Box::new(Panics), ProtocolVersion::TLSv1_3);
+    let decrypter = Box::new(External(|_| panic!("as planned")));
+    receiver.set_decrypter(decrypter, ProtocolVersion::TLSv1_3);
     let opening = std::panic::AssertUnwindSafe(|| open(&mut receiver, &record(23, &[7; 30])));
     assert!(std::panic::catch_unwind(opening).is_err());
     let mut expected = Traffic::default();
     expected.add(1, 12);
     assert_eq!(receiver.traffic(), Some(expected));
+}
+
+/// The decrypter may belong to the application, and so may its `drop`.
+#[cfg(feature = "std")]
+#[test]
+fn a_panic_while_the_decrypter_is_dropped_leaves_a_whole_state() {
+    struct Panics;
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            panic!("as planned");
+        }
+    }
+
+    impl MessageDecrypter for Panics {
+        fn decrypt<'a>(
+            &mut self,
+            msg: InboundOpaqueMessage<'a>,
+            seq: u64,
+        ) -> Result<InboundPlainMessage<'a>, Error> {
+            External(|all| all).decrypt(msg, seq)
+        }
+    }
+
+    type Change = fn(&mut RecordReceiver);
+    let changes: [Change; 2] = [
+        |receiver| receiver.set_decrypter(Protection::Tls13.decrypter(), ProtocolVersion::TLSv1_3),
+        RecordReceiver::close,
+    ];
+    for (change, counts) in changes.into_iter().flat_map(|it| [(it, false), (it, true)]) {
+        let mut receiver = RecordReceiver::new();
+        if counts {
+            receiver.count(Box::default());
+        }
+        receiver.set_decrypter(Box::new(Panics), ProtocolVersion::TLSv1_2);
+        open(&mut receiver, &record(23, b"abc")).unwrap();
+        let changing = std::panic::AssertUnwindSafe(|| change(&mut receiver));
+        assert!(std::panic::catch_unwind(changing).is_err());
+        let sealed = sealed(&mut Protection::Tls13.sender(), DATA, b"one");
+        // with the next key, the sequence begins again
+        let is_opened = open(&mut receiver, &sealed).is_ok();
+        assert_eq!(is_opened, receiver.is_decrypting());
+        assert_eq!(receiver.sequence(), 1);
+        assert_eq!(receiver.max_sealed_len == 0, !is_opened, "{counts}");
+    }
 }

@@ -543,6 +543,22 @@ fn a_wrong_output_length_from_an_encrypter_uses_up_the_sequence_number() {
 struct Claims {
     expansion: usize,
     offset: usize,
+    /// Called when the encrypter is dropped.
+    dropped: fn(),
+}
+
+fn claims(expansion: usize, offset: usize) -> Claims {
+    Claims {
+        expansion,
+        offset,
+        dropped: || (),
+    }
+}
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        (self.dropped)();
+    }
 }
 
 impl MessageEncrypter for Claims {
@@ -591,7 +607,7 @@ fn an_encrypter_with_impossible_lengths_seals_nothing() {
             .chain(beyond)
         {
             let mut sender = RecordSender::new();
-            let encrypter = Box::new(Claims { expansion, offset });
+            let encrypter = Box::new(claims(expansion, offset));
             assert!(!sender.set_encrypter(encrypter, version, 9));
             let mut out = [0; 40];
             let sealed = sender.seal(DATA, b"abc".into(), &mut out);
@@ -602,7 +618,7 @@ fn an_encrypter_with_impossible_lengths_seals_nothing() {
         }
         for (expansion, offset) in [(0, 0), (most, 0), (most, most)] {
             let mut sender = RecordSender::new();
-            let encrypter = Box::new(Claims { expansion, offset });
+            let encrypter = Box::new(claims(expansion, offset));
             assert!(sender.set_encrypter(encrypter, version, 9));
             assert_eq!(
                 sealed(&mut sender, DATA, b"abc").len(),
@@ -870,50 +886,17 @@ fn a_panic_of_the_encrypter_stops_no_counting() {
 #[cfg(feature = "std")]
 #[test]
 fn a_panic_while_the_encrypter_is_dropped_leaves_a_whole_state() {
-    struct Panics;
-
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            panic!("as planned");
-        }
-    }
-
-    impl MessageEncrypter for Panics {
-        fn encrypt(
-            &mut self,
-            _: OutboundPlainMessage<'_>,
-            _: u64,
-            out: &mut [u8],
-        ) -> Result<usize, EncryptError> {
-            Ok(out.len())
-        }
-
-        fn encrypt_in_place(
-            &mut self,
-            _: ContentType,
-            _: ProtocolVersion,
-            _: usize,
-            _: u64,
-            out: &mut [u8],
-        ) -> Result<usize, EncryptError> {
-            Ok(out.len())
-        }
-
-        fn payload_offset(&self) -> usize {
-            0
-        }
-
-        fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-            payload_len + 17
-        }
-    }
-
     for is_counted in [false, true] {
         let mut sender = RecordSender::new();
         if is_counted {
             sender = counting(sender);
         }
-        sender.set_encrypter(Box::new(Panics), ProtocolVersion::TLSv1_3, 9);
+        let encrypter = Box::new(Claims {
+            expansion: 17,
+            offset: 0,
+            dropped: || panic!("as planned"),
+        });
+        sender.set_encrypter(encrypter, ProtocolVersion::TLSv1_3, 9);
         assert!(seal(&mut sender, b"early data").0.is_ok());
         let clearing = std::panic::AssertUnwindSafe(|| sender.clear_encrypter());
         assert!(std::panic::catch_unwind(clearing).is_err());

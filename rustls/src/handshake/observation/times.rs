@@ -21,7 +21,7 @@ mod clock {
         sums: Durations,
     }
 
-    /// What this side does at the moment.
+    /// The current activity of this side.
     #[derive(Clone, Copy, Debug, Default)]
     enum Activity {
         /// The handshake has not begun.
