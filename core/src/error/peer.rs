@@ -16,8 +16,8 @@ pub enum InvalidMessage {
     DuplicateExtension(u16),
     /// A TLS 1.3 NewSessionTicket contains an empty ticket.
     EmptyTicketValue,
-    /// A handshake message is longer than this library accepts. Over QUIC, also that too many bytes
-    /// arrived while the handshake was waiting for a callback.
+    /// A handshake message is longer than this library accepts. Over QUIC, also returned if too
+    /// many bytes arrive while the handshake is waiting for a callback.
     HandshakePayloadTooLarge,
     /// The named list is empty, but needs at least one entry.
     IllegalEmptyList(&'static str),

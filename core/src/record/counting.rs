@@ -27,7 +27,7 @@ macro_rules! counting {
                 counted.traffic = Default::default();
                 core::mem::swap(&mut self.protection, &mut counted.protection);
                 match core::mem::replace(&mut self.protection, Protection::Counted(counted)) {
-                    // as usual: this comparison is quicker than dropping any protection
+                    // the usual case; comparing is quicker than dropping an unknown variant
                     Protection::Closed => {}
                     other => drop(other),
                 }

@@ -126,7 +126,8 @@ pub struct Durations {
     /// The time from the creation of the client, or from the ClientHello on a server, until the
     /// handshake finished or failed.
     pub whole: Duration,
-    /// The time that this side worked on handshake messages, including synchronous callbacks.
+    /// The time that this side worked on the handshake: on messages, on the records that carry
+    /// them, and in synchronous callbacks.
     pub own_work: Duration,
     /// The time spent waiting for an asynchronous resolver of this side's certificate.
     pub certificate: Duration,
