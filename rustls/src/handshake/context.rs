@@ -31,8 +31,8 @@ pub(crate) trait Machine<Data>: Send + Sync {
     #[cfg(feature = "tls12")]
     fn handle_change_cipher_spec(&mut self, cx: &mut Context<'_, Data>) -> Result<(), Failure>;
 
-    /// False until the application has chosen a configuration, and while the handshake is waiting
-    /// for an operation. Messages are buffered until then.
+    /// False while the handshake waits for the application: for its choice of a configuration, or
+    /// for an operation. Messages stay buffered meanwhile.
     fn is_ready(&self) -> bool {
         self.wait().is_none()
     }
@@ -52,7 +52,8 @@ pub(crate) trait Machine<Data>: Send + Sync {
         None
     }
 
-    /// Drops all secrets. Every later message is rejected. Does not call the application's stores.
+    /// Drops all secrets of the handshake. Every later message is rejected. Does not call the
+    /// application's stores.
     fn fail(&mut self);
 }
 
@@ -78,7 +79,7 @@ pub(crate) struct Context<'a, Data> {
 
 /// A TLS 1.2 session that a connection offers, resumes or created.
 ///
-/// RFC 5246 §7.2.2: it must not be resumed after a fatal alert. Only the driver forgets it, after
+/// RFC 5246 §7.2.2: it must not be resumed after a fatal alert. A connection forgets it only once
 /// the failure is recorded and all secrets are dropped, because the store belongs to the
 /// application and may panic.
 #[cfg(feature = "tls12")]

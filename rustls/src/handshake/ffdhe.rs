@@ -44,7 +44,7 @@ pub(crate) fn check_public_value(group: &FfdheGroup<'_>, public: &[u8]) -> Resul
     }
 }
 
-/// True if 1 < Y < p - 1 (RFC 7919 §5.1). Any other value makes the secret guessable.
+/// True if 1 < Y < p - 1 (RFC 7919 §5.1). Other values can make the secret guessable.
 fn is_within_bounds(group: &FfdheGroup<'_>, public: &[u8]) -> bool {
     let public = without_leading_zeros(public);
     let is_above_one = !matches!(public, [] | [1]);

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::handshake::transport::Transport;
 use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
 
-/// The initial capacity of a flight. It suffices unless the flight carries certificates.
+/// The initial capacity of a flight. Flights with certificates or finite-field keys are longer.
 const USUAL_LEN: usize = 256;
 
 /// Messages in one buffer. Each is added to the transcript as it is appended.

@@ -19,18 +19,18 @@ const UPDATE: u8 = 1;
 /// The peer wants to renegotiate, which a warning rejects. Set by the receiver, cleared by the
 /// sender.
 const REFUSAL: u8 = 1 << 1;
-/// The connection has failed, and the failure is stored. Set once, by either half.
+/// The connection has failed, and the failure is stored. Set by either half, and never cleared.
 const FAILED: u8 = 1 << 2;
 /// The sender has requested a KeyUpdate. Set by the sender, cleared by the receiver when one
 /// arrives.
 const AWAITED: u8 = 1 << 3;
-/// The sender has closed: it sends nothing more. Set once, by the sender.
+/// The sender sends nothing more. Set by the sender, and never cleared.
 const DONE: u8 = 1 << 4;
 
 /// The bits that the sender must act on.
 const FOR_SENDER: u8 = UPDATE | REFUSAL | FAILED;
 
-/// The state that both halves share. `F` is the reason for a failure.
+/// The state that both halves share. `F` is the type of the failure.
 ///
 /// A call that begins after the call that set a bit has returned sees that bit: bits are set with
 /// `Release` and read with `Acquire`. The failure is stored before [`FAILED`] is set.

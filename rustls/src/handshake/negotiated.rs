@@ -19,7 +19,7 @@ use crate::suites::SupportedCipherSuite;
 pub(crate) struct Negotiated {
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) suite: Option<SupportedCipherSuite>,
-    /// The key exchange group, once the peer has sent its share.
+    /// The key exchange group, once both sides use it.
     pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,
@@ -59,20 +59,20 @@ impl Facts {
 }
 
 impl Negotiated {
-    /// Records that the peer has proven possession of the key of `chain`.
+    /// Records `chain` as the chain of the peer, which has proven its identity.
     pub(crate) fn set_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
         self.set_expected_peer(chain, provider);
         self.prove_peer();
     }
 
-    /// Records `chain` as the peer of the resumed session, which is not proven yet. An attacker who
-    /// saw the ticket or the session ID on the wire can also offer the session. Call
-    /// [`prove_peer`](Self::prove_peer) once the peer has used the session's key.
+    /// Records the `chain` of the resumed session as the peer's. This does not prove the peer's
+    /// identity yet: an attacker who saw the ticket or the session ID on the wire can also offer
+    /// the session. Call [`prove_peer`](Self::prove_peer) once the peer has used the session's key.
     pub(crate) fn set_expected_peer(&mut self, chain: PeerChain, provider: &CryptoProvider) {
         self.peer = Some(PeerIdentity::new(chain, provider));
     }
 
-    /// Records that the peer has proven possession of this handshake's keys.
+    /// Records that the expected peer has proven its identity.
     pub(crate) fn prove_peer(&mut self) {
         self.is_peer_proven = true;
     }
@@ -103,11 +103,11 @@ macro_rules! negotiated_accessors {
             /// Returns the peer's certificate chain, end entity first, once the peer has proven
             /// possession of its key. Servers always have a chain, clients only if they sent one.
             ///
-            /// In a full handshake, the proof is the signature with that key. In a resumed
-            /// handshake, it is the peer's Finished, because anyone may have seen the ticket. In
-            /// TLS 1.3, possession is proven earlier: for a client once the server's
-            /// EncryptedExtensions are decrypted with keys that depend on the session, and for a
-            /// server once it accepts early data.
+            /// In a full handshake, the proof is the signature made with that key. In a resumed
+            /// handshake, it is the peer's Finished, because anyone may have seen the ticket. TLS
+            /// 1.3 has an earlier proof in two cases: a client trusts EncryptedExtensions, whose
+            /// keys depend on the session, and a server trusts a session whose early data it
+            /// accepts, because such a session can be resumed only once.
             pub fn peer_certificates(&self) -> Option<&[pki_types::CertificateDer<'static>]> {
                 self.peer_identity()
                     .map($crate::certificates::PeerIdentity::certificates)
@@ -126,12 +126,13 @@ macro_rules! negotiated_accessors {
                 self.negotiated.alpn_protocol.as_deref()
             }
 
-            /// Returns the negotiated cipher suite.
+            /// Returns the negotiated cipher suite. A client that offers a TLS 1.3 session returns
+            /// the suite of that offer until the server has chosen one.
             pub fn negotiated_cipher_suite(&self) -> Option<$crate::suites::SupportedCipherSuite> {
                 self.negotiated.suite
             }
 
-            /// Returns the negotiated key exchange group.
+            /// Returns the negotiated key exchange group. `None` if a TLS 1.2 session is resumed.
             pub fn negotiated_key_exchange_group(
                 &self,
             ) -> Option<&'static dyn rustls_core::crypto::SupportedKxGroup> {
@@ -144,7 +145,10 @@ macro_rules! negotiated_accessors {
             }
 
             /// Returns the kind of handshake. The kind is known once the ServerHello has been
-            /// exchanged, or on a TLS 1.3 client, once EncryptedExtensions has arrived.
+            /// exchanged, or on a TLS 1.3 client, once EncryptedExtensions has arrived. A
+            /// HelloRetryRequest is reported before that, as
+            /// [`FullWithHelloRetryRequest`](crate::HandshakeKind::FullWithHelloRetryRequest), even
+            /// if a session is resumed in the end.
             pub fn handshake_kind(&self) -> Option<$crate::config::handshake_kind::HandshakeKind> {
                 self.negotiated.handshake_kind
             }

@@ -14,8 +14,9 @@
 //!           the closure
 //! ```
 //!
-//! Only a pending call allocates. The negotiation of a ClientHello may make several calls, so it is
-//! an `async` block, which returns the closure. It is allocated if one of the calls may be pending.
+//! A call allocates only if it is pending. The negotiation of a ClientHello may make several calls,
+//! so it is an `async` block, which returns the closure. It is allocated if one of the calls may be
+//! pending.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -18,17 +18,17 @@
 //!                                                           signature is valid
 //! ```
 //!
-//! With rules, the signature comes first: if known chains were looked up before the signature is
-//! verified, anybody could present a public certificate and measure whether its owner is known. For
-//! the same reason, a rejected peer causes the same work whether its chain is known or not. If the
-//! signature is invalid, or the chain is for the wrong name (an attacker may relay a handshake to
-//! another server), the chain is not looked up but verified in full. If both the chain and the
-//! signature are wrong, the chain's error is returned, as it would be if the chain were verified
-//! first.
+//! With rules, the signature comes first, unless the map of known chains is disabled: if known
+//! chains were looked up before the signature is verified, anybody could present a public
+//! certificate and measure whether its owner is known. For the same reason, a rejected peer causes
+//! the same work whether its chain is known or not. If the signature is invalid, or the chain is
+//! for the wrong name (an attacker may relay a handshake to another server), the chain is not
+//! looked up but verified in full. If both the chain and the signature are wrong, the chain's error
+//! is returned, as it would be if the chain were verified first.
 //!
 //! The map of known chains never holds long chains. So a server verifies a long client chain on
-//! arrival, as if the verifier had no rules. Most clients that send a long chain without having its
-//! key are then rejected, and the server need not hold their chains.
+//! arrival, as if the verifier had no rules, and does not hold a long chain that the verifier
+//! rejects.
 //!
 //! - [`verifier`]: one interface to the verifiers of both sides.
 //! - [`chain_check`]: the calls to a verifier for one chain, and the later use of its verdict.
@@ -76,14 +76,14 @@ pub(crate) struct ReceivedChain {
 /// chain.
 #[derive(Debug)]
 pub(crate) struct AuthenticatedChain {
-    /// The chain, in memory that other connections share.
+    /// The chain, in memory that other connections may share.
     pub(crate) chain: PeerChain,
     verdict: Verdict,
 }
 
 /// A server that the client has authenticated.
 pub(crate) struct AuthenticatedServer {
-    /// The server's chain, in memory that other connections share.
+    /// The server's chain, in memory that other connections may share.
     pub(crate) chain: PeerChain,
     /// The time during which sessions may rely on this authentication, if any.
     pub(crate) verification: Option<Verification>,
@@ -159,8 +159,8 @@ where
     })
 }
 
-/// Verifies a client's chain on arrival, unless the verifier has rules and the chain may be known.
-/// In that case, the signature is verified first. Continues with `next`.
+/// Verifies a client's chain on arrival, and continues with `next`. If the verifier has rules and
+/// the chain may be known, only continues, because the signature is then verified first.
 ///
 /// So a client can make the server hold an unverified chain only if the chain is short enough to be
 /// known.
@@ -372,7 +372,7 @@ where
     }
 }
 
-/// The next call of the verifier, with the work that follows it. Once no call is left, the
+/// The next call of the verifier with the work that follows it, or, once no call is left, the
 /// authenticated chain.
 enum Step {
     Chain(Called<Result<Proof, Error>>, AfterChain),

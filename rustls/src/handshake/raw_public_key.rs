@@ -1,8 +1,8 @@
 //! Raw public keys (RFC 7250) instead of certificates.
 //!
 //! A resolver or a verifier is either for raw public keys or for X.509, never for both. So a client
-//! offers one certificate type at a time, and each side agrees only to the type it is configured
-//! for.
+//! offers only one certificate type for each side, and each side agrees only to the type it is
+//! configured for.
 //!
 //! Raw public keys need TLS 1.3. TLS 1.2 would need a Certificate message in a different format
 //! (RFC 7250 §3), and no verifier of this crate checks TLS 1.2 signatures made with raw public
@@ -58,8 +58,8 @@ impl CertificateTypes {
     ///
     /// # Errors
     ///
-    /// Returns [`PeerIncompatible::IncorrectCertificateTypeExtension`] if the reply differs from
-    /// the client's configuration.
+    /// Returns [`PeerIncompatible::IncorrectCertificateTypeExtension`] if the server selects a type
+    /// that the client is not configured for.
     pub(crate) fn check_answer(
         answer: &EncryptedExtensions<'_>,
         client_is_raw: bool,

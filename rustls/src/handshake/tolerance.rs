@@ -9,7 +9,8 @@ const MAX_WARNINGS: u8 = 4;
 #[cfg(feature = "tls12")]
 const MAX_RENEGOTIATIONS: u8 = 1;
 
-/// The maximum number of KeyUpdates without application data between them.
+/// The maximum number of KeyUpdates without application data between them. Only those count that
+/// this side did not request, or must reply to.
 const MAX_KEY_UPDATES: u8 = 32;
 
 /// The useless messages counted so far.

@@ -59,11 +59,11 @@ pub(crate) trait Transport {
     /// protected.
     fn send_change_cipher_spec(&mut self);
 
-    /// Protects all later handshake messages with keys derived from `secret`.
+    /// Protects all later output with keys derived from `secret`.
     fn set_sending_secret(&mut self, level: Level, secret: &TrafficSecret<'_>);
 
     /// Starts sending early data, up to `limit` bytes protected with keys derived from `secret`,
-    /// until [`Self::end_early_data`].
+    /// until [`Self::end_early_data`]. QUIC enforces the limit itself.
     fn start_early_data(
         &mut self,
         suite: &'static Tls13CipherSuite,
@@ -93,7 +93,7 @@ pub(crate) trait Transport {
     /// Accepts up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData;
     /// [`Self::set_receiving_secret`] is called after that. If the carrier [has no
     /// EndOfEarlyData](Carrier::has_end_of_early_data), early data may arrive in parallel with
-    /// other messages.
+    /// other messages, and QUIC enforces the limit itself.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ pub(crate) trait Transport {
     fn start_receiving(&mut self);
 
     /// Sends an alert that does not end the connection (TLS 1.2). Sends nothing after a
-    /// close_notify.
+    /// close_notify. The receiving half of a split connection has the other half send it.
     ///
     /// # Errors
     ///

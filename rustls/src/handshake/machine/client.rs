@@ -64,7 +64,8 @@ impl ClientHandshake {
     /// # Errors
     ///
     /// Returns [`Error::General`] if the configuration does not fit into a ClientHello,
-    /// [`Error::FailedToGetRandomBytes`], and errors from starting a key exchange.
+    /// [`Error::FailedToGetRandomBytes`], errors from starting a key exchange, and HPKE errors if
+    /// ECH is enabled.
     pub(crate) fn start(
         config: Arc<ClientConfig>,
         server_name: ServerName<'static>,

@@ -14,8 +14,8 @@ use crate::failure::Failure;
 pub(crate) struct ChainCheck<'a, V> {
     verifier: V,
     known: &'a VerifiedChains,
-    /// The verifier's side and rules. `None` if the verifier has no rules, or if no acceptance may
-    /// be relied on.
+    /// The peer's side and the verifier's rules. `None` if the verifier has no rules, or if no
+    /// acceptance may be relied on.
     pub(super) basis: Option<Basis>,
     callbacks: Callbacks,
 }
@@ -26,7 +26,7 @@ pub(super) struct Verdict {
     pub(super) verified_at: UnixTime,
     /// The acceptance to keep for later handshakes, if verifiers with equal rules may rely on it.
     pub(super) acceptance: Option<Acceptance>,
-    /// The first time when the verdict may change, if the verifier knows it.
+    /// The first time at which the verdict may change, if the verifier knows it.
     pub(super) until: Option<UnixTime>,
     /// True if an earlier handshake has verified the chain.
     pub(super) is_known: bool,
@@ -62,7 +62,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         }
     }
 
-    /// True if the verifier may rely on acceptances.
+    /// True if an acceptance may replace full verification.
     pub(super) fn has_rules(&self) -> bool {
         self.basis.is_some()
     }
@@ -168,10 +168,10 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         Acceptance::new(basis, now, proof.until?)
     }
 
-    /// Returns the first time when the verdict may change, if the verifier knows it.
+    /// Returns the first time at which the verdict may change, if the verifier knows it.
     ///
     /// A wrapper without rules may have verified the chain at a time other than the clock's. It
-    /// returns the inner verifier's proof, which may have ended in the past.
+    /// then returns the inner verifier's proof, whose end may be in the past.
     pub(super) fn until(&self, proof: &Proof, now: UnixTime) -> Option<UnixTime> {
         let is_future = |until: &UnixTime| until.as_secs() > now.as_secs();
         let has_rules_of_proof = || {

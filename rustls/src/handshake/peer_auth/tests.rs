@@ -30,7 +30,7 @@ struct Step {
     signs: bool,
     /// The session to resume on a server, counted back from the most recent.
     resumes: Option<usize>,
-    /// True if a server without rules verifies the chain at the Certificate.
+    /// True if a server without rules verifies the chain when the Certificate arrives.
     is_early: bool,
 }
 
@@ -127,7 +127,7 @@ impl Peers {
     }
 }
 
-/// A peer that has signed the handshake. `signature` is the result of verifying that.
+/// A peer that has signed the handshake. `signature` returns the result of the verification.
 struct Signed<'a, V, S> {
     chain: &'a ReceivedChain,
     verifier: V,
@@ -444,7 +444,7 @@ fn verifiers_without_rules_are_called_in_the_order_of_0_23() {
         (plain, "vs"),
         (with(|it| it.signs = false), "sv"),
     ]);
-    // a client verifies the chain together with the signature
+    // the signature for a rejected chain is not verified
     let mut rejected = Peers::new(VerifiedChains::default(), true);
     let (outcome, calls) = rejected.handshake(&Step { chain: 2, ..plain });
     outcome.unwrap_err();
@@ -747,7 +747,6 @@ fn a_session_does_not_use_the_acceptance_of_another() {
     assert_eq!(peers.handshake(&resumed).1, "v");
 }
 
-/// A panicking verifier leaves nothing behind.
 #[test]
 fn a_panicking_verifier_leaves_no_acceptance() {
     let known = VerifiedChains::default();

@@ -30,10 +30,10 @@ struct ResumptionData {
 /// The server's decision about the client's early data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum EarlyData {
-    /// No early data has been accepted or rejected yet.
+    /// Early data has not been accepted, and the application has not rejected it.
     #[default]
     Undecided,
-    /// The server has told the client that it accepts early data.
+    /// The server has accepted early data.
     Accepted,
     /// The application has rejected early data.
     Rejected,

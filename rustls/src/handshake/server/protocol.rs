@@ -8,11 +8,11 @@ use crate::msgs::client_hello::ClientHello;
 use crate::msgs::extensions::ProtocolName;
 
 /// Returns the server's most preferred protocol among those that the client offers. Returns `None`
-/// if the handshake may continue without a protocol.
+/// if one side names no protocol and the carrier allows that.
 ///
 /// # Errors
 ///
-/// Returns [`Error::NoApplicationProtocol`] if none fits.
+/// Returns [`Error::NoApplicationProtocol`] if there is no common protocol.
 pub(crate) fn select_protocol(
     hello: &ClientHello<'_>,
     config: &ServerSettings,

@@ -21,8 +21,9 @@ use crate::config::verify::ClientCertVerifier;
 use crate::handshake::peer_auth::{ChainCheck, ClientVerifier};
 
 impl SessionFacts<'_> {
-    /// Checks that a client that requests `server_name` at the time `now` may resume the session
-    /// with `server`. Sessions are kept for `lifetime`. The client's certificates are not checked.
+    /// Checks that a client that requests `server_name` may resume the session at the time `now`.
+    /// `server` is the server's current certificate, and `lifetime` that of such sessions. Does not
+    /// check the client's certificates.
     ///
     /// # Errors
     ///
@@ -37,7 +38,7 @@ impl SessionFacts<'_> {
     ) -> Result<(), NotResumed> {
         let age = now.as_secs().abs_diff(self.issued_at);
         let total_age = now.as_secs().abs_diff(self.authenticated_at);
-        // RFC 9846 §4.3.11: a ticket must not be older than its lifetime. A clock that was set back
+        // RFC 9846 §4.7.1: a ticket is valid for its lifetime at most. A clock that was set back
         // makes no ticket younger
         let at_most = |secs: u32| Lifetime {
             promised: secs.min(MAX_TICKET_LIFETIME),
@@ -141,7 +142,7 @@ mod tests {
             };
             let client = accept(&no_facts());
             assert_eq!(client.is_some(), is_accepted);
-            // it has no acceptance of certificates
+            // the acceptance of an anonymous session is ignored
             let anonymous = SessionFacts {
                 client_acceptance: facts().client_acceptance,
                 ..no_facts()

@@ -25,8 +25,8 @@ pub(super) fn select_version(sent: &SentHello, hello: &ServerHello<'_>) -> Resul
         Some(ProtocolVersion::TLSv1_2) => {
             Err(PeerMisbehaved::SelectedTls12UsingTls13VersionExtension.into())
         }
-        // RFC 9846 §4.3.1: nor a version that was not offered. This error implies the alert
-        // protocol_version
+        // RFC 9846 §4.3.1: nor a version that was not offered. The RFC names the alert
+        // illegal_parameter, but this error implies protocol_version
         Some(_) => Err(PeerIncompatible::ServerDoesNotSupportTls12Or13.into()),
         None => select_older_version(sent, hello),
     }

@@ -5,8 +5,8 @@
 //!   synchronous        may call the application   synchronous
 //! ```
 //!
-//! A server negotiates on the stack, with the ClientHello that was received, unless a call is
-//! pending or may be. It then copies the message into an operation.
+//! A server negotiates on the stack, with the ClientHello that was received. If a call is or may be
+//! pending, it copies the message into an operation instead.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -84,7 +84,7 @@ impl WaitClientHello {
         let hello = HeldHello::borrowed(hello, encoded);
         let mut received = ReceivedHello::new(hello, server_name, &config, SyncCalls);
         let negotiated = &mut *cx.negotiated;
-        // a decision is long, so it is not moved into the enum for both versions
+        // a decision is large, so it is not moved into the enum for both versions
         match version {
             Version::Tls13 => {
                 use tls13::server::negotiation::negotiate;
@@ -149,7 +149,7 @@ fn choose_version(
     }
 }
 
-/// Calls the resolver for a certificate.
+/// Runs the first checks of the version, and calls the resolver to choose a certificate.
 fn resolve(
     version: Version,
     hello: &ClientHello<'_>,
@@ -182,7 +182,8 @@ fn lookups_may_wait(config: &ServerSettings) -> bool {
     config.ticketer.may_wait() || config.session_storage.may_wait() || config.verifier().may_wait()
 }
 
-/// Calls [`negotiate`] in an operation that owns the ClientHello. The resolver has been `called`.
+/// Calls [`negotiate`] in an operation that owns the ClientHello. `called` is the call of the
+/// resolver.
 fn negotiate_async(
     version: Version,
     encoded: &[u8],
@@ -316,9 +317,9 @@ fn check_compression(hello: &ClientHello<'_>) -> Result<(), PeerIncompatible> {
     }
 }
 
-/// Checks that there is a signature_algorithms extension, even if the client shares no version with
-/// the server. As in rustls 0.23, the error then names the extension: clients older than TLS 1.2 do
-/// not send it.
+/// Checks that there is a signature_algorithms extension, before the version is chosen. Clients
+/// older than TLS 1.2 do not send it, so their error names the extension rather than the version,
+/// as in rustls 0.23.
 fn check_signature_algorithms(hello: &ClientHello<'_>) -> Result<(), Failure> {
     let extensions = &hello.extensions;
     if extensions.signature_algorithms.is_some() {

@@ -22,17 +22,18 @@ pub(super) fn at(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(seconds))
 }
 
-/// Returns the chains: an end entity and an issuer, or a raw public key.
+/// Returns the chain with this number: an end entity and an issuer. Chain 3 is marked as a raw
+/// public key.
 pub(super) fn chain(number: u8) -> PeerChain {
     let kind = match number {
         3 => ChainKind::RawPublicKey,
         _ => ChainKind::X509,
     };
-    // the second and the third have the same hash
+    // chains 2 and 3 have the same end entity, and so the same hash
     PeerChain::copy(kind, [&[number.min(2); 20][..], &[number; 3]])
 }
 
-/// The same chain, while it is waiting for the signature.
+/// Returns the same chain as a peer presents it, before its signature.
 pub(super) fn received(number: u8) -> ReceivedChain {
     let chain = chain(number);
     ReceivedChain::copy(chain.kind(), chain.der())
