@@ -27,6 +27,6 @@ pub(crate) fn check(config: &ClientSettings, alpn_protocols: &[Vec<u8>]) -> Resu
     Ok(())
 }
 
-/// The maximum length of the variable-length lists in a ClientHello, whose extensions have at most
-/// 2^16 - 1 bytes. The rest is reserved for everything else, including large key shares.
+/// The maximum length of both lists together in a ClientHello, whose extensions have at most 2^16 -
+/// 1 bytes. The rest is reserved for everything else, including large key shares.
 const MAX_LISTS_LEN: usize = 0xe000;

@@ -1,7 +1,7 @@
 //! Encrypted ClientHello on the client (RFC 9849).
 //!
 //! The inner ClientHello is for the real server. It is sent encrypted inside the outer one, which
-//! contains only the public name of the server's network.
+//! only shows the public name of the server's network.
 //!
 //! ```text
 //!   handshake::client::offer
@@ -17,14 +17,15 @@
 //!                        then ech_required, and an error with the server's retry_configs
 //! ```
 //!
-//! - `config`: the application's choices, and the selection of a configuration from a server's
+//! - `config::ech`: the application's choices, and the selection of a configuration from a server's
 //!   list.
 //! - `outer`: the ClientHelloOuter, and the HPKE context that encrypts the inner hello.
-//! - `grease`: an extension that looks the same but has no content.
+//! - `grease`: an extension that looks the same but has no content, and a fake session for the
+//!   outer hello.
 //! - `acceptance`: detection of which hello the server uses, and the switch to the outer one.
 //!
-//! The rest of a handshake sees only [`Ech`]. The wire format is in `msgs::ech` and
-//! `msgs::client_extensions`.
+//! The rest of a handshake sees only [`Ech`] and [`OuterHello`]. The wire format is in `msgs::ech`
+//! and `msgs::client_extensions`.
 
 mod acceptance;
 mod grease;
@@ -52,7 +53,8 @@ pub(crate) enum Ech {
     Absent,
     /// An extension that only looks like ECH, with its body.
     Grease(Vec<u8>),
-    /// The hello is a ClientHelloInner. If there is a ServerHello, the server has accepted ECH.
+    /// The hello is a ClientHelloInner. After the ServerHello, this means that the server has
+    /// accepted ECH.
     Inner,
     /// The server uses the ClientHelloOuter.
     Rejected(Box<RejectedEch>),

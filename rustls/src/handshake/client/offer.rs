@@ -236,7 +236,7 @@ impl Offer {
             .collect()
     }
 
-    /// Returns the suites of any version that the carrier supports.
+    /// Returns the suites that the carrier supports, whatever their version.
     fn suites(&self) -> impl Iterator<Item = &SupportedCipherSuite> {
         let carrier = self.config.carrier;
         let suites = self.config.provider.cipher_suites.iter();

@@ -99,7 +99,7 @@ impl Offer {
         groups.filter(|group| group.usable_for_version(ProtocolVersion::TLSv1_2))
     }
 
-    /// True if `suite` is offered. RFC 7919 §4: this requires a group for its key exchange.
+    /// True if `suite` is offered, which requires a group for its key exchange.
     pub(super) fn offers_tls12_suite(&self, suite: &Tls12CipherSuite) -> bool {
         let mut groups = self.tls12_groups();
         self.config.versions.contains(ProtocolVersion::TLSv1_2)

@@ -46,7 +46,8 @@ impl OfferedSession {
     ///
     /// # Errors
     ///
-    /// Returns the reason if the configuration of `offer` does not allow its resumption.
+    /// Returns the reason if `value` has expired, or if the configuration of `offer` does not allow
+    /// its resumption.
     pub(crate) fn new(
         value: Tls13ClientSessionValue,
         offer: &Offer,
@@ -89,7 +90,7 @@ impl OfferedSession {
         }))
     }
 
-    /// Returns the suite for early data.
+    /// Returns the suite to resume with. Early data is protected with it.
     pub(crate) fn suite(&self) -> &'static Tls13CipherSuite {
         self.suite
     }

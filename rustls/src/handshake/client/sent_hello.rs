@@ -18,7 +18,7 @@ use crate::suites::Tls13CipherSuite;
 /// The latest ClientHello, until a version is chosen.
 pub(crate) struct SentHello {
     pub(crate) offer: Box<Offer>,
-    /// The key exchanges whose shares were sent; `None` if TLS 1.3 is not offered.
+    /// The key exchange whose shares were sent; `None` if TLS 1.3 is not offered.
     pub(crate) shares: Option<KeyShares>,
     /// The message, header included. With ECH it is the ClientHelloInner.
     pub(crate) encoded: Vec<u8>,
@@ -50,7 +50,8 @@ impl SentHello {
     ///
     /// # Errors
     ///
-    /// Returns errors of [`Offer::client_hello`] and [`Transport::send_handshake`].
+    /// Returns errors of [`Offer::client_hello`], [`OuterHello::seal`] and
+    /// [`Transport::send_handshake`].
     pub(crate) fn send_first(
         offer: Box<Offer>,
         shares: Option<KeyShares>,
@@ -94,7 +95,8 @@ impl SentHello {
     ///
     /// # Errors
     ///
-    /// Returns errors of [`Offer::client_hello`] and [`Transport::send_handshake`].
+    /// Returns errors of [`Offer::client_hello`], [`OuterHello::seal`] and
+    /// [`Transport::send_handshake`].
     pub(crate) fn send_second(
         offer: Box<Offer>,
         shares: KeyShares,
@@ -135,8 +137,8 @@ impl SentHello {
     pub(crate) fn take_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         match self.transcript.take() {
             Some(transcript) if transcript.algorithm() == hash.algorithm() => *transcript,
-            // the server chose a hash other than the session's. This is impossible after a
-            // HelloRetryRequest
+            // no session was offered, or the server chose a hash other than the session's. Neither
+            // is possible after a HelloRetryRequest
             _ => Transcript::start(hash, &self.encoded),
         }
     }

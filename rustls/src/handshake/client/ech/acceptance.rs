@@ -78,7 +78,7 @@ impl SentHello {
         request: &[u8],
         confirmation: Option<&[u8]>,
     ) -> Result<Option<EchStatus>, Failure> {
-        // RFC 9849 §6.1.4, §6.2.1: a wrong length is a decode_error, even if ECH was not offered
+        // RFC 9849 §6.1.4, §6.2.1: a wrong length is a decode_error, even in the reply to GREASE
         if confirmation.is_some_and(|body| body.len() != CONFIRMATION_LEN) {
             return Err(Failure::new(
                 PeerMisbehaved::IllegalHelloRetryRequestWithInvalidEch,

@@ -27,8 +27,8 @@ const SURELY_FITS: usize = 2048;
 /// An upper bound on the rest of the extension: its header, a KEM public key, and a tag.
 const AROUND_INNER: usize = 512;
 
-/// Creates the body of the `encrypted_client_hello` extension that the hello of `offer` would carry
-/// if it were encrypted.
+/// Creates a fake body of the `encrypted_client_hello` extension, as long as if the hello of
+/// `offer` were encrypted in it.
 ///
 /// # Errors
 ///
@@ -62,8 +62,8 @@ pub(super) fn extension(
     .encoded())
 }
 
-/// Returns the length that a real EncodedClientHelloInner would have, without padding for an
-/// unknown server name.
+/// Returns the length that a real EncodedClientHelloInner would have if the server's
+/// `maximum_name_length` were 0.
 fn encoded_inner_len(
     offer: &Offer,
     shares: Option<&KeyShares>,
