@@ -4,7 +4,7 @@
 //! They are stored next to the sender, so that a write can replace a worn-out key without the
 //! handshake. The handshake creates them, and installs the first keys itself.
 //!
-//! Each half of a split connection (`conn::split`) has the secrets for its own direction.
+//! Each half of a split connection (`conn::split`) has only the secrets that it needs.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -89,7 +89,7 @@ impl Established {
     }
 
     /// Returns the secrets that a KeyUpdate from the peer replaces, and the half that replies to
-    /// it. Returns `None` if the peer cannot send one.
+    /// it. Returns `None` if this side does not handle KeyUpdates.
     pub(crate) fn updatable(&mut self) -> Option<(&mut ReceivingSecrets, UpdateAnswerer<'_>)> {
         match self {
             Self::Tls13(secrets) => Some((
@@ -179,8 +179,8 @@ impl Established {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] in TLS 1.2, and if no more updates are allowed. Also returns the
-    /// errors of [`Self::extract`].
+    /// Returns [`Error::General`] unless [`Self::can_refresh`], and if no more updates are allowed.
+    /// Also returns the errors of [`Self::extract`].
     pub(crate) fn update_extracted_sending(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
         let secrets = self.refreshable().ok_or_else(no_updates)?;
         // RFC 9846 §4.7.3: the number of updates is limited
@@ -198,7 +198,8 @@ impl Established {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] in TLS 1.2, and the errors of [`Self::extract`].
+    /// Returns [`Error::General`] if there is no secret that a KeyUpdate replaces, such as in TLS
+    /// 1.2, and the errors of [`Self::extract`].
     pub(crate) fn update_extracted_receiving(&mut self) -> Result<ConnectionTrafficSecrets, Error> {
         let (secrets, _) = self.updatable().ok_or_else(no_updates)?;
         extract_next(secrets.suite, &mut secrets.secret)
@@ -208,8 +209,9 @@ impl Established {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `output` is empty or too long, or `label` is too long. In TLS
-    /// 1.2, also if `context` is too long, or the peer does not support the extended master secret.
+    /// Returns [`Error::General`] if `output` is empty, or if this is a sending half. In TLS 1.3,
+    /// also if `output` or `label` is too long. In TLS 1.2, also if `context` is too long, or the
+    /// peer does not support the extended master secret.
     pub(crate) fn export_keying_material(
         &self,
         output: &mut [u8],
@@ -377,8 +379,8 @@ impl SendingSecrets {
 
     /// Sends a KeyUpdate and switches to new sending keys. The message requests one in return,
     /// unless it is the reply to the peer's request, or an earlier request has not been answered
-    /// yet. Returns false if nothing was sent: the current key has been updated and not used, or no
-    /// more updates are allowed.
+    /// yet. Returns false if nothing was sent: the current key has been updated and not used, no
+    /// more updates are allowed, or a close_notify was sent.
     ///
     /// # Errors
     ///

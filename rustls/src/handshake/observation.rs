@@ -1,8 +1,8 @@
 //! The observation of one connection: the facts for its observer, and the calls.
 //!
 //! Handlers note [facts](super::negotiated::Facts), and [record](Recorder) events. They never call
-//! the observer: the driver does after each message, and when the connection fails or is dropped.
-//! So the observer sees a connection whose state is complete.
+//! the observer: `conn::observing` does, after each message, and when the connection fails or is
+//! dropped. So the observer never sees a half-updated connection.
 //!
 //! Connections without an observer have no observation. The memory of observations is kept for
 //! later connections of the same thread.
@@ -83,7 +83,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Returns the end of a connection whose halves end like `self` and `other`.
+    /// Returns the end of a connection whose halves ended as `self` and `other`.
     fn and(self, other: Self) -> Self {
         Self {
             has_failed: self.has_failed || other.has_failed,
@@ -108,12 +108,12 @@ struct Subject {
     /// The server's name, if `has_name`.
     name: String,
     has_name: bool,
-    /// True while the connection is dropped: panics of the observer are caught.
+    /// True while the connection is dropped. With `std`, panics of the observer are then caught.
     is_dropped: bool,
 }
 
 impl Subject {
-    /// Returns what the observer is called with. Returns `None` without an observer.
+    /// Returns the observer with the arguments of its calls, or `None` if there is no observer.
     fn calls(&self) -> Option<Calls<'_>> {
         let (Some(observer), Some((side, carrier))) = (&self.observer, self.of) else {
             return None;
@@ -133,7 +133,7 @@ impl Subject {
     }
 }
 
-/// An observer, and the connection that it is called about.
+/// An observer, and the description of the connection that it receives.
 struct Calls<'a> {
     observer: &'a dyn Observer,
     observed: Observed<'a>,
@@ -240,7 +240,7 @@ impl Observation {
         expect(clippy::boxed_local, reason = "there is no pool for the box")
     )]
     pub(crate) fn put_back(mut self: Box<Self>) {
-        // field by field, because that is quicker than to replace the whole
+        // field by field, which is faster than replacing the whole struct
         let Self {
             subject,
             stage,
@@ -462,9 +462,9 @@ impl Observation {
         self.stage = Stage::Failed;
     }
 
-    /// Tells the observer that the connection was dropped. Of two halves, only the last one does. A
-    /// panic of the observer is caught. `alert` is the alert of a failure that was not reported
-    /// because of a panic.
+    /// Tells the observer that the connection was dropped. Of two halves, only the last one does.
+    /// With `std`, a panic of the observer is caught. `alert` is the alert of a failure that was
+    /// not reported because of a panic.
     pub(crate) fn report_end(
         &mut self,
         view: &View<'_>,

@@ -129,7 +129,7 @@ fn a_request_is_answered_and_both_directions_continue() {
     for _ in 0..3 {
         a.refresh();
         assert_eq!(b.receive(&mut a).unwrap(), [REQUESTED]);
-        // it waits until there is other data to send
+        // the reply waits until there is application data to send
         assert!(b.records.outgoing.is_empty());
         b.send_data();
         b.send_data();

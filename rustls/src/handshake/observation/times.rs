@@ -43,7 +43,7 @@ mod clock {
             self.created = Some(Instant::now());
         }
 
-        /// Makes the handshake, and this side's work on it, start at the time of [`Self::create`].
+        /// Starts the handshake, and this side's work on it, as of the time of [`Self::create`].
         pub(crate) fn start_handshake(&mut self) {
             self.begun = self.created;
             self.activity = Activity::Work;
