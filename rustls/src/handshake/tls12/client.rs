@@ -1,7 +1,7 @@
 //! The client's handshake after the ServerHello (RFC 5246 §7.3), and the messages after it.
 //!
 //! ```text
-//!                  handshake::client: Hello
+//!                   machine::client: Hello
 //!                             │ ServerHello                                       (server_hello)
 //!          a new session      ▼     the session that was offered
 //!              ┌──────────────┴───────────────────────┐
@@ -31,9 +31,9 @@
 //! `Waiting` is the state while an application callback is pending: one that verifies the server's
 //! chain and signature, chooses the client's certificate, or signs for the client.
 //!
-//! Each state is a struct in the file next to it. It has a method `read_<message>` for each message
-//! it accepts, which consumes the state and returns the next. The states pass on an
-//! `in_progress::Handshake`. `resumption` selects the session to offer.
+//! A state that waits for the server is a struct in the file named at its messages. Its methods
+//! `read_<message>` consume it. The states pass on an `in_progress::Handshake`. `resumption`
+//! selects the session to offer.
 
 mod finished;
 mod in_progress;
@@ -152,8 +152,7 @@ impl State {
                 Ok(Self::Connected)
             }
 
-            // RFC 5246 §7.1: no message comes between change_cipher_spec and Finished, and no
-            // Finished without change_cipher_spec
+            // RFC 5246 §7.4.9: a Finished without a change_cipher_spec before it is an error
             (Self::WaitChangeCipherSpec(_), _) => Err(unexpected_content(
                 ContentType::Handshake,
                 &[ContentType::ChangeCipherSpec],

@@ -10,7 +10,8 @@ use crate::logging::debug;
 ///
 /// # Errors
 ///
-/// Returns `TooManyRenegotiationRequests` if the peer keeps asking.
+/// Returns `TooManyRenegotiationRequests` on the second attempt, and errors of
+/// [`Transport::send_warning`](crate::handshake::transport::Transport::send_warning).
 pub(crate) fn refuse_renegotiation<Data>(cx: &mut Context<'_, Data>) -> Result<(), Failure> {
     debug!("refused to renegotiate");
     cx.tolerance.count_renegotiation()?;

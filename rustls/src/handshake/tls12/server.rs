@@ -5,19 +5,19 @@
 //! form one flight:
 //!
 //! ```text
-//!   handshake::server: Hello
-//!              │ ClientHello                              what to check           hello_checks
-//!              │                                          what to agree on        parameters
-//!              │                                          in this order           negotiation
-//!              │                                          what to answer          hello, handshake
-//!       ┌──────┴──────────────────────────┐               is there a session?     resumption
+//!   machine::server: Hello
+//!              │ ClientHello                              checks                  hello_checks
+//!              │                                          choices                 parameters
+//!              │                                          their order             negotiation
+//!              │                                          the reply               hello, handshake
+//!       ┌──────┴──────────────────────────┐               lookup of a session     resumption
 //!       │ ServerHello … Finished          │ ServerHello … ServerHelloDone
 //!       │               abbreviated       │             full
-//!       │                                 ├─► WaitCertificate, if asked for one   client_auth
+//!       │                                 ├─► WaitCertificate, if requested       client_auth
 //!       │                                 ▼      │ Certificate
 //!       │                        WaitClientKeyExchange                            key_exchange
 //!       │                                 │ ClientKeyExchange
-//!       │                                 ├─► WaitCertificateVerify, unless empty client_auth
+//!       │                                 ├─► WaitCertificateVerify, if not empty client_auth
 //!       ▼                                 ▼      │ CertificateVerify
 //!     WaitChangeCipherSpec ◄──────────────┴──────┘                                finished
 //!       │ ChangeCipherSpec

@@ -49,11 +49,12 @@ pub(crate) fn stored_session(
     }
 }
 
-/// Checks that the configuration allows offering `session`. Returns the time.
+/// Checks that `session` may be offered, and drops its ticket if the configuration uses only IDs.
+/// Returns the current time.
 ///
 /// # Errors
 ///
-/// Returns the reason if it does not.
+/// Returns the reason if it may not.
 fn check_usable(
     session: &mut Tls12ClientSessionValue,
     config: &ClientSettings,

@@ -168,7 +168,7 @@ struct Unsigned {
     messages: Vec<u8>,
 }
 
-/// Sends the `flight`, ending with the client's Finished.
+/// Sends `flight`, change_cipher_spec and the client's Finished.
 fn end_flight(
     flight: PausedFlight,
     mut finishing: Box<Finishing>,

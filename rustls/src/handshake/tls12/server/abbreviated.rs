@@ -13,7 +13,8 @@ use crate::handshake::flight::Flight;
 use crate::handshake::operation::Opens;
 use crate::logging::debug;
 
-/// Sends everything up to Finished, and waits for the client's change_cipher_spec.
+/// Sends everything up to Finished, and waits for the client's change_cipher_spec. If the ticket is
+/// pending, sends only the ServerHello until it is ready.
 pub(super) fn resume(
     mut next: Box<WaitChangeCipherSpec>,
     parameters: &Parameters,

@@ -113,7 +113,7 @@ fn add_certificate_request(flight: &mut Flight<'_>, config: &ServerSettings) -> 
     // the verifier's list covers both versions
     signature_schemes.retain(|scheme| is_supported_in_tls12(*scheme));
     flight.add(&CertificateRequest {
-        // RFC 8422 §5.5: the second type includes EdDSA. The schemes distinguish them
+        // RFC 8422 §3: the second type includes EdDSA. The schemes distinguish them
         certificate_types: smallvec::smallvec![
             ClientCertificateType::RsaSign,
             ClientCertificateType::EcdsaSign,

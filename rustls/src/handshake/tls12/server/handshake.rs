@@ -42,7 +42,7 @@ pub(super) struct Handshake {
     pub(super) sends_ticket: bool,
     /// The current time; `None` if the clock failed, in which case no session is kept.
     pub(super) now: Option<UnixTime>,
-    /// The time at which client and server authenticated with certificates, in seconds since 1970.
+    /// The time of the full handshake with which the session began, in seconds since 1970.
     pub(super) authenticated_at: u64,
     /// The acceptance of the client's certificates, for the session.
     pub(super) client_acceptance: Option<Acceptance>,
@@ -51,8 +51,8 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// Returns the encoded session for the promised ticket, or `None` if the ticket should be
-    /// empty.
+    /// Returns the encoded session for the promised ticket, or `None` if no ticket was promised, or
+    /// an empty one must be sent.
     fn session_for_ticket(
         &self,
         master_secret: &MasterSecret,
@@ -71,7 +71,7 @@ impl Handshake {
             .map_or(0, |now| lifetime_left(self.authenticated_at, now.as_secs()))
     }
 
-    /// Sends the promised `ticket`, change_cipher_spec, and Finished.
+    /// Sends `ticket` if one was promised, change_cipher_spec, and Finished.
     fn send_ticket_and_finished(
         &mut self,
         ticket: &[u8],

@@ -27,8 +27,8 @@ fn check_renegotiation_info(extensions: &ClientExtensions<'_>) -> Result<(), Fai
     }
 }
 
-/// Checks ec_point_formats. Called after the suite is selected, so that the accessors of a rejected
-/// connection report it, as in rustls 0.23.
+/// Checks ec_point_formats. Called after the suite is selected, so that a rejected connection
+/// reports the suite, as in rustls 0.23.
 pub(super) fn check_point_formats(
     extensions: &ClientExtensions<'_>,
 ) -> Result<(), PeerIncompatible> {

@@ -1,5 +1,5 @@
 //! The negotiation of TLS 1.2, up to the decision between a full and an abbreviated handshake.
-//! Negotiation sends nothing, and does not change the connection's state.
+//! Negotiation sends nothing, and only changes what the connection's accessors report.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -78,8 +78,8 @@ pub(crate) fn offers_session(hello: &ClientHello<'_>) -> bool {
     !matches!(OfferedSession::of(hello), OfferedSession::None)
 }
 
-/// Checks the ClientHello and negotiates parameters, once the certificate is `resolved`. Calls the
-/// application in the same order as rustls 0.23.
+/// Checks the ClientHello and negotiates parameters. `resolved` is the result of the resolver.
+/// Calls the application in the same order as rustls 0.23.
 pub(crate) async fn negotiate<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
     resolved: Option<Arc<CertifiedKey>>,
@@ -144,7 +144,8 @@ pub(crate) async fn negotiate<M: CallMode>(
 }
 
 impl Decision {
-    /// Sends the server's flight. If a signature or a ticket is pending, waits for it first.
+    /// Sends the server's flight. Sends nothing while its signature is pending, and only the
+    /// ServerHello while its ticket is pending.
     pub(crate) fn send_flight(
         self,
         config: ServerSettings,
@@ -202,7 +203,7 @@ impl Decision {
             randoms,
             is_extended,
         );
-        // the state is long, so it is built in its box
+        // the state is large, so it is built in its box
         let next = Box::new(WaitChangeCipherSpec {
             handshake: Handshake {
                 suite: parameters.suite,

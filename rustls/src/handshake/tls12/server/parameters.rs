@@ -128,7 +128,7 @@ fn select_suite(
     }
 }
 
-/// The group that both sides support for each type of key exchange, if any.
+/// The group to use for each type of key exchange, if any.
 struct Groups {
     ecdhe: Option<&'static dyn SupportedKxGroup>,
     dhe: Option<&'static dyn SupportedKxGroup>,

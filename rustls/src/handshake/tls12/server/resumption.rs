@@ -39,7 +39,7 @@ const MAX_TICKET_LEN: usize = NewSessionTicket::MAX_LEN - 4 - 2;
 
 pub(super) struct ResumedSession {
     pub(super) master_secret: SessionSecret,
-    /// The time when client and server authenticated, in seconds since 1970.
+    /// The time of the full handshake with which the session began, in seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
     pub(super) client_acceptance: Option<Acceptance>,
@@ -69,7 +69,7 @@ impl<'a> OfferedSession<'a> {
 }
 
 /// Returns the session that the client offers, if it may be resumed with `suite` and the
-/// certificate of `server`.
+/// certificate of `server`. Otherwise returns the reason.
 ///
 /// # Errors
 ///
@@ -245,7 +245,7 @@ impl Handshake {
         }
     }
 
-    /// Returns the session of this handshake, if it is in the storage.
+    /// Returns the session of this handshake, if it is in the storage or will be stored.
     ///
     /// Call this only after the client's Finished, which proves that the client has the session.
     /// Before that, anybody who has seen the ID could remove the session.
