@@ -2,7 +2,7 @@
 //! after it.
 //!
 //! ```text
-//!     handshake::client: Hello ◄── HelloRetryRequest                        (retry)
+//!       machine::client: Hello ◄── HelloRetryRequest                        (retry)
 //!                                 │ ServerHello                             (server_hello)
 //!                                 ▼
 //!                         WaitEncryptedExtensions
@@ -25,8 +25,8 @@
 //! A state passes through `Waiting` while an asynchronous callback runs: one that chooses the
 //! client's certificate, verifies the server's chain and signature, or signs for the client.
 //!
-//! Each state is a struct in the file next to it. It has a method `read_<message>` for each message
-//! it accepts, which consumes the state and returns the next. The states pass on an
+//! Each of the other states is a struct in the file named at its messages. During the handshake,
+//! its methods `read_<message>` consume it and return the next state. These states pass on an
 //! `in_progress::Handshake`.
 
 mod certificate_request;

@@ -6,13 +6,13 @@
 //! between two states form one flight:
 //!
 //! ```text
-//!   handshake::server: Hello ◄── HelloRetryRequest ── no usable share               retry
-//!              │ ClientHello                              what to check             hello_checks
-//!              │                                          what to agree on          parameters
-//!              │                                          what to resume            resumption
-//!              │                                          in this order             negotiation
+//!     machine::server: Hello ◄── HelloRetryRequest ── no usable share               retry
+//!              │ ClientHello                              checks                    hello_checks
+//!              │                                          choices                   parameters
+//!              │                                          lookup of a session       resumption
+//!              │                                          their order               negotiation
 //!              │ ServerHello … Finished                                             flight
-//!              ├──────────────► WaitCertificate ─────────┐   if asked for one       client_auth
+//!              ├──────────────► WaitCertificate ─────────┐   if requested           client_auth
 //!              │                    │ Certificate        │ Certificate, empty
 //!              │                    ▼                    │
 //!              │            WaitCertificateVerify        │

@@ -76,7 +76,7 @@ impl WaitCertificateOrRequest {
         })
     }
 
-    /// Returns the next state, in which the client replies with `choice`.
+    /// Returns the next state. The client's flight will contain `choice`.
     fn reply(
         self,
         choice: CertificateChoice,

@@ -8,7 +8,7 @@ use crate::handshake::raw_public_key::sent_chain;
 use crate::handshake::tls13::certificate_compression::add_certificate;
 use crate::msgs::certificate::CertificateMsg;
 
-/// The way in which the client authenticates after a CertificateRequest.
+/// The client's reply to a CertificateRequest.
 pub(super) struct ClientAuth {
     pub(super) choice: CertificateChoice,
     /// The compressor for the client's Certificate, if the server supports one.

@@ -73,7 +73,7 @@ impl WaitEncryptedExtensions {
 
         self.0.transcript.add(encoded);
         Ok(match &self.0.session {
-            // RFC 9846 §4.5: a resumed session authenticates the server
+            // RFC 9846 §2.2: the PSK of a resumed session authenticates the server
             Some(session) => {
                 self.0.offer.verification = Some(session.common.verification());
                 let server_chain = session.common.server_chain().clone();
@@ -121,7 +121,7 @@ impl WaitEncryptedExtensions {
         Ok(())
     }
 
-    /// Checks that the certificate types are the offered ones. A type that was not offered has
+    /// Checks the certificate types that the server selects. An extension that was not offered has
     /// already been rejected. Returns true if the client may be asked for a certificate.
     fn check_certificate_types(
         &self,

@@ -90,7 +90,7 @@ impl WaitFinished {
 }
 
 impl Handshake {
-    /// Sends the `flight`, ending with the client's Finished, and then [connects](Self::connect).
+    /// Sends `flight` and the client's Finished, and then [connects](Self::connect).
     fn end_flight(
         mut self: Box<Self>,
         flight: PausedFlight,
@@ -105,8 +105,9 @@ impl Handshake {
         self.connect(server_finished, cx).map(State::Connected)
     }
 
-    /// Installs the keys for application data. `server_finished` is the hash of the messages up to
-    /// the server's Finished. The client's Finished has already been sent.
+    /// Installs the keys for application data, and stores what later connections need. Fails if ECH
+    /// was rejected. `server_finished` is the hash of the messages up to the server's Finished. The
+    /// client's Finished has already been sent.
     fn connect(
         self: Box<Self>,
         server_finished: &hash::Output,

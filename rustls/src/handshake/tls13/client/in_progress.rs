@@ -50,7 +50,7 @@ pub(super) enum EarlyData {
     No,
     /// Early data was offered, and the server has not replied yet.
     Offered,
-    /// The server has accepted early data. EndOfEarlyData ends it.
+    /// The server has accepted early data. It ends after the server's Finished.
     Accepted,
 }
 
@@ -113,9 +113,9 @@ impl Handshake {
 
     /// Checks that the server has echoed the session ID.
     ///
-    /// All other checks come first: rustls 0.23 ignores the echo, and programs replay recorded
-    /// flights of a server to see the client reject them for other reasons. Nothing depends on the
-    /// echo, and the transcript covers it.
+    /// This check comes only after the server's Finished has been verified: rustls 0.23 ignores the
+    /// echo, and programs that replay a recorded server flight expect the client to reject it for
+    /// another reason. Nothing depends on the echo, and the transcript covers it.
     pub(super) fn check_session_id_echo(&self) -> Result<(), Failure> {
         // RFC 9846 §4.2.3: abort with illegal_parameter. No variant of `PeerMisbehaved` fits
         if self.is_session_id_echoed {

@@ -90,8 +90,8 @@ pub(crate) fn read_hello_retry_request(
 /// Checks that the server may request this version and this change.
 fn check_request(first: &SentHello, request: &HelloRetryRequest<'_>) -> Result<(), Error> {
     let extensions = &request.extensions;
-    // RFC 9846 §4.2.4: check the legacy fields like those of a ServerHello, then the version.
-    // Decoding has checked compression and unknown extensions
+    // RFC 9846 §4.2.4: the legacy fields are checked like those of a ServerHello. Decoding has
+    // checked compression, and rejected unknown extensions
     if request.legacy_session_id_echo != first.offer.session_id {
         return Err(PeerMisbehaved::IllegalHelloRetryRequestWithWrongSessionId.into());
     }

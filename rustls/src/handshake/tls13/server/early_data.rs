@@ -17,9 +17,9 @@ use crate::handshake::ServerContext;
 use crate::handshake::transport::Level;
 use crate::keys::tls13::TrafficSecret;
 
-/// The tolerated difference in milliseconds between a ClientHello's arrival and its ticket's age
-/// (RFC 9846 §8.3). The RFC suggests ten seconds. A minute is safe here, because single-use
-/// sessions already prevent replays.
+/// The tolerated difference in milliseconds between the time at which a ClientHello arrives and the
+/// time expected from its ticket's age (RFC 9846 §8.3). The RFC suggests ten seconds. A minute is
+/// safe here, because single-use sessions already prevent replays.
 const MAX_AGE_DIFFERENCE: u64 = 60_000;
 
 /// The number of bytes of records to skip if early data is not allowed. A different configuration
@@ -52,8 +52,8 @@ impl Offer<'_> {
     ///
     /// # Errors
     ///
-    /// Returns the reason for rejecting early data. The reason is arbitrary if the client does not
-    /// offer early data.
+    /// Returns the reason for rejecting early data. The reason has no meaning if the client does
+    /// not offer early data.
     pub(super) fn accepted_limit(
         &self,
         parameters: &Parameters<'_>,

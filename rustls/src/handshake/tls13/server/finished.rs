@@ -27,7 +27,8 @@ pub(crate) struct WaitFinished {
     pub(super) client_finished_key: OkmBlock,
     pub(super) main_secret: MainSecret,
     pub(super) ticket_count: usize,
-    /// The time at which the resumed session authenticated with certificates.
+    /// The time of the full handshake with which the resumed session began, in seconds since 1970.
+    /// `None` if no session is resumed.
     pub(super) authenticated_at: Option<u64>,
     /// The acceptance of the client's certificates, for its sessions.
     pub(super) client_acceptance: Option<Acceptance>,

@@ -48,12 +48,13 @@ use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::Tls13CipherSuite;
 
-/// The length of a ServerHello excluding its key share, if no session is resumed.
+/// The maximum length of a ServerHello without a resumed session, not counting the bytes of its key
+/// share.
 const SERVER_HELLO_LEN: usize = {
     let header = 4;
     let (version, random, session_id) = (2, 32, 1 + 32);
     let (suite, compression) = (2, 1);
-    // with their list's length, and without the share's bytes
+    // without the share's bytes
     let (supported_versions, key_share) = (4 + 2, 4 + 2 + 2);
     let extensions = 2 + supported_versions + key_share;
     header + version + random + session_id + suite + compression + extensions
@@ -109,7 +110,7 @@ impl Agreed<'_> {
     }
 
     /// Sends everything up to Finished, and waits for the client's flight. If the signature is
-    /// pending, sends nothing until it is ready.
+    /// pending, sends only the ServerHello until it is ready.
     pub(crate) fn send_flight(
         mut self,
         config: ServerSettings,
@@ -247,8 +248,8 @@ impl WaitFinished {
         })
     }
 
-    /// Sends the `flight`, ending with the server's Finished, and installs the keys for the
-    /// messages after Finished.
+    /// Sends `flight` and the server's Finished, and installs the key for everything sent after
+    /// that.
     fn end_flight(
         &mut self,
         flight: PausedFlight,

@@ -18,8 +18,8 @@ pub(super) fn check_legacy_version(hello: &ClientHello<'_>) -> Result<(), PeerIn
     }
 }
 
-/// Runs the checks that follow the selection of suite and group, so that the accessors of a
-/// rejected connection report both, as in rustls 0.23.
+/// Runs the checks that follow the selection of the suite, so that a rejected connection reports
+/// the suite, as in rustls 0.23.
 pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
     // RFC 9846 §4.2.2: only null compression, or illegal_parameter. The null method is there
     if hello.compression_methods.len() != 1 {
@@ -31,7 +31,7 @@ pub(super) fn check_hello(hello: &ClientHello<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks key_share, which a handshake with a certificate requires.
+/// Checks key_share. It is mandatory here, because PSKs without a key exchange are not supported.
 fn check_key_shares(extensions: &ClientExtensions<'_>) -> Result<(), Error> {
     match &extensions.key_shares {
         None => Err(PeerIncompatible::KeyShareExtensionRequired.into()),
@@ -57,7 +57,7 @@ fn has_duplicate_group(shares: &[KeyShareEntry<'_>]) -> bool {
     groups.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// Checks pre-shared keys, even if none is used. Decoding has checked that they come last.
+/// Checks pre_shared_key, even if no session is resumed. Decoding has checked that it comes last.
 fn check_pre_shared_keys(extensions: &ClientExtensions<'_>) -> Result<(), PeerMisbehaved> {
     let Some(offered) = &extensions.pre_shared_key else {
         return Ok(());

@@ -1,5 +1,6 @@
 //! The negotiation of TLS 1.3: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest (RFC 9846
-//! Appendix A.2). Negotiation sends nothing, and does not change the connection's state.
+//! Appendix A.2). Negotiation sends nothing, and only changes what the connection's accessors
+//! report.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -70,8 +71,8 @@ pub(crate) fn resolve(
     ))
 }
 
-/// Checks the ClientHello and negotiates parameters, once the certificate is `resolved`. Calls the
-/// application in the same order as rustls 0.23.
+/// Checks the ClientHello and negotiates parameters. `resolved` is the result of the resolver.
+/// Calls the application in the same order as rustls 0.23.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
 pub(crate) async fn negotiate<'a, M: CallMode>(
@@ -163,8 +164,8 @@ fn report_exchange(group: &'static dyn SupportedKxGroup, negotiated: &mut Negoti
     negotiated.handshake_kind.get_or_insert(HandshakeKind::Full);
 }
 
-/// Decides on a HelloRetryRequest. If the client sends early data, looks up how much of it is
-/// allowed.
+/// Decides on a HelloRetryRequest. If the client offers early data, looks up how much of it its
+/// ticket allows.
 async fn require_retry<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
     selection: &Selection<'_>,

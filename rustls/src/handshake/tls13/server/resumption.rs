@@ -40,12 +40,12 @@ const MAX_IDENTITIES: usize = 4;
 pub(super) struct Resumed {
     /// The `selected_identity`.
     pub(super) index: u16,
-    /// The time at which the session authenticated with certificates, in seconds since 1970.
+    /// The time of the full handshake with which the session began, in seconds since 1970.
     pub(super) authenticated_at: u64,
     pub(super) client_chain: Option<PeerChain>,
     pub(super) client_acceptance: Option<Acceptance>,
     pub(super) application_data: Vec<u8>,
-    /// The number of bytes of early data to accept, or the reason for rejecting it, for the log.
+    /// The number of bytes of early data to accept, or the reason for rejecting it.
     pub(super) early_data_limit: Result<u32, EarlyDataRejected>,
 }
 
@@ -101,14 +101,14 @@ pub(super) struct FoundSession {
     /// The early data limit in the first session that the client offers, or 0 if the session is
     /// unknown.
     pub(super) first_early_data_size: u32,
-    /// The reason why the last session that the client offers is not resumed.
+    /// The reason for not resuming the last session that was looked up. `None` if one is resumed.
     pub(super) not_resumed: Option<NotResumed>,
     /// The source of the session.
     pub(super) source: Option<SessionSource>,
 }
 
 impl FoundSession {
-    /// Notes and logs the reason why a session is not resumed.
+    /// Notes and logs the reason for not resuming a session.
     fn refuse(&mut self, reason: NotResumed) {
         debug!("a session is not resumed: {reason}");
         self.not_resumed = Some(reason);

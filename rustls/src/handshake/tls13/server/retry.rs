@@ -105,8 +105,8 @@ impl Retry {
     }
 }
 
-/// Checks that `hello` obeys the HelloRetryRequest, in the fields that do not depend on the
-/// selected parameters.
+/// Checks that `hello` obeys the HelloRetryRequest. [`Selection::new`] has checked the suite and
+/// the group.
 ///
 /// RFC 9846 §4.2.2 requires that clients change nothing else in the ClientHello. Some choose a new
 /// random, or list only the requested group. Only the parameters in [`Retry`] depend on the first

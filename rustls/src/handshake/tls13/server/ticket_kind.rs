@@ -21,7 +21,7 @@ use crate::handshake::server::held_hello::ReceivedHello;
 /// The time in seconds during which a stored session may be resumed.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
-/// The maximum length of a ticket in bytes.
+/// The maximum length of a ticket in bytes, so that its message is not longer than 2^16 - 1 bytes.
 const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
 
 /// The length of a storage key in bytes. Keys cannot be guessed.
@@ -44,8 +44,13 @@ impl TicketKind {
         config.session_storage.can_cache().then_some(Self::Stored)
     }
 
-    /// Starts to create a ticket. This fails if the session is too large, or if the storage does
-    /// not accept it. `plain` is a scratch buffer.
+    /// Starts to create a ticket. The result is [`NewTicket::Created`] with `None` if the ticketer
+    /// fails, if the ticket is too long, or if the storage does not accept the session. `plain` is
+    /// a scratch buffer.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::FailedToGetRandomBytes`].
     pub(super) fn create(
         self,
         session: &Tls13Session<'_>,

@@ -88,13 +88,13 @@ impl TicketCount {
     }
 }
 
-/// The data in tickets, besides the connection and the configuration.
+/// The data for tickets that comes neither from the connection nor from the configuration.
 #[derive(Clone, Copy)]
 pub(super) struct TicketInputs {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) count: usize,
-    /// The time at which the resumed session authenticated with certificates, in seconds since
-    /// 1970.
+    /// The time of the full handshake with which the resumed session began, in seconds since 1970.
+    /// `None` if no session is resumed.
     pub(super) authenticated_at: Option<u64>,
     pub(super) client_acceptance: Option<Acceptance>,
     /// The server's certificate.
@@ -102,9 +102,8 @@ pub(super) struct TicketInputs {
 }
 
 impl TicketInputs {
-    /// Returns the terms of the tickets, or `None` if no tickets are to be sent, because a
-    /// close_notify was sent, because there is no clock or no storage, or because the session's
-    /// lifetime is over. The client then cannot resume.
+    /// Returns the terms of the tickets. Returns `None` if no tickets can be sent: after a
+    /// close_notify, without a clock or a storage, or at the end of the session's lifetime.
     fn terms(&self, config: &ServerSettings, cx: &ServerContext<'_>) -> Option<Terms> {
         // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
         // handshake
@@ -268,7 +267,7 @@ pub(super) struct TicketPlan {
 }
 
 impl TicketPlan {
-    /// Prepares the tickets. Returns `None` if no tickets are to be sent.
+    /// Prepares the tickets. Returns `None` if no tickets can be sent.
     pub(super) fn new(
         inputs: TicketInputs,
         resumption_secret: &OkmBlock,
@@ -335,8 +334,8 @@ impl TicketCreation {
         self.messages.is_refused = tickets.terms.kind == TicketKind::Stored;
     }
 
-    /// Creates tickets until all exist, one cannot be created, or several are pending. A session,
-    /// which may be long, is only encoded when its ticket is created.
+    /// Creates tickets until all exist, one cannot be created, or [`BATCH`] wait. A session, which
+    /// may be long, is only encoded when its ticket is created.
     ///
     /// # Errors
     ///
