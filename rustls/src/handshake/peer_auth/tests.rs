@@ -668,7 +668,7 @@ fn a_session_starts_with_a_recent_acceptance() {
         (full(37), "srv"),
         (resumed(60), "r"),
         (resumed(61), "v"),
-        (resumed(84), "r"), // it carries the acceptance of the resumption before
+        (resumed(84), "r"), // it carries the acceptance of the previous resumption
     ] {
         let (outcome, calls) = server.handshake(&step);
         assert_eq!((outcome, &*calls), (Ok(()), expected), "{step:?}");

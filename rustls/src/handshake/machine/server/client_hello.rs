@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   choose_version ──► resolve ──► negotiate ──► Decision::apply
-//!   synchronous        may call the application   synchronous
+//!   checks             may call the application   sends the reply
 //! ```
 //!
 //! A server negotiates on the stack, with the ClientHello that was received. If a call is or may be
