@@ -1,7 +1,7 @@
 //! The key schedule of TLS 1.2 (RFC 5246 §6.3, §8.1, RFC 7627): secrets in, secrets out.
 //!
-//! This module does not depend on messages, connections or logs. The handshakes install, log and
-//! export the secrets that are derived here:
+//! This module does not read messages, and does not depend on connections or logs. The handshakes
+//! install, log and export the secrets that are derived here:
 //!
 //! ```text
 //!   key exchange = pre_master_secret
@@ -287,8 +287,8 @@ pub(crate) struct KeyBlock {
 
 impl KeyBlock {
     /// Creates the encrypter for the side `sender`. Copies of the key stay on the stack until
-    /// [`Self::sent_verify_data`] is called, because the Finished is the first message under the
-    /// key.
+    /// [`Self::sent_verify_data`], which is called next: the Finished is the first message under
+    /// the key.
     pub(crate) fn encrypter(&self, sender: Side) -> Box<dyn MessageEncrypter> {
         let (key, iv, explicit) = self.keys(sender);
         self.suite.aead_alg.encrypter(key, iv, explicit)

@@ -1,8 +1,8 @@
 //! The key schedule of TLS 1.3 (RFC 9846 §7): secrets in, secrets out.
 //!
 //! This module does not depend on messages, connections or logs. The handshakes install, log and
-//! export the secrets that are derived here. Each stage is a type with methods that derive the
-//! secrets to its right, and one method that leads to the next stage:
+//! export the secrets that are derived here. Each stage is a type. Its methods derive the secrets
+//! to its right, or lead to the next stage:
 //!
 //! ```text
 //!                 0
@@ -269,8 +269,8 @@ pub(crate) struct TrafficSecret<'a> {
 }
 
 impl TrafficSecret<'_> {
-    /// Prepares `secret`, and returns the result of `expand`. The result must not contain secrets:
-    /// `expand` writes them into their final places.
+    /// Prepares `secret`, and returns the result of `expand`. The result should not contain
+    /// secrets: `expand` writes them into their final places.
     pub(crate) fn with<T>(
         suite: &'static Tls13CipherSuite,
         secret: &OkmBlock,

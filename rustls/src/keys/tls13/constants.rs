@@ -1,5 +1,4 @@
-//! Key schedule constants, which are the same in every handshake without a PSK. The tests derive
-//! them again.
+//! Values of the key schedule that depend only on the hash function. The tests derive them again.
 
 use rustls_core::crypto::hash::HashAlgorithm;
 
