@@ -1,12 +1,12 @@
 //! The handshake messages of TLS 1.3 (RFC 9846 §4) and 1.2 ([`tls12`]), as structs with a codec.
 //!
 //! Reading only checks syntax: lengths, bounds, duplicates. The handshakes decide what a message
-//! means and whether it is allowed at that point. All values borrow from the message they were read
-//! from.
+//! means and whether it is allowed at that point. Most values borrow from the message they were
+//! read from.
 //!
 //! ```text
-//!   record::joiner ──► HandshakeMessage ──► the tables of handshake, tls13 and tls12, which decode
-//!                                                       │
+//!   record::joiner ──► HandshakeMessage ──► the tables of handshake::{machine, tls13, tls12}
+//!                                                       │ decode
 //!   record::sender ◄── one Vec for a flight ◄── EncodeMessage::encode_message
 //! ```
 //!
@@ -99,11 +99,12 @@ pub(crate) trait EncodeMessage {
     /// Appends the body of the message.
     fn encode_body(&self, bytes: &mut Vec<u8>);
 
-    /// Checks the parts of a message that may be longer than 2^16 - 1 bytes.
+    /// Checks the parts that may be too long for their length fields although the whole message is
+    /// not too long.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if a part is too long although the whole message is not.
+    /// Returns [`Error::General`] if a part is too long.
     fn check_inner_lengths(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -119,7 +120,8 @@ pub(crate) trait EncodeMessage {
         self.encode_part(bytes)
     }
 
-    /// Like [`Self::encode_message`], for a message that is embedded in another message.
+    /// Like [`Self::encode_message`], but without the line in the log. An outer ClientHello is
+    /// encoded with it, because its inner one has been logged.
     ///
     /// # Errors
     ///

@@ -19,7 +19,7 @@ pub(crate) const MAX_CERTIFICATE_LIST_LEN: usize = 0x1_0000;
 /// bytes. It follows the type and the length of the extension, the status type, and its own length.
 const MAX_OCSP_RESPONSE_LEN: usize = 0xffff - 4 - (1 + 3);
 
-/// `Certificate`.
+/// The `Certificate` of TLS 1.3.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CertificateMsg<'a> {
     /// `certificate_request_context`: empty from a server; from a client, that of the
@@ -54,7 +54,7 @@ impl<'a> CertificateMsg<'a> {
 }
 
 extension_block! {
-    /// `CertificateEntry`. Any other extension is an error.
+    /// `CertificateEntry`. Extensions other than `status_request` are errors.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub(crate) struct CertificateEntry<'a> in Certificate {
         /// The OCSP response; never empty in a decoded message.

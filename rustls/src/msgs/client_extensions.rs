@@ -23,7 +23,8 @@ use super::short_list::ShortList;
 use super::transport_parameters::{EitherCodePoint, TransportParameters};
 
 extension_block! {
-    /// The extensions of a ClientHello that this library supports. They are sent in shuffled order.
+    /// The extensions of a ClientHello that this library supports. All but `pre_shared_key` are
+    /// sent in shuffled order.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct ClientExtensions<'a> in ClientHello {
         ServerName => server_name: Option<ServerNamePayload<'a>> as HostName,
@@ -97,7 +98,7 @@ pub(crate) enum Layout {
     EncodedInner,
 }
 
-/// All extensions that are sent in shuffled order: all except `pre_shared_key`.
+/// The extensions that are sent in shuffled order: all except `pre_shared_key`.
 const SHUFFLED: [ExtensionType; ClientExtensions::TYPES.len() - 1] =
     match ClientExtensions::TYPES.split_last_chunk() {
         Some((rows, [ExtensionType::PreSharedKey])) => *rows.first_chunk().unwrap(),
@@ -177,7 +178,7 @@ impl ClientExtensions<'_> {
 }
 
 /// True if a ClientHelloOuter has the same extension with the same body as the ClientHelloInner.
-/// The result is the same for all hellos, because an extension that is only sometimes shared must
+/// The result is the same for all hellos, because an extension that is only sometimes shared should
 /// not be compressed (RFC 9849 §10.5).
 fn is_outer(typ: ExtensionType) -> bool {
     // pre_shared_key is not shuffled
@@ -245,10 +246,10 @@ impl Codec<'_> for CertificateStatusRequest {
     }
 }
 
-/// The number of session tickets that a client asks for: the `ticket_request` extension of RFC
+/// The number of session tickets that a client requests: the `ticket_request` extension of RFC
 /// 9149.
 ///
-/// Servers may not support the extension, and may send fewer tickets.
+/// A server may ignore the request, or send fewer tickets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TicketRequest {
     /// The number of tickets if the server creates a new session.

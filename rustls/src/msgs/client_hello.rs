@@ -57,7 +57,7 @@ impl<'a> ClientHello<'a> {
     }
 
     /// Reads a message into this empty one. [`Codec::read`] moves its result several times, and a
-    /// ClientHello is long.
+    /// ClientHello is large.
     pub(crate) fn fill(&mut self, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
         self.legacy_version = ProtocolVersion::read(r)?;
         self.random = Random::read(r)?;

@@ -25,8 +25,8 @@ use super::short_list::{List, ShortList, read_items};
 
 /// Defines a struct of extensions, and implements [`ExtensionBlock`] for it.
 ///
-/// The order of the rows is the sending order. A row may have several types, such as old and new
-/// code points. The fields after `besides` are not encoded in the block.
+/// The order of the rows is the order of [`ExtensionBlock::encode_all`]. A row may have several
+/// types, such as old and new code points. The fields after `besides` are not encoded in the block.
 macro_rules! extension_block {
     (
         $(#[$meta:meta])*
@@ -285,8 +285,8 @@ impl<'a, T: Codec<'a>> Form<'a, Option<T>> for Value {
     }
 }
 
-/// The form of a vector of structures. Returns [`InvalidMessage::IllegalEmptyList`] with the name
-/// if a received vector is empty.
+/// The form of a vector of structures. Reading an empty one returns
+/// [`InvalidMessage::IllegalEmptyList`] with the name.
 pub(super) struct Items(pub(super) LengthSize, pub(super) &'static str);
 
 impl<'a, L> Form<'a, Option<L>> for Items
@@ -385,8 +385,8 @@ impl<'a> Form<'a, Option<&'a [u8]>> for Opaque {
     }
 }
 
-/// The form of an opaque vector. Returns [`InvalidMessage::IllegalEmptyValue`] if a received vector
-/// is empty.
+/// The form of an opaque vector. Reading an empty one returns
+/// [`InvalidMessage::IllegalEmptyValue`].
 pub(super) struct NonEmpty(pub(super) LengthSize);
 
 impl<'a> Form<'a, Option<&'a [u8]>> for NonEmpty {

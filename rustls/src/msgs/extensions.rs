@@ -1,8 +1,8 @@
 //! Extensions (RFC 9846 §4.3): the table of which extension is allowed in which message, the
 //! framing of received blocks, and the bodies that occur in several messages.
 //!
-//! The handshake checks whether a received extension was solicited. For that, every received
-//! message keeps the list of its extension types.
+//! The handshake checks whether a received extension was solicited. For that, received messages
+//! keep the list of their extension types, unless reading already rejects unknown ones.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -359,7 +359,7 @@ mod tests {
     use super::*;
     use crate::msgs::extension_block::encode_extensions;
 
-    /// The table of RFC 9846 §4.3; below the line, extensions of TLS 1.2 and earlier.
+    /// The table of RFC 9846 §4.3. After the empty line, extensions that are not in it.
     const TABLE: &str = "
         server_name 0: CH EE CR
         status_request 5: CH CR CT

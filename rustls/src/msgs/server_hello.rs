@@ -58,7 +58,7 @@ extension_block! {
             ec_point_formats: Option<ShortList<ECPointFormat>> as Items(U8, "ECPointFormats"),
         ApplicationLayerProtocolNegotiation =>
             selected_protocol: Option<ProtocolName<'a>> as SelectedProtocol,
-        /// RFC 7627 §5.1.
+        /// True if the extended master secret is used (RFC 7627 §5.1).
         ExtendedMasterSecret => extended_master_secret_ack: bool as Flag,
         /// True if a NewSessionTicket will follow (RFC 5077 §3.2).
         SessionTicket => session_ticket_ack: bool as Flag,
@@ -125,7 +125,7 @@ pub(crate) fn read<'a>(r: &mut Reader<'a>) -> Result<Received<'a>, InvalidMessag
         return Err(InvalidMessage::UnsupportedCompression);
     }
     let extensions = HelloRetryRequestExtensions::read(r)?;
-    // the two errors have different names in rustls 0.23
+    // rustls 0.23 names trailing bytes differently here than in a ServerHello
     r.expect_empty("HandshakeMessagePayload")?;
     Ok(Received::HelloRetryRequest(HelloRetryRequest {
         legacy_version,
@@ -152,7 +152,7 @@ impl<'a> Codec<'a> for ServerHelloExtensions<'a> {
         if !r.any_left() {
             return Ok(extensions);
         }
-        // the handshake checks whether they are allowed at all
+        // the handshake checks which extensions are allowed
         extensions.received = extensions.read_block(r)?;
         Ok(extensions)
     }

@@ -1,5 +1,6 @@
-//! Tests for every message: it survives a round trip, a truncated one is an error, and reading
-//! never panics. `upstream` compares the errors of malformed messages.
+//! Tests for the TLS 1.3 messages: they survive a round trip, truncated ones are errors, and
+//! reading never panics. `upstream` compares the errors of malformed messages. `tls12` has the
+//! tests for TLS 1.2.
 
 mod decoded;
 mod samples;
@@ -125,7 +126,7 @@ fn an_unknown_key_update_is_left_to_the_connection() {
     ));
 }
 
-/// The messages of a full handshake in RFC 8448 §3.
+/// The first two messages of the handshake in RFC 8448 §3.
 #[rustfmt::skip]
 const RFC8448_CLIENT_HELLO: &[u8] = &[
     0x01, 0x00, 0x00, 0xc0, 0x03, 0x03, 0xcb, 0x34, 0xec, 0xb1, 0xe7, 0x81, 0x63, 0xba, 0x1c, 0x38,
@@ -195,7 +196,7 @@ fn the_client_hello_of_rfc8448_is_read() {
     assert_eq!((share.group, share.payload.len()), (NamedGroup::X25519, 32));
     assert_eq!(extensions.session_ticket, Some(&[][..]));
     assert_eq!(extensions.renegotiation_info, Some(&[][..]));
-    // the last one is record_size_limit, which this library does not know
+    // the last one is record_size_limit, which this library ignores
     assert_eq!(
         extensions.received[..],
         [0, 0xff01, 10, 35, 51, 43, 13, 45, 28].map(ExtensionType::from)

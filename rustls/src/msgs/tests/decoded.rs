@@ -1,4 +1,4 @@
-//! Decodes any TLS 1.3 handshake message by its type alone. The real tables also check which
+//! Decodes TLS 1.3 handshake messages by their types alone. The real tables also check which
 //! messages are allowed.
 
 use rustls_core::codec::Codec;

@@ -1,4 +1,4 @@
-//! A sample of each message, with every field set.
+//! Samples of TLS 1.3 messages, with all fields set that this version has.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -45,7 +45,7 @@ pub(super) fn encode(message: &impl EncodeMessage) -> Vec<u8> {
     bytes
 }
 
-/// Returns a sample of each message, by name.
+/// Returns the samples by name.
 pub(super) fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let chain = [
         CertificateDer::from(&b"end entity"[..]),
@@ -138,7 +138,7 @@ fn client_hello() -> ClientHello<'static> {
     }
 }
 
-/// Unlike real messages, it has both code points.
+/// Unlike real messages, the samples have both code points.
 fn parameters() -> TransportParameters<'static> {
     let mut parameters =
         TransportParameters::new(ExtensionType::QuicTransportParameters, b"parameters");

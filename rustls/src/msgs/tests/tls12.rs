@@ -36,7 +36,7 @@ use crate::msgs::tls12::{HelloRequest, ServerHelloDone};
 use crate::msgs::{EncodeMessage, HandshakeMessage};
 
 /// Decodes a message and encodes it again. A HelloRequest is returned as received, because it is
-/// never sent.
+/// never sent, and so is a HelloRetryRequest.
 fn reencode(bytes: &[u8], algorithm: KeyExchangeAlgorithm) -> Result<Vec<u8>, InvalidMessage> {
     let message = HandshakeMessage::new(bytes)?;
     Ok(match message.typ {
@@ -380,7 +380,7 @@ fn upstream_verdict(bytes: &[u8]) -> Result<(), String> {
     .map_err(|error| format!("{error:?}"))
 }
 
-/// A handshake type.
+/// The handshake type of a Certificate.
 const CERTIFICATE: u8 = 11;
 
 #[track_caller]

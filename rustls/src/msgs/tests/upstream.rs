@@ -18,7 +18,7 @@ use super::decoded::{self, Decoded};
 use super::samples::{message, samples};
 
 /// Returns the samples without the extensions that only one of the crates parses: ECH, which
-/// upstream parses, and additions.
+/// upstream parses, and the additions of this crate.
 fn shared_samples() -> Vec<(&'static str, Vec<u8>)> {
     const ECH: u16 = 0xfe0d;
     let is_shared = |(typ, _): &(u16, Vec<u8>)| *typ != ECH && !additions::EXTENSIONS.contains(typ);
@@ -377,7 +377,7 @@ fn upstream_verdict(bytes: &[u8]) -> Result<(), String> {
     .map_err(|error| format!("{error:?}"))
 }
 
-/// A handshake type.
+/// The handshake type of a Certificate.
 const CERTIFICATE: u8 = 11;
 
 fn assert_same_verdict(what: &str, bytes: &[u8]) {
