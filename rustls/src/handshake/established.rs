@@ -120,8 +120,8 @@ impl Established {
         }
     }
 
-    /// True if the peer has requested a KeyUpdate that we have not sent yet. It must be sent before
-    /// any other message.
+    /// True if the peer has requested a KeyUpdate that has not been sent yet. It must be sent
+    /// before the next application data.
     pub(crate) fn owes_update(&self) -> bool {
         match self {
             Self::Tls13(secrets) => secrets.sending.owes_update,

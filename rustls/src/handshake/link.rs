@@ -16,7 +16,7 @@ use super::atomics::{AtomicU8, OnceBox, Ordering};
 
 /// The peer has requested a KeyUpdate. Set by the receiver, cleared by the sender.
 const UPDATE: u8 = 1;
-/// The peer wants to renegotiate, which a warning rejects. Set by the receiver, cleared by the
+/// The peer wants to renegotiate. A warning rejects that. Set by the receiver, cleared by the
 /// sender.
 const REFUSAL: u8 = 1 << 1;
 /// The connection has failed, and the failure is stored. Set by either half, and never cleared.

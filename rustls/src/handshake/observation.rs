@@ -96,7 +96,7 @@ impl Ending {
     }
 }
 
-/// The observer of one connection, and what each call tells it about the connection.
+/// The observer of one connection, and the description of the connection for its calls.
 #[derive(Default)]
 struct Subject {
     /// `None` if only the application's number is known, or if the observation is unused.
@@ -133,7 +133,7 @@ impl Subject {
     }
 }
 
-/// An observer, and the description of the connection that it receives.
+/// An observer with the arguments of its calls.
 struct Calls<'a> {
     observer: &'a dyn Observer,
     observed: Observed<'a>,
@@ -154,7 +154,7 @@ impl Calls<'_> {
         call(self.observer, &self.observed);
     }
 
-    /// Tells the observer that the handshake has begun, unless it has been told.
+    /// Tells the observer that the handshake has begun, unless that has been reported.
     fn begun(&self, stage: &mut Stage) {
         if *stage == Stage::Nothing {
             // noted first, so that a panic does not repeat the event

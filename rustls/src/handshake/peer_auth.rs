@@ -31,7 +31,8 @@
 //! rejects.
 //!
 //! - [`verifier`]: one interface to the verifiers of both sides.
-//! - [`chain_check`]: the calls to a verifier for one chain, and the later use of its verdict.
+//! - [`chain_check`]: the calls to a verifier for one chain, and the acceptances that can replace
+//!   them.
 
 mod chain_check;
 mod verifier;

@@ -154,7 +154,7 @@ pub(crate) trait Transport {
     /// one.
     fn retire_sending_key(&mut self);
 
-    /// True if something has been sent under the current key.
+    /// True if something has, or may have, been sent under the current key.
     fn has_used_sending_key(&self) -> bool;
 
     /// True if the current sending key may protect `len` more bytes (RFC 9846 §5.5).

@@ -92,7 +92,8 @@ impl Ech {
         }
     }
 
-    /// Returns the status before the server has replied.
+    /// Returns the status of the hello. ECH still counts as offered once the server has accepted
+    /// it.
     pub(crate) fn status(&self) -> EchStatus {
         match self {
             Self::Absent => EchStatus::NotOffered,

@@ -75,7 +75,7 @@ impl ClientHandshake {
         let config = ClientSettings::now(config, cx.transport.carrier());
         client::config_limits::check(&config, &alpn_protocols)?;
 
-        // boxed from the beginning, because it is long
+        // boxed from the beginning, because it is large
         let mut offer = Box::new(Offer::new(
             config,
             server_name,

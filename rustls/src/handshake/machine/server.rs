@@ -44,7 +44,7 @@ use crate::msgs::client_hello::ClientHello;
 
 /// The state of a server's handshake, in either version.
 pub(crate) enum ServerHandshake {
-    /// Waits for a configuration. Messages stay buffered until then.
+    /// Waits for a configuration. Messages stay buffered until there is one.
     #[cfg(feature = "std")]
     Unconfigured,
     /// Waits for a ClientHello.

@@ -96,8 +96,8 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
     }
 
     /// Calls the verifier for the checks that an acceptance does not prove, such as the check of
-    /// the server's name. Returns true if the verifier accepts the chain, provided that it has
-    /// accepted it in an earlier handshake.
+    /// the server's name. Returns true if a chain that the verifier accepted in an earlier
+    /// handshake is still acceptable.
     pub(super) fn still_accepts(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> bool {
         split(chain).is_ok_and(|(end_entity, intermediates)| {
             self.verifier.recheck_chain(end_entity, intermediates, now)

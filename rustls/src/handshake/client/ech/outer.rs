@@ -147,7 +147,7 @@ impl OuterHello {
 }
 
 /// Returns `inner` and its EncodedClientHelloInner (RFC 9849 §5.1). The binder is taken from
-/// `message`, the encoding of `inner`.
+/// `message`, the encoding of `inner`. Without a `message`, it is zero.
 pub(super) fn encode_inner<'a>(
     inner: ClientHello<'a>,
     message: Option<&[u8]>,

@@ -48,7 +48,7 @@ impl HelloFacts {
     }
 }
 
-/// Returns the OCSP response to staple, if the client asks for one and the certificate has one.
+/// Returns the OCSP response to staple, if the client requests one and the certificate has one.
 pub(super) fn ocsp_response<'a>(
     facts: &HelloFacts,
     parameters: &'a Parameters,

@@ -131,7 +131,7 @@ fn check_selected(
         .map_err(|_| PeerMisbehaved::IllegalHelloRetryRequestWithUnofferedCipherSuite.into())
 }
 
-/// Starts the key exchange that the server asks for.
+/// Starts the key exchange that the server requests.
 fn start_requested_exchange(first: &SentHello, group: NamedGroup) -> Result<KeyShares, Error> {
     // RFC 9846 §4.3.8: the group must have been offered
     let group = first

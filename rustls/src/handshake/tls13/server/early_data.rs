@@ -22,8 +22,8 @@ use crate::keys::tls13::TrafficSecret;
 /// safe here, because single-use sessions already prevent replays.
 const MAX_AGE_DIFFERENCE: u64 = 60_000;
 
-/// The number of bytes of records to skip if early data is not allowed. A different configuration
-/// may have allowed it, so one record's worth is tolerated.
+/// The number of bytes of early data to skip if it is not allowed. A different configuration may
+/// have allowed it, so one record's worth is tolerated.
 const TOLERATED: usize = 1 << 14;
 
 /// Returns the number of bytes of rejected early data to skip. `of_ticket` is the limit in the

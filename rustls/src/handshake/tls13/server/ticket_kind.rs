@@ -1,4 +1,4 @@
-//! The storage of sessions: in tickets, or in the session storage.
+//! The two ways to keep sessions: in tickets, or in the session storage.
 //!
 //! This module calls the application's code: the ticketer and the storage.
 
@@ -27,7 +27,7 @@ const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
 /// The length of a storage key in bytes. Keys cannot be guessed.
 const STORAGE_KEY_LEN: usize = 32;
 
-/// The storage that a server uses for its sessions.
+/// The way in which a server keeps its sessions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TicketKind {
     /// Sessions are in tickets.

@@ -406,8 +406,9 @@ fn poll_all(batch: &mut [(u32, NewTicket)], task: &mut task::Context<'_>) -> Pol
 pub(super) struct TicketMessages {
     /// The messages, in parts that are sent in separate records.
     parts: SmallVec<[Vec<u8>; 1]>,
-    /// The number of tickets, and of those whose sessions are in the storage.
+    /// The number of tickets.
     count: u32,
+    /// The number of tickets whose sessions are in the storage.
     stored: u32,
     /// True if the storage has not accepted a session.
     is_refused: bool,
