@@ -17,16 +17,17 @@
 //!   ([`HpkeBase`]);
 //! - [`KeyPair`], for private keys: signing keys from PKCS#8, SEC1 and PKCS#1 ([`KeyLoader`],
 //!   [`any_supported_type`]);
-//! - [`Aead`], for an AEAD with a shared key: ticket protection ([`make_ticketer`]), and with HKDF,
-//!   tickets that any machine in a fleet can open ([`FleetTicketer`]).
+//! - [`Aead`], for an AEAD key that several threads may use at once: ticket protection
+//!   ([`make_ticketer`]), and with HKDF, tickets that any machine in a fleet can open
+//!   ([`FleetTicketer`]).
 //!
-//! [`Choice`] combines the AEADs of two libraries; the processor decides which is used.
+//! [`Choice`] combines the AEADs of two libraries, and chooses between them at run time.
 //!
 //! A provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
 //! algorithms that verify signatures, and the lists of what it offers, in order of preference.
 //! Together they form a [`CryptoProvider`](crate::provider::CryptoProvider).
 //!
-//! Every block is optional and implements one trait of the provider interface. Implement that trait
+//! Every block is optional, and implements traits of the provider interface. Implement these traits
 //! directly if your library can do more, for example if it drives a hardware record engine.
 
 pub use choice::Choice;

@@ -19,8 +19,8 @@
 //!   these.
 //! - [`record`]: records, sent and received; [`ticketer`]: session tickets.
 //! - [`operation`]: futures of asynchronous operations.
-//! - [`lock`], [`time_provider`]: the locks and the clock that an application without `std`
-//!   supplies.
+//! - [`lock`], [`time_provider`]: the locks and the clock, which an application without `std` must
+//!   supply.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

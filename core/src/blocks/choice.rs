@@ -9,8 +9,8 @@ use crate::crypto::cipher::{
 use crate::crypto::quic;
 use crate::suites::ConnectionTrafficSecrets;
 
-/// Two implementations of one AEAD, usually from two libraries. The processor decides which one is
-/// used.
+/// Two implementations of one AEAD, usually from two libraries. A function chooses between them,
+/// for example by the features of the processor.
 ///
 /// This type implements the same trait as both, so it can be the AEAD of any cipher suite, even a
 /// static one. The choice is made when a key is created and costs nothing per record.
@@ -41,7 +41,8 @@ pub struct Choice<T: ?Sized + 'static> {
 impl<T: ?Sized> Choice<T> {
     /// Creates a choice that uses `second` if `takes_second` returns true, and `first` otherwise.
     ///
-    /// `takes_second` is called for each key, and must always return the same value.
+    /// `takes_second` is called for each key and for each query, such as the length of the key. It
+    /// must always return the same value.
     pub const fn new(first: &'static T, second: &'static T, takes_second: fn() -> bool) -> Self {
         Self {
             first,

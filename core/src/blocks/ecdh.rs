@@ -32,7 +32,7 @@ pub trait Ecdh: Copy + Send + Sync + 'static {
     fn generate(&self) -> Result<(Self::PrivateKey, Self::PublicKey), GetRandomFailed>;
 
     /// Returns the shared secret: the x-coordinate of the shared point. Returns `None` if `peer` is
-    /// not a point on the curve.
+    /// not a point on the curve, or if the library fails.
     ///
     /// The length and format of `peer` have already been checked. For X25519, an all-zero secret
     /// may be returned; the caller rejects it.
@@ -78,7 +78,7 @@ impl Curve {
         }
     }
 
-    /// The length in bytes of a shared secret, and of a private key, for a NIST curve or X25519.
+    /// Returns the length in bytes of a shared secret and of a private key.
     pub(super) const fn coordinate_len(self) -> usize {
         match self {
             Self::X25519 | Self::Secp256r1 => 32,
@@ -90,7 +90,7 @@ impl Curve {
     /// True if `share` has the length and format that TLS requires. The library checks whether it
     /// lies on the curve.
     pub(super) fn encodes(self, share: &[u8]) -> bool {
-        // RFC 9846 §4.3.8.2: the point is uncompressed, form 4; other forms have other lengths
+        // RFC 9846 §4.3.8.2: points on NIST curves are uncompressed
         const UNCOMPRESSED: u8 = 0x04;
         share.len() == self.share_len()
             && (self == Self::X25519 || share.first() == Some(&UNCOMPRESSED))
@@ -217,8 +217,8 @@ mod tests {
 
     use super::*;
 
-    /// A curve that contains every point except those that end in 0xbb. Its secrets are the peer's
-    /// share, truncated to the length of a coordinate.
+    /// A curve that contains every point except those that end in 0xbb. Its secrets are the last
+    /// `secret_len` bytes of the peer's share.
     #[derive(Clone, Copy)]
     struct ToyCurve {
         curve: Curve,

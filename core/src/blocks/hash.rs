@@ -33,16 +33,16 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
     /// Prepares `key`, of any length (RFC 2104 §2), for HMAC.
     fn hmac(key: &[u8]) -> Self::HmacKey;
 
-    /// [`Self::hmac`] of `HashLen` zero bytes, if the library caches that key. HKDF extracts with
-    /// that key if there is no salt, as in each resumption (RFC 9846 §7.1). This key is not secret.
+    /// Returns [`Self::hmac`] of `HashLen` zero bytes, if that key is cached. HKDF extracts with it
+    /// if there is no salt, as in each resumption (RFC 9846 §7.1). It is not secret.
     ///
     /// Cache it if preparing a key is slow in the library.
     fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
         None
     }
 
-    /// Prepares `secret` for the TLS 1.2 PRF. A handshake computes eight HMACs with it. The default
-    /// is [`Self::hmac`].
+    /// Prepares `secret` for the TLS 1.2 PRF. A handshake computes eight to ten HMACs with it. The
+    /// default is [`Self::hmac`].
     ///
     /// Override it if the keys from [`Self::hmac`] are fast for only one or two messages.
     fn prepare_prf(secret: &[u8]) -> Box<dyn PreparedSecret> {

@@ -4,7 +4,7 @@
 //!   sender                                         receiver
 //!   skE, pkR ──► DH(skE, pkR)    the same bytes    DH(skR, pkE) ◄── enc = pkE, skR
 //!                     │                                 │
-//!                     └───────► ExtractAndExpand ◄──────┘   LabeledExtract, LabeledExpand (§4.1)
+//!                     └───────► ExtractAndExpand ◄──────┘   (§4.1)
 //!                                      │
 //!                                shared_secret, info
 //!                                      │
@@ -469,8 +469,8 @@ pub enum HpkeError {
     /// A public or encapsulated key does not have the format or length that the KEM requires, is
     /// not a point on the curve, or yields a shared secret of zeros.
     InvalidPublicKey,
-    /// A private key does not have the length that the KEM requires, or is not between 1 and the
-    /// order of the curve minus 1.
+    /// A private key does not have the length that the KEM requires, or on a NIST curve, is not
+    /// between 1 and the order minus 1. Or the library failed to encode it or its public key.
     InvalidPrivateKey,
     /// The library failed to encrypt the message.
     Seal,
@@ -643,7 +643,8 @@ mod tests {
 
     #[test]
     fn keys_and_secrets_of_the_wrong_length_from_the_library_are_errors() {
-        /// True for each of these that fails: a sender, a receiver, the generation of keys.
+        /// Returns true for each call that fails: `setup_sealer`, `setup_opener`,
+        /// `generate_key_pair`.
         fn failures<D: HpkeDh>() -> [bool; 3] {
             let hpke = HpkeBase::<D, ToySha256, ToyAlgorithm>::NEW;
             let (own, peer) = (HpkePrivateKey::from(vec![1; 32]), vec![1; 32]);

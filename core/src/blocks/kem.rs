@@ -275,7 +275,7 @@ impl<E: Ecdh, K: Kem> SupportedKxGroup for HybridGroup<E, K> {
             .first
             .split(client_share, self.curve.share_len())
             .ok_or(PeerMisbehaved::InvalidKeyShare)?;
-        // check this length first, before the curve's computation
+        // check this length before the computation on the curve
         if post_quantum.len() != self.post_quantum.0.parameters().client_share_len() {
             return Err(PeerMisbehaved::InvalidKeyShare.into());
         }
@@ -584,7 +584,7 @@ mod tests {
         let with_curve = |curve| HybridGroup::x25519_mlkem768(EcdhGroup(curve), KEM);
         for wrong in [-32_isize, -1, 1, 32] {
             let differing = |len: usize| len.wrapping_add_signed(wrong);
-            // what goes wrong at a client and at a server; the other half is not of their making
+            // each side checks only what its own library returns
             let (mut of_client, mut of_server, mut of_both) = (kem, kem, kem);
             of_client.client_share_len = differing(of_client.client_share_len);
             of_server.server_share_len = differing(of_server.server_share_len);
@@ -634,8 +634,8 @@ mod tests {
         );
     }
 
-    /// Returns true for the client, and for the server, if its own side of `group` makes an
-    /// exchange fail. The peer's shares come from `good`.
+    /// Returns whether an exchange with `group` fails at the client, and at the server. The peer's
+    /// shares come from `good`.
     fn failures(group: &dyn SupportedKxGroup, good: &dyn SupportedKxGroup) -> (bool, bool) {
         let from_client = good.start().unwrap().pub_key().to_vec();
         let from_server = good.start_and_complete(&from_client).unwrap().pub_key;

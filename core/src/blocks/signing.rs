@@ -28,8 +28,8 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`KeyRejected`] with the library's reason if the encoding is wrong or the library
-    /// does not support keys of that kind.
+    /// Returns [`KeyRejected`] with the library's reason if the key is malformed or invalid, or if
+    /// the library does not support its kind or size.
     fn from_pkcs8(kind: KeyKind, der: &[u8]) -> Result<Self, KeyRejected>;
 
     /// Decodes an RSA key in PKCS#1 (RFC 8017 §A.1.2) encoding.
@@ -114,7 +114,7 @@ impl KeyKind {
         }
     }
 
-    /// Returns the signature algorithm. TLS 1.2 chooses cipher suites by it.
+    /// Returns the signature algorithm. A TLS 1.2 server chooses cipher suites by it.
     pub const fn algorithm(self) -> SignatureAlgorithm {
         match self {
             Self::Rsa => SignatureAlgorithm::RSA,
@@ -147,7 +147,7 @@ fn into_pkcs8(kind: KeyKind, key: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(der(SEQUENCE, &[&version, &algorithm, &private_key]))
 }
 
-/// The library's reason for rejecting a key.
+/// The reason why a library rejects a key.
 #[derive(Debug)]
 pub struct KeyRejected(String);
 
@@ -161,7 +161,8 @@ impl<E: fmt::Display> From<E> for KeyRejected {
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if the key is malformed or of a different kind.
+/// Returns [`Error::General`] if the key is malformed or of a different kind, or if the library
+/// rejects it.
 pub fn any_supported_type<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {
@@ -176,7 +177,8 @@ pub fn any_supported_type<K: KeyPair>(
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is not such a key.
+/// Returns [`Error::General`] if `der` is not such a key, or if the library does not support its
+/// size.
 pub fn any_rsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     if !matches!(der, PrivateKeyDer::Pkcs1(_) | PrivateKeyDer::Pkcs8(_)) {
         return Err(Error::General(

@@ -88,7 +88,7 @@ const fn common<A: AeadAlgorithm, H: HashFunction>(suite: CipherSuite) -> Cipher
     }
 }
 
-/// RFC 8422 §5.10: EdDSA keys are used in the suites named after ECDSA.
+/// RFC 8422 §5.3: EdDSA keys are used in the suites named after ECDSA.
 const ECDSA_SCHEMES: &[SignatureScheme] = &[
     SignatureScheme::ED25519,
     SignatureScheme::ECDSA_NISTP521_SHA512,

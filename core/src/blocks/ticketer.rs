@@ -21,7 +21,7 @@ macro_rules! provider_ticketer {
 
         impl Ticketer {
             /// Creates tickets that only this object can read. Its random keys are rotated every
-            /// six hours and destroyed after twelve.
+            /// six hours and destroyed after twelve, at the next use of the object.
             ///
             /// Tickets are encrypted with AES-256-GCM.
             ///

@@ -4,8 +4,8 @@ use pki_types::{PrivatePkcs1KeyDer, PrivateSec1KeyDer};
 
 use super::*;
 
-/// Accepts a key of one kind, encoded as `[kind]`. A signature is the scheme followed by the
-/// message.
+/// Accepts keys encoded as `[kind]`, bare or wrapped in PKCS#8. A signature is the scheme followed
+/// by the message.
 struct Toy(KeyKind);
 
 impl KeyPair for Toy {
