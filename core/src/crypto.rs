@@ -63,8 +63,8 @@ pub trait KeyProvider: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`], or another error of the provider's choice, if the encoding is
-    /// wrong or the kind of key is not supported.
+    /// Returns [`Error::General`], or another error of the provider's choice, if the key is
+    /// malformed, invalid or not supported.
     fn load_private_key(
         &self,
         key_der: PrivateKeyDer<'static>,

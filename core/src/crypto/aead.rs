@@ -5,8 +5,8 @@
 //!
 //! - [`SealingKey`] and [`OpeningKey`]: the records of one direction. They have one owner, so they
 //!   may keep mutable state, such as a nonce counter or a cipher context.
-//! - [`Aead`]: QUIC packets and tickets. It is used behind a shared reference, so it keeps no
-//!   mutable state.
+//! - [`Aead`]: QUIC packets and tickets. It is used behind a shared reference, so mutable state
+//!   needs a lock.
 //!
 //! TLS 1.2 and TLS 1.3 record framing ([`crate::record::framing`]), QUIC packet protection
 //! ([`super::quic`]) and ticket protection ([`crate::ticketer`]) are implemented on top of these in
@@ -37,8 +37,8 @@ pub type Tag = [u8; TAG_LEN];
 ///        └──────────────────┴─────────┴──────────────┘
 /// ```
 ///
-/// Implementations neither allocate nor copy the payload, unless their library forces them to.
-/// [`InPlace`] is for libraries that only seal in place.
+/// Implementations do not allocate, and copy the payload only if their library requires it or is
+/// faster that way. [`InPlace`] is for libraries that only seal in place.
 pub trait SealingKey: Send + Sync {
     /// True if `Ok` from sealing guarantees that the implementation and its library have written
     /// all of `out`.
@@ -114,7 +114,7 @@ pub trait OpeningKey: Send + Sync {
 
 /// An AEAD under one key, which any number of threads may use at once.
 pub trait Aead: Send + Sync {
-    /// Seals `text` in place. Returns the tag separately (QUIC, RFC 9001 §5.3).
+    /// Seals `text` in place, and returns the tag.
     ///
     /// # Errors
     ///
@@ -198,7 +198,8 @@ pub fn split_tag<'a>(
     Ok((text, tag))
 }
 
-/// The error from sealing or opening: wrong lengths, a wrong tag, or an exceeded AEAD limit.
+/// The error from sealing or opening: wrong lengths, a wrong tag, or a failure of the library, for
+/// example because an AEAD limit is exceeded.
 ///
 /// It deliberately does not say which, because that would help an attacker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,8 +226,9 @@ pub trait AeadAlgorithm: Send + Sync + 'static {
 
     /// True if a sealing key accepts only increasing nonces, as a FIPS-validated module requires.
     ///
-    /// The nonces of TLS 1.3 always increase. If true, TLS 1.2 AES-GCM uses the sequence numbers as
-    /// explicit nonces; otherwise, explicit nonces start at a random value.
+    /// This changes nothing in TLS 1.3, whose nonces follow the sequence numbers. If true, TLS 1.2
+    /// AES-GCM uses the sequence numbers as explicit nonces; otherwise, explicit nonces start at a
+    /// random value.
     const NONCES_GROW: bool = false;
 
     /// Creates a sealing key from the [`BulkCipher::key_len`] bytes of `key`.

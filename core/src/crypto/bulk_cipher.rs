@@ -1,4 +1,4 @@
-//! The bulk ciphers: the AEADs of TLS 1.3 and of this library's TLS 1.2 suites.
+//! The bulk ciphers: the AEADs of this library's cipher suites.
 //!
 //! `BulkCipher::properties` is the only place where they differ. Cipher suites, record framing,
 //! QUIC and HPKE take their lengths, limits and code points from it.
@@ -6,7 +6,7 @@
 use super::cipher::{AeadKey, ConnectionTrafficSecrets, Iv};
 use crate::enums::{CipherSuite, HashAlgorithm, HpkeAead};
 
-/// The AEADs of TLS 1.3 and of this library's TLS 1.2 suites.
+/// The AEADs of this library's cipher suites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BulkCipher {
@@ -52,8 +52,8 @@ impl BulkCipher {
         self.properties().key_len
     }
 
-    /// True if NIST approves the algorithm (SP 800-38D). Only then is a validated implementation
-    /// FIPS-approved.
+    /// True if NIST approves the algorithm (SP 800-38D). If not, even an implementation in a
+    /// validated module is not FIPS-approved.
     pub const fn is_nist_approved(self) -> bool {
         self.properties().is_nist_approved
     }
@@ -150,9 +150,9 @@ pub(crate) enum Tls12Nonce {
 
 /// The usage limits of a [`BulkCipher`] key.
 pub(crate) struct Limits {
-    /// The number of records that may be encrypted (RFC 9846 §5.5).
+    /// The number of records that the key may encrypt (RFC 9846 §5.5).
     pub(crate) records: u64,
-    /// The number of QUIC packets that may be encrypted (RFC 9001 §6.6).
+    /// The number of QUIC packets that the key may encrypt (RFC 9001 §6.6).
     pub(crate) packets: u64,
     /// The number of QUIC packets that may fail to authenticate, over all keys of a connection
     /// (RFC 9001 §6.6).

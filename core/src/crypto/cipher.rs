@@ -59,8 +59,9 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 ///   out[0]           out[payload_offset()]                    out[encrypted_payload_len(n)]
 /// ```
 ///
-/// An encrypter never allocates the record. The record layer calls [`Self::encrypted_payload_len`]
-/// first and provides that much memory, so it never sees [`EncryptError::InsufficientSize`].
+/// An encrypter never allocates the record. The record layer provides as much memory as
+/// [`Self::encrypted_payload_len`] announces, so it never causes
+/// [`EncryptError::InsufficientSize`].
 ///
 /// # What an implementer must do
 ///
@@ -222,19 +223,19 @@ pub trait MessageDecrypter: Send + Sync {
         seq: u64,
     ) -> Result<InboundPlainMessage<'a>, Error>;
 
-    /// Returns the maximum content length that [`Self::decrypt`] can return for `payload_len`
-    /// encrypted bytes, if a TLS 1.3 record has no padding (RFC 9846 §5.4). It may be an
-    /// overestimate. The default is `payload_len`.
+    /// Returns an upper limit for the length of the content that [`Self::decrypt`] returns for
+    /// `payload_len` encrypted bytes. A padded TLS 1.3 record has less content (RFC 9846 §5.4). The
+    /// default is `payload_len`.
     fn max_content_len(&self, payload_len: usize) -> usize {
         payload_len
     }
 
-    /// Decrypts `payload`, the body of a record whose outer type is application_data and whose
-    /// version is TLS 1.2, to the front of `out`. Returns the record's type and the length of its
-    /// content, after which `out` may hold padding.
+    /// Decrypts `payload`, the body of a record whose header has type application_data and version
+    /// TLS 1.2, to the front of `out`. Returns the record's type and the length of its content,
+    /// after which `out` may hold padding.
     ///
-    /// Returns `None` if this decrypter only decrypts in place, or if the record does not fit. Then
-    /// `out` is unchanged.
+    /// Returns `None` if this decrypter only decrypts in place, or if the record is too short or
+    /// does not fit into `out`. Then `out` is unchanged.
     ///
     /// The argument prevents implementations outside this crate, because the record layer relies on
     /// `out` holding no byte of a record after an error.
@@ -297,8 +298,9 @@ pub trait Tls12AeadAlgorithm: Send + Sync + 'static {
     /// Returns the lengths into which the key block (RFC 5246 §6.3) is split for this algorithm.
     fn key_block_shape(&self) -> KeyBlockShape;
 
-    /// Returns the key material in the form that secret extraction uses. `explicit` is the explicit
-    /// part of the nonce, like `extra` in [`Self::encrypter`].
+    /// Returns the key material in the form that secret extraction uses. `explicit` is `extra` of
+    /// [`Self::encrypter`] with its highest bit flipped, so that an external record layer does not
+    /// repeat nonces that the connection used.
     ///
     /// # Errors
     ///

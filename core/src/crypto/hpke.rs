@@ -1,7 +1,7 @@
 //! Hybrid Public Key Encryption (RFC 9180), base mode, implemented by a provider.
 //!
-//! Encrypted Client Hello uses it. A provider without HPKE does not implement [`Hpke`]. Providers
-//! that support HPKE can use [`HpkeBase`](crate::blocks::HpkeBase).
+//! Encrypted Client Hello uses it. A provider need not support it. Providers that do can implement
+//! [`Hpke`] with [`HpkeBase`](crate::blocks::HpkeBase).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -56,8 +56,8 @@ pub trait Hpke: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if a key is not valid for the KEM, or if the message is not authentic under `info` and
-    /// `aad`.
+    /// Fails if a key is not valid for the KEM, if the message is not authentic under `info` and
+    /// `aad`, or if the cryptography fails.
     fn open(
         &self,
         enc: &EncapsulatedSecret,
@@ -71,7 +71,7 @@ pub trait Hpke: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if a key is not valid for the KEM.
+    /// Fails if a key is not valid for the KEM, or if the cryptography fails.
     fn setup_opener(
         &self,
         enc: &EncapsulatedSecret,
@@ -83,7 +83,7 @@ pub trait Hpke: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails if key generation fails.
+    /// Fails if there is no randomness, or if the cryptography fails.
     fn generate_key_pair(&self) -> Result<(HpkePublicKey, HpkePrivateKey), Error>;
 
     /// True if this implementation is FIPS-approved. The default is false.

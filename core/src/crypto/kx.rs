@@ -102,7 +102,7 @@ pub trait ActiveKeyExchange: Send + Sync {
     /// Returns the group and the share of the classical part of a hybrid exchange, if that part may
     /// be used alone.
     ///
-    /// A client then also offers this share, without generating a second key. The default is
+    /// A client can then offer this share as well, without generating a second key. The default is
     /// `None`.
     fn hybrid_component(&self) -> Option<(NamedGroup, &[u8])> {
         None

@@ -91,7 +91,8 @@ pub trait PacketKey: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::DecryptError`] if the packet is not authentic. The default always fails.
+    /// Returns the errors of [`decrypt_in_place`](Self::decrypt_in_place). The default always
+    /// fails.
     fn decrypt_in_place_for_path<'a>(
         &self,
         _path_id: u32,
@@ -119,14 +120,14 @@ pub trait HeaderProtectionKey: Send + Sync {
     /// Adds header protection.
     ///
     /// `sample` is [`sample_len`](Self::sample_len) bytes of ciphertext, starting 4 bytes after the
-    /// start of the packet number, regardless of its length (RFC 9001 §5.4.2). `first` is the
-    /// header's first byte, and `packet_number` the encoded packet number. Up to 4 bytes may be
+    /// start of the packet number, regardless of the number's length (RFC 9001 §5.4.2). `first` is
+    /// the header's first byte, and `packet_number` the encoded packet number. Up to 4 bytes may be
     /// passed: the bytes beyond the length in `first` stay unchanged.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `sample` has the wrong length or `packet_number` is longer
-    /// than 4 bytes. The header is then unchanged.
+    /// Returns [`Error::General`] if `sample` has the wrong length, if `packet_number` is longer
+    /// than 4 bytes, or if the cipher fails. The header is then unchanged.
     fn encrypt_in_place(
         &self,
         sample: &[u8],
@@ -141,8 +142,7 @@ pub trait HeaderProtectionKey: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `sample` has the wrong length or `packet_number` is longer
-    /// than 4 bytes. The header is then unchanged.
+    /// Returns the errors of [`encrypt_in_place`](Self::encrypt_in_place).
     fn decrypt_in_place(
         &self,
         sample: &[u8],

@@ -44,7 +44,7 @@ pub trait Prf: Send + Sync {
     /// Prepares `secret` for several calls to [`for_secret`](Self::for_secret). The default returns
     /// `None`, which means that preparing a secret saves nothing.
     ///
-    /// A handshake derives the keys and the content of two Finished messages from one secret.
+    /// A handshake derives the keys and both Finished messages from the master secret.
     fn prepare(&self, secret: &[u8]) -> Option<Box<dyn PreparedSecret>> {
         let _ = secret;
         None

@@ -102,7 +102,8 @@ where
 
 /// Calls `expand` with `okm` as the pseudorandom key of `hkdf`.
 ///
-/// The result may be copied, so `expand` must write secrets into their final places instead.
+/// The result may be copied. So `expand` should write secrets into their final places instead of
+/// returning them, unless the caller erases the stack afterwards.
 pub fn with_expander<T>(
     hkdf: &dyn Hkdf,
     okm: &OkmBlock,
@@ -262,7 +263,8 @@ impl Drop for OkmBlock {
     }
 }
 
-/// The output is longer than HKDF allows: 255 blocks (RFC 5869 §2.3).
+/// The output is longer than HKDF allows, which is 255 blocks (RFC 5869 §2.3), or a label or
+/// context is too long for HKDF-Expand-Label.
 #[derive(Debug)]
 pub struct OutputLengthError;
 

@@ -201,7 +201,7 @@ impl ActiveKeyExchange for ToyExchange {
     }
 }
 
-/// QUIC keys that show in their output: a packet key writes its key and IV over the payload, and a
+/// QUIC keys whose output reveals them: a packet key writes its key and IV over the payload, and a
 /// header key masks with the first bytes of its key.
 pub(crate) struct ToyQuic;
 

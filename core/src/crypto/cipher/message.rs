@@ -28,7 +28,7 @@ pub struct OutboundPlainMessage<'a> {
     pub payload: OutboundChunks<'a>,
 }
 
-/// Bytes to send, in one piece or several, borrowed from the application.
+/// Borrowed bytes to send, in one piece or several.
 #[derive(Clone, Debug)]
 pub enum OutboundChunks<'a> {
     /// One contiguous piece.
@@ -287,7 +287,7 @@ pub(crate) fn split_inner_plaintext(inner: &[u8]) -> Result<(ContentType, usize)
     if inner.len() > super::MAX_FRAGMENT_LEN + 1 {
         return Err(Error::PeerSentOversizedRecord);
     }
-    // RFC 9846 §5.4: a record without any non-zero octet is terminated by unexpected_message
+    // RFC 9846 §5.4: a record of zeros ends the connection with unexpected_message
     let type_at = match inner {
         [.., 0] | [] => last_non_zero(inner).ok_or(PeerMisbehaved::IllegalTlsInnerPlaintext)?,
         [content @ .., _] => content.len(),

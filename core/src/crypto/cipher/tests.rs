@@ -100,7 +100,7 @@ fn errors_name_their_cause() {
     );
 }
 
-/// Splits the bytes of `0..len` into chunks of these lengths.
+/// Splits `bytes` into chunks with the lengths `lens`, followed by the rest.
 fn chunked<'a>(bytes: &'a [u8], lens: &[usize]) -> Vec<&'a [u8]> {
     let mut rest = bytes;
     let mut chunks = Vec::new();
@@ -190,8 +190,8 @@ fn chunks_with_reversed_bounds_are_empty() {
     assert!(chunks.to_vec().is_empty());
 }
 
-/// Overlapping pieces may have a total length beyond the address space. It takes too long to try
-/// with 64 bits.
+/// Overlapping pieces may have a total length beyond the address space. With 64 bits, this test
+/// would take too long.
 #[cfg(target_pointer_width = "32")]
 #[test]
 fn chunks_whose_total_exceeds_usize_max_are_truncated() {
@@ -211,7 +211,7 @@ fn chunks_whose_total_exceeds_usize_max_are_truncated() {
     assert_eq!(last.to_vec(), [0, 0]);
 }
 
-/// If a part kept them all, splitting a payload into records would take quadratic time.
+/// If each part kept all chunks, splitting a payload into records would take quadratic time.
 #[test]
 fn parts_keep_only_their_own_chunks() {
     let chunks: [&[u8]; 5] = [b"ab", b"cd", b"", b"ef", b"gh"];

@@ -183,8 +183,8 @@ impl<M: HeaderMask> MaskHeaderKey<M> {
         Self(cipher)
     }
 
-    /// Masks the header. `plain_first` computes the unmasked first byte from its values before and
-    /// after masking.
+    /// Masks or unmasks the header. `plain_first` returns the unmasked one of two values of the
+    /// first byte: before and after this call.
     fn apply(
         &self,
         sample: &[u8],

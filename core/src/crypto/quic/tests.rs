@@ -9,7 +9,8 @@ fn key() -> AeadPacketKey<ToyAead> {
     AeadPacketKey::new(ToyAead(0x5a), Iv::new([7; NONCE_LEN]), 23, 52)
 }
 
-/// Returns the payload sealed with the nonce of `path`, followed by its tag.
+/// Returns the payload sealed with the nonce of `path`, followed by its tag, and the length of
+/// both.
 fn sealed(path: Option<u32>) -> ([u8; 19 + TAG_LEN], usize) {
     let mut packet = [0; 19 + TAG_LEN];
     let (payload, tag_place) = packet.split_at_mut(PACKET.len());
