@@ -27,14 +27,15 @@ mod rotation;
 
 /// Encrypts session state into tickets, and decrypts tickets into session state.
 pub trait ProducesTickets: fmt::Debug + Send + Sync {
-    /// False if the implementation does nothing. The server then neither sends nor accepts tickets,
-    /// and does not call [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt).
+    /// False if the implementation does nothing. The server then does not call
+    /// [`encrypt`](Self::encrypt) or [`decrypt`](Self::decrypt). In TLS 1.3, it can still send
+    /// tickets that refer to its session storage.
     fn enabled(&self) -> bool;
 
     /// Returns the number of seconds for which a ticket created now can be used.
     ///
-    /// Tickets carry this number (RFC 9846 §4.7.1), and clients drop them once that time has
-    /// passed. Destroy the keys then: forward secrecy depends on it.
+    /// Tickets carry this number (RFC 9846 §4.7.1), or less if the session ends earlier. Clients
+    /// drop them once that time has passed. Destroy the keys then: forward secrecy depends on it.
     ///
     /// If the lifetime is 0, TLS 1.3 clients discard the ticket. In TLS 1.2, 0 leaves the lifetime
     /// unspecified (RFC 5077 §3.3): the ticket is valid for a week if [`decrypt`](Self::decrypt)
@@ -45,8 +46,8 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// differ from the clock of the ticket's creator. The default is 0.
     ///
     /// A server accepts tickets that are older than [`lifetime`](Self::lifetime) by up to this
-    /// time. Tickets do not carry this number, so that each machine accepts them throughout the
-    /// lifetime that clients were given.
+    /// time. The lifetime in tickets does not include it, so that each machine accepts them
+    /// throughout the lifetime that clients were given.
     fn clock_tolerance(&self) -> u32 {
         0
     }
@@ -95,7 +96,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
 }
 
 /// Returns a ticketer whose keys, created by `generator`, are rotated every six hours and destroyed
-/// after twelve.
+/// after twelve, at the next use of the ticketer.
 ///
 /// # Errors
 ///
@@ -110,7 +111,7 @@ pub fn make_rotating_ticketer(
 
 /// Creates an [`AeadTicketer`] with a random key of 32 bytes, which it passes to `new_aead`.
 ///
-/// Use this as the generator for `make_rotating_ticketer`.
+/// Call this in the generator for `make_rotating_ticketer`.
 ///
 /// # Errors
 ///

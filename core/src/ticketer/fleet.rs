@@ -37,15 +37,15 @@ use crate::error::Error;
 ///     authenticated    random           as long as the plaintext
 /// ```
 ///
-/// Each ticket has its own key and nonce, derived with `HKDF-Expand` (RFC 5869 §2.3) from the
-/// secret, with epoch and salt as info. So keys do not wear out, however many machines and tickets
-/// there are. Only HKDF's pseudorandom key is stored. Anyone who has the secret can open every
+/// Each ticket has its own key and nonce, derived with HKDF (RFC 5869) from the secret, with epoch
+/// length, epoch and salt as info. So keys do not wear out, however many machines and tickets there
+/// are. Only HKDF's pseudorandom key is stored. Anyone who has the secret can open every
 /// ticket, including old ones: protect it like the private key of a certificate, and replace it
 /// from time to time. Machines with different secrets or epoch lengths reject each other's tickets,
 /// and their clients do a full handshake.
 ///
-/// These tickets do not protect early data against replay: a ticket can be used once on each
-/// machine.
+/// Servers accept no early data with these tickets: a ticket can be used any number of times, so
+/// early data could be replayed.
 pub struct FleetTicketer<A> {
     pseudorandom_key: Box<dyn HkdfExpander>,
     new_aead: fn(AeadKey) -> A,

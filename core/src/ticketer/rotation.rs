@@ -28,9 +28,8 @@ use crate::time_provider::TimeProvider;
 ///   opens its tickets           │ yes       │ yes             │ no
 /// ```
 ///
-/// So a ticket is valid for at least `lifetime` and at most twice that. Keys are rotated by the
-/// first call to `encrypt` or `decrypt` after a rotation is due. Without calls, no key is
-/// destroyed.
+/// So a ticket is valid for at least `lifetime` and at most twice that. Keys are rotated and
+/// destroyed when the next ticket is encrypted or decrypted.
 struct Rotation {
     generator: fn() -> Result<Box<dyn ProducesTickets>, GetRandomFailed>,
     lifetime: u32,
@@ -64,8 +63,7 @@ impl TicketKey {
 }
 
 impl Rotation {
-    /// Twice the lifetime of a key, because tickets created with the previous key are also
-    /// accepted.
+    /// Returns twice `lifetime`, because tickets created with the previous key are also accepted.
     fn ticket_lifetime(&self) -> u32 {
         self.lifetime.saturating_mul(2)
     }
@@ -157,8 +155,8 @@ impl Rotation {
 /// Ticket protection with key rotation and two live keys.
 ///
 /// The newest key creates tickets for `lifetime` seconds and opens them for twice that time, after
-/// which it is destroyed. Keys are rotated by the first call to `encrypt` or `decrypt` after a
-/// rotation is due. Without calls, no key is destroyed. An asynchronous decryption keeps its keys
+/// which it is destroyed. Keys are rotated and destroyed when the next ticket is encrypted or
+/// decrypted, so without calls, no key is destroyed. An asynchronous decryption keeps its keys
 /// until it ends.
 #[cfg(feature = "std")]
 pub struct TicketRotator(Rotation);
@@ -238,8 +236,8 @@ pub struct TicketSwitcher(TicketRotator);
 /// Ticket protection with key rotation and two live keys, using the application's clock and lock.
 ///
 /// The newest key creates tickets for `lifetime` seconds and opens them for twice that time, after
-/// which it is destroyed. Keys are rotated by the first call to `encrypt` or `decrypt` after a
-/// rotation is due. Without calls, no key is destroyed.
+/// which it is destroyed. Keys are rotated and destroyed when the next ticket is encrypted or
+/// decrypted, so without calls, no key is destroyed.
 #[cfg(not(feature = "std"))]
 pub struct TicketSwitcher {
     rotation: Rotation,

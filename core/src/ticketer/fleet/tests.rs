@@ -15,7 +15,7 @@ const SECRET: [u8; 32] = [0x5e; 32];
 const EPOCH: u32 = 6 * 60 * 60;
 /// The start of epoch 1000.
 const START: u64 = 1000 * EPOCH as u64;
-/// A clock that has no time.
+/// The value that makes a clock fail.
 const BROKEN: u64 = u64::MAX;
 
 struct Machine {
