@@ -534,7 +534,8 @@ impl<K: OpeningKey> MessageDecrypter for Tls12Chacha20Record<K> {
 }
 
 /// Opens `sealed` to the front of `out`, and finds its content there. Returns `None`, and leaves
-/// `out` unchanged, if the content does not fit or the library only opens in place.
+/// `out` unchanged, if `sealed` is shorter than a tag, if the plaintext does not fit, or if the
+/// library only opens in place.
 ///
 /// After an error, `out` holds no byte of the record.
 #[inline]
@@ -566,7 +567,7 @@ fn tls12_application_aad(seq: u64, sealed: &[u8]) -> Option<[u8; 13]> {
     Some(make_tls12_aad(seq, typ, version, plain_len))
 }
 
-/// Returns type and length of a TLS 1.2 record with application data.
+/// Returns type and length of a TLS 1.2 record with application data. Fails if it is too long.
 fn tls12_content(plain: &[u8]) -> Result<(ContentType, usize), Error> {
     check_tls12_len(plain.len())?;
     Ok((ContentType::ApplicationData, plain.len()))

@@ -1,10 +1,10 @@
 //! Reassembles handshake messages from handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames,
 //! whether fragmented or coalesced.
 //!
-//! Messages that arrive whole stay where they are. The joiner owns the bytes of all others, from
-//! their arrival until their message has been handled. It interprets only message lengths. Its
-//! owner checks what may arrive between fragments, and uses [`HandshakeJoiner::is_empty`] to check
-//! that no message spans a change of keys.
+//! Messages that arrive whole stay where they are, unless earlier bytes are buffered. The joiner
+//! owns all other bytes from their arrival until their message has been handled. It interprets only
+//! message lengths. Its owner checks what may arrive between fragments, and uses
+//! [`HandshakeJoiner::is_empty`] to check that no message spans a change of keys.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -131,7 +131,8 @@ impl HandshakeJoiner {
     /// # Errors
     ///
     /// Returns [`InvalidMessage::HandshakePayloadTooLarge`] if any buffered message is longer than
-    /// [`MAX_HANDSHAKE_LEN`].
+    /// [`MAX_HANDSHAKE_LEN`]. While a message is lent, [`Self::next_message`] returns this error
+    /// later.
     pub fn push(&mut self, payload: &[u8]) -> Result<(), InvalidMessage> {
         // once the length of the current message is known, reserve no more than that
         let most = if self.checked > self.memory.len() {

@@ -26,8 +26,8 @@ use crate::copy::copy;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 
-/// The room for a TLS 1.3 record of maximum length and the next header. TLS 1.2 records are no
-/// longer than that.
+/// The room for a TLS 1.3 record of maximum length and the next header. Records of this library's
+/// TLS 1.2 suites are no longer than that.
 pub(super) const RECORD_LEN: usize = 2 * HEADER_LEN + MAX_TLS13_PAYLOAD_LEN;
 
 /// The lengths of pooled buffers: from a few short records to 64 KiB of application data with
@@ -320,8 +320,9 @@ mod threads {
 
     /// The buffer that was returned last, which is most likely still in the cache.
     ///
-    /// It has no destructor, because access to a thread-local that has one first checks whether the
-    /// destructor is registered. [`Others`] has a destructor, which frees this buffer too.
+    /// On most platforms it has no destructor, because access to a thread-local that has one first
+    /// checks whether the destructor is registered. [`Others`] has a destructor, which frees this
+    /// buffer too.
     struct Newest {
         memory: Cell<ManuallyDrop<Option<Memory>>>,
         /// The length of `memory`; zero if there is none.
@@ -352,8 +353,8 @@ mod threads {
         }
     }
 
-    // On these platforms, thread-locals without a destructor outlive those with one. On other
-    // platforms the order varies.
+    // On the platforms listed here, thread-locals without a destructor outlive those with one, so
+    // `Others` can free the newest buffer. On other platforms the order varies.
     #[cfg(not(any(
         all(target_os = "linux", any(target_env = "gnu", target_env = "musl")),
         all(target_os = "windows", target_env = "msvc", target_vendor = "pc"),

@@ -78,8 +78,8 @@ pub struct RecordHeader {
 }
 
 impl RecordHeader {
-    /// Reads the header at the front of `bytes`. Returns `None` if there are fewer than
-    /// [`HEADER_LEN`].
+    /// Reads the header at the front of `bytes`. Returns `None` while there are fewer than
+    /// [`HEADER_LEN`] bytes.
     ///
     /// # Errors
     ///
@@ -147,8 +147,9 @@ pub struct WaitingRecord {
     pub record_len: usize,
     /// The maximum number of bytes of application data in it; 0 if it carries none.
     ///
-    /// The number is exact in TLS 1.2. A TLS 1.3 record does not show what it carries (RFC 9846
-    /// §5.2): a padded record has less (§5.4), and a KeyUpdate, ticket or alert has none.
+    /// With this crate's framing, the number is exact in TLS 1.2. A TLS 1.3 record does not show
+    /// what it carries (RFC 9846 §5.2): a padded record has less (§5.4), and a KeyUpdate, ticket or
+    /// alert has none.
     pub max_payload: usize,
 }
 
@@ -231,11 +232,16 @@ impl RecordReceiver {
     /// - [`InvalidMessage::MessageTooLarge`] if the header's length exceeds the limit for all
     ///   records;
     /// - [`Error::PeerSentOversizedRecord`] if it exceeds the limit for this record;
-    /// - [`InvalidMessage::InvalidContentType`] if the content type is unknown;
-    /// - [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`] if a protected record contains one;
-    /// - [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if such a handshake or alert record is empty;
+    /// - [`Error::InappropriateMessage`] if unprotected early data exceeds the limit of
+    ///   [`Self::skip_early_data`];
+    /// - [`InvalidMessage::InvalidContentType`] if the content type is unknown, or heartbeat;
+    /// - [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`] if a protected TLS 1.3 record
+    ///   contains a change_cipher_spec;
+    /// - [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if a protected TLS 1.3 handshake or alert
+    ///   record is empty;
     /// - [`PeerMisbehaved::TooManyEmptyFragments`];
-    /// - [`Error::DecryptError`] after [`Self::close`].
+    /// - [`Error::DecryptError`] if no sequence number is left, or after [`Self::close`];
+    /// - [`Error::General`] if the decrypter returns bytes outside its buffer.
     // inlining saves a tenth of the time, because the result stays in registers
     #[inline(always)]
     pub fn open(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
@@ -572,7 +578,7 @@ impl RecordReceiver {
         })
     }
 
-    /// Rejects unknown content types, and too many empty records in a row.
+    /// Rejects unknown content types, heartbeats, and too many empty records in a row.
     fn check_content(&mut self, typ: ContentType, is_empty: bool) -> Result<(), Error> {
         if matches!(typ, ContentType::Heartbeat | ContentType::Unknown(_)) {
             return Err(InvalidMessage::InvalidContentType.into());

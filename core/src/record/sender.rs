@@ -59,7 +59,8 @@ pub struct RecordSender {
     /// The number of records that the key may protect (RFC 9846 §5.5), minus one for the KeyUpdate
     /// that announces the next key.
     key_limit: u64,
-    /// `key_limit`, or after the key is retired, the number of records that it protected.
+    /// `key_limit`, or after the key is retired, the number of records that it protected; 0 after
+    /// [`Self::close`].
     record_limit: u64,
 }
 
@@ -193,7 +194,8 @@ impl RecordSender {
     }
 
     /// Drops the encrypter and its key. Nothing can be sealed after this, not even unprotected:
-    /// every later call returns [`SealError::Exhausted`] or [`SealInPlaceError::Exhausted`].
+    /// every later call with enough room for its output returns [`SealError::Exhausted`] or
+    /// [`SealInPlaceError::Exhausted`].
     pub fn close(&mut self) {
         self.record_limit = 0;
         *self.protection.uncounted_mut() = Protection::Closed;

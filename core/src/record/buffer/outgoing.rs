@@ -229,8 +229,8 @@ impl OutgoingBuffer {
         self.add_piece(len)
     }
 
-    /// Adds a piece with room for `len` bytes, or for a quarter of the unsent output if that is
-    /// more.
+    /// Adds a piece with room for `len` bytes, or for a quarter of the unsent output, up to
+    /// [`MAX_POOLED_LEN`], if that is more.
     fn add_piece(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let piece_len = if len > MAX_POOLED_LEN / 2 {
             len
@@ -266,8 +266,8 @@ impl OutgoingBuffer {
         self.commit(bytes.len());
     }
 
-    /// Queues a copy of the end of a record whose beginning was sent from elsewhere. Call it only
-    /// if everything queued was sent.
+    /// Queues a copy of `rest`, the unsent end of a record that is sent from elsewhere. Call it
+    /// only if everything queued was sent.
     pub fn append_rest(&mut self, rest: &[u8]) {
         debug_assert!(self.is_empty());
         self.append(rest);

@@ -305,10 +305,10 @@ impl ReceiveBuffer {
         self.most_ahead = Ord::min(len / MAX_FRAGMENT_LEN, MAX_LONG_AHEAD.into()) as u8;
     }
 
-    /// The number of records of `record_len` bytes to read next, of which `waiting` bytes are
-    /// already there. One, unless the last read was filled and ended at the end of a record: then
-    /// the peer is streaming, and each read may have room for twice as many records as the one
-    /// before.
+    /// Returns the number of records of `record_len` bytes to read next, of which `waiting` bytes
+    /// are already there. This is 1 unless the last read was filled and ended at the end of a
+    /// record: then the peer is streaming, and each read may have room for twice as many records as
+    /// the one before.
     fn long_records(&mut self, record_len: usize, waiting: usize) -> usize {
         if self.has_run_dry || waiting > HEADER_LEN + GCM_ALERT_LEN {
             self.long_ahead = 1;

@@ -18,7 +18,7 @@ fn messages(joiner: &mut HandshakeJoiner) -> Vec<Vec<u8>> {
     seen
 }
 
-/// Takes in a payload like a connection. Returns the messages that are then complete.
+/// Processes a payload as a connection does. Returns the messages that are then complete.
 fn take_in(joiner: &mut HandshakeJoiner, payload: &[u8]) -> Vec<Vec<u8>> {
     let mut seen = Vec::new();
     let mut rest = joiner.begin(payload).unwrap();
@@ -76,7 +76,7 @@ fn messages_that_are_not_taken_in_place_are_kept() {
         joiner.keep(rest).unwrap();
         assert_eq!(joiner.len(), left);
 
-        // those of the next record come after them
+        // the messages of the next record come after these
         let next = [message(9), message(1)].concat();
         if taken != 3 {
             assert_eq!(joiner.begin(&next).unwrap(), &[]);
@@ -95,7 +95,7 @@ fn a_piece_with_a_message_that_is_too_long_returns_no_message() {
     let mut joiner = HandshakeJoiner::default();
     let error = Err(InvalidMessage::HandshakePayloadTooLarge);
     assert_eq!(joiner.begin(&stream), error);
-    // nor if a message has begun before
+    // the same if a message has begun before
     let mut joiner = HandshakeJoiner::default();
     joiner.push(&[1, 0]).unwrap();
     assert_eq!(joiner.begin(&[&[0, 0], &stream[..]].concat()), error);

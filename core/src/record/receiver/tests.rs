@@ -686,7 +686,7 @@ fn records_are_opened_into_other_memory() {
             .concat();
         let mut stream = &stream[..];
         let mut out = [0xee; 101];
-        // the first record may end early data, which is left to the other way
+        // the first record may end early data, so it must be opened in place
         assert_eq!(open_into(&mut receiver, &mut stream, &mut out), None);
         let first = stream.len() - receiver_rest(&mut receiver, stream).len();
         stream = &stream[first..];
@@ -736,7 +736,7 @@ fn errors_are_the_same_in_other_memory() {
         receiver.close();
         assert_eq!(open_into(&mut receiver, &mut &forged[..], &mut out), None);
     }
-    // a protected record with such content, and many without any
+    // a protected record with a change_cipher_spec or a heartbeat
     for (typ, error) in [
         (
             ContentType::ChangeCipherSpec,

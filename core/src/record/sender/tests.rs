@@ -169,7 +169,7 @@ fn bytes_after_the_records_are_unchanged() {
 
 #[test]
 fn scattered_and_in_place_records_equal_contiguous_ones() {
-    // three full records, which can end nowhere else
+    // three full records, so no fragment can be shorter
     let plain = plaintext(81);
     for protection in Protection::ALL {
         let new_sender = || {

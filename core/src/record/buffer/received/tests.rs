@@ -423,7 +423,8 @@ fn long_records_of_a_stream_are_read_up_to_64_kib_at_a_time() {
             }
             lens.push(read.div_ceil(record.len()));
         }
-        // the first read finds a length; a read has room for twice as much as a filled one
+        // the first read finds the length; each later read has room for twice as many records as
+        // the one before it, if that was filled
         assert_eq!(lens[..4], [1, 1, 2, steady], "{payload_len}");
         assert_eq!(lens[5..8], [steady; 3], "{payload_len}: {lens:?}");
         assert!(buffer.memory.is_empty());
