@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
 
     /// Returns [`InvalidMessage::TrailingData`] with `name` unless every byte was taken.
     pub fn expect_empty(&self, name: &'static str) -> Result<(), InvalidMessage> {
-        // RFC 9846 §6: data left over after parsing a structure is a decode_error
+        // RFC 9846 §4.3, §6: data left over after parsing a structure is a decode_error
         if self.any_left() {
             return Err(InvalidMessage::TrailingData(name));
         }

@@ -1,7 +1,7 @@
 //! Writes the few DER values (X.690) that this library needs: headers for public keys, and for
 //! private keys if a provider's library reads only one encoding.
 //!
-//! Reading DER is the job of rustls-webpki and the providers' libraries.
+//! Nothing here reads DER.
 
 use alloc::vec::Vec;
 

@@ -1,8 +1,8 @@
 //! `ECHConfigList`: the keys under which a server accepts Encrypted Client Hello (RFC 9849 §4).
 //!
 //! This module only parses and encodes; the handshake decides which entry a client uses. An entry
-//! that this client must ignore is kept as [`EchConfigPayload::Unknown`], and makes the list
-//! invalid only if its framing is broken. `Debug` prints bytes in hexadecimal, because errors
+//! with an unknown version or an invalid `public_name` is kept as [`EchConfigPayload::Unknown`].
+//! Any malformed entry makes the list invalid. `Debug` prints bytes in hexadecimal, because errors
 //! contain retry configurations and print them.
 
 use alloc::vec::Vec;
@@ -33,7 +33,7 @@ impl EchConfigPayload {
     /// Reads an `ECHConfigList` from `r`: its length prefix, then its entries.
     ///
     /// Returns [`InvalidMessage::IllegalEmptyList`] if the list has no entries, or the error from
-    /// reading an entry.
+    /// reading the length or an entry.
     pub fn read_list(r: &mut Reader<'_>) -> Result<Vec<Self>, InvalidMessage> {
         let list = r.prefixed(LengthSize::U16)?.list()?;
         if list.is_empty() {

@@ -1,8 +1,8 @@
 //! The finite-field Diffie-Hellman groups of RFC 7919.
 //!
 //! This module contains only parameters, because the arithmetic belongs to providers. The providers
-//! of this repository do not offer these groups, but others can. TLS 1.2 compares the parameters of
-//! a ServerDHParams message with them.
+//! of this repository do not offer these groups, but others can. A TLS 1.2 client compares the
+//! parameters in a ServerKeyExchange with them.
 
 use crate::enums::NamedGroup;
 

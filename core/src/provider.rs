@@ -19,20 +19,22 @@ mod tests;
 /// # The process-wide default
 ///
 /// A configuration built without a provider uses the one given to
-/// [`install_default`](Self::install_default). That call succeeds only once per process, so only
-/// applications should make it: a library that does so takes the choice away from its users.
+/// [`install_default`](Self::install_default). If there is none, it installs the one that the
+/// features of `rustls` select. The call succeeds only once per process, so only applications
+/// should make it: a library that does so takes the choice away from its users.
 #[derive(Clone, Debug)]
 pub struct CryptoProvider {
     /// The supported cipher suites, most preferred first.
     ///
-    /// Both protocol versions share this list. Building a configuration fails if it enables a
-    /// version that has no suite.
+    /// Both protocol versions share this list. A configuration does not use a version without a
+    /// suite, and building it fails if no version remains.
     pub cipher_suites: Vec<SupportedCipherSuite>,
 
     /// The supported key exchange groups, most preferred first.
     ///
-    /// In its first ClientHello, a client sends a key share for the first group usable in TLS 1.3
-    /// (RFC 9846 §4.3.8). Duplicates are ignored.
+    /// In its first ClientHello, a client sends a key share for the group that this server chose
+    /// earlier, or else for the first group usable in TLS 1.3 (RFC 9846 §4.3.8). Duplicates are
+    /// ignored.
     pub kx_groups: Vec<&'static dyn SupportedKxGroup>,
 
     /// The signature algorithms for verifying certificates and handshake signatures.

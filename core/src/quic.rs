@@ -4,9 +4,10 @@
 //! connection ID or from the traffic secrets of the TLS key schedule:
 //!
 //! ```text
-//!   Destination Connection ID ──► Keys::initial ──────────────► Keys      Initial
-//!   traffic secrets ──► Secrets ──► Keys::new ────────────────► Keys      0-RTT, Handshake, 1-RTT
-//!                          └──────► Secrets::next_packet_keys ► PacketKeySet     key update
+//!   Destination Connection ID ──► Keys::initial ──────────────► Keys             Initial
+//!   one traffic secret ──► DirectionalKeys::new ──────────────► DirectionalKeys  0-RTT, Handshake
+//!   both traffic secrets ──► Secrets ──► Keys::new ───────────► Keys             1-RTT
+//!                               └─► Secrets::next_packet_keys ► PacketKeySet     key update
 //! ```
 //!
 //! The handshake over CRYPTO frames is in the `rustls` crate.
@@ -206,10 +207,11 @@ fn derive_key(expander: &dyn HkdfExpander, label: &[u8], len: usize) -> AeadKey 
 
 const SHORT_OUTPUT: &str = "a key or IV is shorter than 255 blocks of the hash function";
 
-/// The 1-RTT traffic secrets from which later packet keys are derived.
+/// The traffic secrets of both sides, from which the 1-RTT keys and those of later key updates are
+/// derived.
 ///
-/// The secrets correspond to the keys in use. Each call to
-/// [`next_packet_keys`](Self::next_packet_keys) advances to the next generation. Zeroized on drop.
+/// Each call to [`next_packet_keys`](Self::next_packet_keys) replaces them with the next
+/// generation. Zeroized on drop.
 #[derive(Clone)]
 pub struct Secrets {
     suite: Suite,
@@ -310,7 +312,7 @@ pub enum KeyChange {
         /// The keys for 1-RTT packets.
         keys: Keys,
 
-        /// The secrets from which the keys after later key updates are derived.
+        /// The secrets from which the keys for later key updates are derived.
         next: Secrets,
     },
 }

@@ -28,7 +28,7 @@ pub trait SigningKey: Debug + Send + Sync {
         None
     }
 
-    /// Returns the kind of this key. TLS 1.2 chooses cipher suites by it.
+    /// Returns the kind of this key. A TLS 1.2 server chooses cipher suites by it.
     fn algorithm(&self) -> SignatureAlgorithm;
 }
 

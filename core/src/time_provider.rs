@@ -6,11 +6,12 @@ use pki_types::UnixTime;
 
 /// A clock for certificate verification and the age of session tickets.
 ///
-/// Without `std` there is no default clock, and every configuration needs one.
+/// Without `std` there is no default clock, so the application must supply one for every
+/// configuration.
 pub trait TimeProvider: Debug + Send + Sync {
     /// Returns the current wall-clock time, or `None` if it is unknown.
     ///
-    /// If the time is unknown, a handshake that needs it fails with
+    /// If the time is unknown, no session is resumed, and verifying a peer's certificate fails with
     /// [`Error::FailedToGetCurrentTime`](crate::error::Error::FailedToGetCurrentTime).
     fn current_time(&self) -> Option<UnixTime>;
 }
