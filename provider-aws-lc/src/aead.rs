@@ -10,7 +10,7 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// A cipher, with the names that aws-lc-rs gives to its parts.
+/// A cipher, with aws-lc-rs's algorithms for it.
 pub(crate) trait LibraryCipher: Cipher {
     const AEAD: &'static aead::Algorithm;
     /// The cipher that protects QUIC headers.

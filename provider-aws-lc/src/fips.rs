@@ -157,16 +157,16 @@ impl<C: LibraryCipher> PacketAlgorithm for Gcm<C, Tls13> {
 
 /// A key for packets, which are sealed through a shared reference.
 ///
-/// Sealing advances the module's counter. Each direction has only one sender, so the lock is never
-/// contended.
+/// Sealing advances the module's counter. A connection usually seals one packet at a time, so the
+/// lock is hardly ever contended.
 pub(crate) struct PacketKey {
     sealing: Mutex<PacketSealingKey>,
     opening: RecordOpeningKey,
 }
 
 /// The sealing key of a packet key. The module assumes that the first nonce of a key is that of
-/// packet number 0, and compares all later nonces with it. But packet numbers continue when keys
-/// change, so the first packet under a key may have any number.
+/// packet number 0, and derives the numbers of all later nonces from it. But packet numbers
+/// continue when keys change, so the first packet under a key may have any number.
 struct PacketSealingKey {
     key: RecordSealingKey,
     /// The IV from which the nonce for packet number 0 is built; `None` after the first packet.

@@ -220,7 +220,7 @@ impl<G: Group> HpkeDh for Dh<G> {
         Some(key.compute_public_key().ok()?.as_ref().to_vec())
     }
 
-    /// Validates the point, as required by RFC 9180 §7.1.4.
+    /// RFC 9180 §7.1.4: the library validates the point.
     fn agree(key: &PrivateKey, peer: &[u8]) -> Option<SharedSecret> {
         let peer = UnparsedPublicKey::new(G::ALGORITHM, peer);
         agreement::agree(key, peer, (), |secret| Ok(secret.into())).ok()

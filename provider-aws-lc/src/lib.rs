@@ -2,8 +2,8 @@
 //!
 //! `rustls` re-exports this crate as `rustls::crypto::aws_lc_rs`. This file re-exports the public
 //! items and lists the suites and groups in order of preference. The lists of suites follow from
-//! the table in [`cipher_suite`]. The other modules implement the traits of [`rustls_core::blocks`]
-//! with aws-lc-rs.
+//! the table in [`cipher_suite`]. The other modules implement traits of [`rustls_core`] with
+//! aws-lc-rs.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -48,8 +48,8 @@ mod ticketer;
 pub mod tls13_only;
 mod verify;
 
-/// Returns a provider with [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
-/// this crate.
+/// Returns a provider with [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`], and this crate's
+/// signature verification, randomness and loading of private keys.
 pub fn default_provider() -> CryptoProvider {
     provider_of(DEFAULT_CIPHER_SUITES)
 }

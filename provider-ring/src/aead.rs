@@ -12,7 +12,7 @@ use rustls_core::blocks::{
 };
 use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
-/// A cipher, with the names that ring gives to its parts.
+/// A cipher, with ring's algorithms for it.
 pub(crate) trait LibraryCipher: Cipher {
     const AEAD: &'static aead::Algorithm;
     /// The cipher that protects QUIC headers.

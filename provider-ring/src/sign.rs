@@ -20,7 +20,8 @@ use rustls_core::sign::{Signer, SigningKey};
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if the key is malformed or of a different kind.
+/// Returns [`Error::General`] if the key is malformed or of a different kind, or if ring rejects
+/// it.
 pub fn any_supported_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_supported_type::<KeyPair>(der)
 }
@@ -56,7 +57,7 @@ impl RsaSigningKey {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `der` is not such a key.
+    /// Returns [`Error::General`] if `der` is not such a key, or if ring does not support its size.
     pub fn new(der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         blocks::any_rsa_type::<KeyPair>(der).map(Self)
     }

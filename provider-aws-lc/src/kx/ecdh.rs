@@ -26,7 +26,7 @@ impl Ecdh for AwsLcCurve {
         Ok((private_key, public_key))
     }
 
-    /// Validates the point, as required by RFC 9846 §7.4.2.
+    /// RFC 9846 §4.3.8.2: the library validates the point.
     fn agree(&self, private_key: EphemeralPrivateKey, peer: &[u8]) -> Option<SharedSecret> {
         let peer = UnparsedPublicKey::new(self.1, peer);
         agreement::agree_ephemeral(private_key, peer, (), |secret| Ok(secret.into())).ok()

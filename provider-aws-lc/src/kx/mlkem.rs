@@ -31,7 +31,7 @@ impl Kem for AwsLcKem {
         Ok((key, public_key))
     }
 
-    /// The library checks the coefficients of the key when it is used.
+    /// The library checks the key's coefficients when it encapsulates.
     fn encapsulate(&self, peer: &[u8]) -> Option<(Ciphertext<'static>, SharedSecret)> {
         EncapsulationKey::new(self.1, peer).ok()?.encapsulate().ok()
     }

@@ -1,4 +1,5 @@
-//! Compares HPKE with upstream's: each opens what the other seals, and both reject the same inputs.
+//! Compares HPKE with upstream's: each opens what the other seals, and this crate rejects all that
+//! upstream rejects.
 
 use rustls_core::blocks::HpkeError;
 use rustls_core::crypto::hpke::{EncapsulatedSecret, Hpke, HpkePrivateKey, HpkePublicKey};
@@ -31,7 +32,7 @@ fn their_enc(enc: &EncapsulatedSecret) -> theirs::EncapsulatedSecret {
     theirs::EncapsulatedSecret(enc.0.clone())
 }
 
-/// Returns the cause that `error` must hold.
+/// Returns the [`HpkeError`] inside `error`.
 fn cause(error: Error) -> HpkeError {
     let Error::Other(OtherError(cause)) = error else {
         panic!("{error:?}");
@@ -39,8 +40,7 @@ fn cause(error: Error) -> HpkeError {
     *cause.downcast_ref().expect("an HpkeError")
 }
 
-/// Returns the error of this crate if upstream fails with the same kind of error; `None` if both
-/// succeed.
+/// Returns the error of this crate if upstream fails as well; `None` if both succeed.
 fn common_error<T, U>(
     ours: Result<T, Error>,
     theirs: Result<U, upstream::Error>,
@@ -263,7 +263,7 @@ fn invalid_private_keys_are_rejected() {
 
         let one = [&vec![0; valid.len() - 1][..], &[1]].concat();
         assert_eq!(check(&one), another);
-        // RFC 9180 §7.1.2: clamping makes these keys of X25519 non-zero
+        // RFC 9180 §7.1.2: clamping turns these bytes into valid X25519 keys
         let is_x25519 = public_key.0.len() == 32;
         let of_extremes = if is_x25519 { another } else { invalid };
         assert_eq!(check(&vec![0; valid.len()]), of_extremes);

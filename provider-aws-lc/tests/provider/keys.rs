@@ -222,7 +222,7 @@ fn labelled(der: &[u8]) -> [PrivateKeyDer<'static>; 3] {
     ]
 }
 
-/// A log line about a key only shows its kind.
+/// `Debug` shows only the kind of a key, and the scheme of a signer.
 #[test]
 fn debug_shows_no_key() {
     for provider in Provider::ALL {

@@ -37,9 +37,8 @@ impl Provider {
     }
 }
 
-/// Returns all points of Curve25519 whose order divides 8, and the forms that reduce to them (RFC
-/// 7748 §5, §7). The highest bit, which is ignored, is clear. Each of them leads to a secret of
-/// zeros.
+/// Returns all encodings of points of small order, on Curve25519 and its twist (RFC 7748 §5, §7).
+/// The highest bit, which is ignored, is clear. Each of them leads to a secret of zeros.
 fn x25519_small_order() -> impl Iterator<Item = [u8; 32]> {
     // 0, 1, then p - 1, p and p + 1 for p = 2^255 - 19
     let others = [

@@ -89,7 +89,7 @@ fn seal(suite: SupportedCipherSuite, typ: ContentType, plain: &[u8]) -> Vec<u8> 
     record
 }
 
-/// Opens `record` in a copy. Returns type and content.
+/// Opens a copy of `record`. Returns its type and content.
 fn open(
     suite: SupportedCipherSuite,
     typ: ContentType,
@@ -239,7 +239,7 @@ fn records_with_different_sequence_numbers_differ() {
 fn tls13_padding_is_removed_and_bounded() {
     for suite in all_suites().filter(|suite| suite.tls13().is_some()) {
         let outer = ContentType::ApplicationData;
-        // content type 0 is padding, so real content precedes it
+        // a content type of 0 is padding, so the last non-zero byte becomes the type
         let open_inner = |inner: &[u8]| {
             let (last, rest) = inner.split_last().unwrap();
             let record = seal(suite, ContentType::from(*last), rest);

@@ -1,5 +1,5 @@
-//! Compares both providers with upstream's: the same bytes in QUIC's packets, and tickets of the
-//! same shape. The test `configuration` of rustls compares lists, properties and records.
+//! Compares both providers with upstream's: they make the same QUIC packets, and tickets of the
+//! same lifetime. The test `configuration` of rustls compares lists, properties and records.
 
 use rustls_core::enums::Side;
 use rustls_core::quic;
@@ -68,7 +68,7 @@ fn quic_packets_match_upstream() {
     }
 }
 
-/// Tickets themselves cannot be compared: only their creator can open them.
+/// The tickets cannot be compared: only their creator can open them.
 #[test]
 fn tickets_have_the_lifetime_of_upstream() {
     let ours = [aws_lc::Ticketer::new(), ring::Ticketer::new()].map(Result::unwrap);
