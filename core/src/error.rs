@@ -1,9 +1,8 @@
 //! The library's errors.
 //!
 //! Fallible calls return [`Error`]. Its variants classify failures by cause, and most contain one
-//! of the more precise enums below. Only the `alert` submodule decides which alert the peer
-//! receives, and `label` names each error for metrics. Builders and early data have their own error
-//! types.
+//! of the more precise enums below. The `alert` submodule has the alert for each error, and `label`
+//! its name for metrics. Builders and early data have their own error types.
 
 mod alert;
 mod label;
@@ -48,7 +47,8 @@ pub enum Error {
     /// The peer did not send the required certificates, or a certificate chain of this side is
     /// empty.
     NoCertificatesPresented,
-    /// The call does not support server names of this kind.
+    /// The call does not support server names of this kind. This library does not return this
+    /// error.
     UnsupportedNameType,
     /// A record or QUIC packet cannot be decrypted, or the peer's Finished does not verify.
     DecryptError,
@@ -474,7 +474,8 @@ pub enum EncryptedClientHelloError {
     /// invalid public name, a mandatory or duplicate extension, or no suite among the given HPKE
     /// suites.
     NoCompatibleConfig,
-    /// The configuration disables `server_name`, so there is no name to encrypt.
+    /// The configuration disables `server_name`, so there is no name to encrypt. This library does
+    /// not return this error.
     SniRequired,
 }
 

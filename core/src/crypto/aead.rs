@@ -43,7 +43,7 @@ pub trait SealingKey: Send + Sync {
     /// True if `Ok` from sealing guarantees that the implementation and its library have written
     /// all of `out`.
     ///
-    /// If false, `out` is cleared before sealing, because it may hold another connection's
+    /// If false, `out` is cleared before [`Self::seal`], because it may hold another connection's
     /// plaintext, and bytes that are not overwritten would be sent.
     const OVERWRITES_OUTPUT: bool = false;
 

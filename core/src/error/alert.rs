@@ -10,8 +10,9 @@ impl Error {
     /// Returns the alert that is sent to the peer when a connection fails with this error, unless
     /// the handshake selects another.
     ///
-    /// Returns `None` if no alert is sent, because the peer already sent one, because the alert's
-    /// record could not be sealed, or because errors of this kind do not end a connection.
+    /// Returns `None` if no alert is sent, because the peer already sent one or floods the
+    /// connection, because the alert's record could not be sealed, or because errors of this kind
+    /// do not end a connection.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),

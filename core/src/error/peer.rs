@@ -7,6 +7,8 @@ use crate::ech_config::EchConfigPayload;
 use crate::enums::KeyExchangeAlgorithm;
 
 /// A record or message from the peer that is malformed or too long.
+///
+/// Some variants are kept only for applications that name them. This library does not return these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidMessage {
@@ -76,6 +78,8 @@ pub enum InvalidMessage {
 }
 
 /// A protocol violation in well-formed messages.
+///
+/// Some variants are kept only for applications that name them. This library does not return these.
 // Keep the order of rustls 0.23, because applications may cast the enum to a number. Append new
 // variants.
 #[derive(Clone, Debug, PartialEq)]
@@ -261,6 +265,8 @@ pub enum PeerMisbehaved {
 }
 
 /// A requirement of this configuration that the peer does not meet.
+///
+/// Some variants are kept only for applications that name them. This library does not return these.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerIncompatible {

@@ -61,7 +61,8 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Creates an owner that is unique in the process.
+    /// Creates an owner that is unique in the process. Without `std` there is no pool, and all
+    /// owners are the same.
     pub fn new() -> Self {
         Self {
             #[cfg(feature = "std")]
