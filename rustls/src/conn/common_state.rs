@@ -2,7 +2,7 @@
 //! negotiated properties, the secrets that outlive the handshake, and the error that ended the
 //! connection.
 //!
-//! The state depends neither on the handshake nor on its caller ([`super::driver`]).
+//! It depends neither on the states of the handshake nor on [`super::driver`], which calls both.
 //! [`super::sending`] encrypts application data.
 
 use alloc::boxed::Box;
@@ -36,7 +36,7 @@ const DEFAULT_BUFFER_LIMIT: usize = 64 * 1024;
 pub struct CommonState {
     pub(crate) side: Side,
     pub(crate) records: Records,
-    /// The state of a connection over QUIC, for which `records` is unused.
+    /// The state of a connection over QUIC; only `unpolled` of `records` is then used.
     pub(crate) quic: Option<Box<Quic>>,
     pub(crate) negotiated: Negotiated,
     pub(crate) established: Option<Established>,
@@ -91,7 +91,7 @@ impl CommonState {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::BadMaxFragmentSize`].
+    /// Returns [`Error::BadMaxFragmentSize`] if `max_fragment_size` is out of range.
     pub(crate) fn configure(
         &mut self,
         max_fragment_size: Option<usize>,
@@ -179,10 +179,10 @@ impl CommonState {
 
     /// True if `read_tls` should be called as soon as possible.
     ///
-    /// False if plaintext is unread, after a close_notify, and while a handshake flight that the
-    /// peer needs first is queued. While the handshake [is waiting](Self::is_waiting), this is true
-    /// only until the next record is complete, so that the end of the stream is seen and buffers
-    /// stay short.
+    /// False if plaintext is unread, after the peer's close_notify, and while a handshake flight
+    /// that the peer needs first is queued. While the handshake [is waiting](Self::is_waiting),
+    /// this is true only until the next record is complete, so that the end of the stream is seen
+    /// and buffers stay short.
     pub fn wants_read(&self) -> bool {
         let records = &self.records;
         records.received.unread() == 0
@@ -204,12 +204,15 @@ impl CommonState {
     }
 
     /// Queues a close_notify: nothing more is sent on this connection (RFC 9846 §6.1). A handshake
-    /// still completes, or a peer that ignores the close_notify would wait forever.
+    /// still completes, because a peer that ignores the close_notify would otherwise wait forever.
     ///
-    /// Application data that has already been written is sent first. During the handshake, both the
-    /// data and the close_notify wait until it is complete. Does nothing if a close_notify or a
-    /// fatal alert has already been queued. A QUIC implementation closes connections itself: the
-    /// close_notify becomes the [alert](crate::quic::ConnectionCommon::alert) that is returned.
+    /// Application data that has already been written is sent first. Until such data may be sent,
+    /// the close_notify waits for the end of the handshake if data is buffered, if early data may
+    /// be sent, or if the handshake [is waiting](Self::is_waiting) for an operation. Does nothing
+    /// if a close_notify or a fatal alert has already been queued.
+    ///
+    /// A QUIC implementation closes connections itself: the close_notify becomes the
+    /// [alert](crate::quic::ConnectionCommon::alert) that is returned.
     pub fn send_close_notify(&mut self) {
         if let Some(quic) = &mut self.quic {
             // a failed connection already has an alert
@@ -256,8 +259,8 @@ impl CommonState {
         self.records.unpolled.called();
         let quic = self.quic.as_deref_mut()?;
         let change = quic.write(buf, self.side, self.established.as_ref());
-        // QUIC updates its keys (RFC 9001 §6.1), and a leak of the current ones must not reveal
-        // earlier ones
+        // drop the traffic secrets: QUIC updates its keys itself (RFC 9001 §6.1), and if these
+        // secrets leaked later, they would reveal all earlier traffic
         if let Some(established) = &mut self.established {
             if quic.has_returned_all_keys() {
                 established.keep_exporter_secret();
@@ -286,8 +289,8 @@ impl CommonState {
         }
     }
 
-    /// Ends the connection: queues the alert, drops all secrets, and stores the error for later
-    /// calls.
+    /// Ends the connection: queues the alert, drops the keys and secrets stored here, and stores
+    /// the error for later calls.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
         self.fail_at(failure, None)
@@ -320,7 +323,8 @@ impl CommonState {
         self.end(failure);
     }
 
-    /// Ends the connection. Returns the error, and true if this side sends the alert.
+    /// Ends the connection. Returns the error, and true if the alert, if any, will be sent,
+    /// possibly by the other half.
     #[cold]
     fn end(&mut self, failure: Failure) -> (Error, bool) {
         self.failed = Some(Box::new(failure.error.clone()));
@@ -340,9 +344,9 @@ impl CommonState {
         (failure.error, is_alert_sent)
     }
 
-    /// Ends the connection after a panic and drops all secrets. Sends no alert over records; only
-    /// QUIC and the other half of a split connection are notified. Does not call application code,
-    /// except the destructors of a provider's keys.
+    /// Ends the connection after a panic and drops the keys and secrets stored here. Queues no
+    /// alert over records, but passes the alert to QUIC or to the other half of a split connection.
+    /// Does not call application code, except the destructors of a provider's keys.
     #[cold]
     pub(super) fn fail_after_panic(&mut self) {
         let panicked = Failure::from(Error::General(
@@ -353,7 +357,7 @@ impl CommonState {
             self.prepare_failure(None);
             if let Some(observation) = &mut self.observation {
                 observation.has_panicked = true;
-                // the failure is reported later
+                // the failure is reported when the connection is dropped
                 observation.times.finish();
             }
         }

@@ -78,17 +78,18 @@ impl<Data> ConnectionCommon<Data> {
         Writer::new(self.driver.write_access())
     }
 
-    /// Reads TLS bytes into the connection's receive buffer, with one call to `rd.read`.
+    /// Reads TLS bytes into the connection's receive buffer, with at most one call to `rd.read`.
     ///
-    /// Returns the number of bytes read, which is 0 at the end of the stream. Call
-    /// [`Self::process_new_packets`] next.
+    /// Returns the number of bytes read: 0 at the end of the stream, and also, without a call to
+    /// `rd`, after the peer's close_notify. Call [`Self::process_new_packets`] next.
     ///
     /// # Errors
     ///
     /// - The errors of `rd`.
     /// - [`io::ErrorKind::Other`] if more than 16 KiB of plaintext are unread, or if `rd` returns
     ///   more than the length of its buffer.
-    /// - [`io::ErrorKind::InvalidData`] if more than one record is waiting to be processed.
+    /// - [`io::ErrorKind::InvalidData`] if the unprocessed bytes are already as long as the longest
+    ///   possible record (18 437 bytes).
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
         self.read_tls_for(rd, 0)
     }
@@ -107,8 +108,8 @@ impl<Data> ConnectionCommon<Data> {
         self.driver.common.records.read_tls_for(rd, len)
     }
 
-    /// Writes queued TLS bytes with one call to `wr.write_vectored`. Does not call `wr` if nothing
-    /// is queued.
+    /// Writes queued TLS bytes, up to 64 records, with one call to `wr.write_vectored`. Returns the
+    /// number of bytes written. Does not call `wr` if nothing is queued.
     ///
     /// # Errors
     ///
@@ -124,8 +125,9 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// Any [`Error`] ends the connection. The alert for the peer is queued for [`Self::write_tls`],
-    /// and plaintext received earlier can still be read. Each later call returns the same error.
+    /// Any [`Error`] ends the connection. The alert for the peer, if any, is queued for
+    /// [`Self::write_tls`], and plaintext received earlier can still be read. Each later call
+    /// returns the same error.
     pub fn process_new_packets(&mut self) -> Result<IoState, Error> {
         fail_on_panic(&mut self.driver, Driver::process_received)?;
         Ok(self.io_state())
@@ -184,10 +186,11 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Call it if [`IoState::is_waiting`] is true, which only happens with
     /// [`set_async`](CommonState::set_async). While it is pending, the connection can write, and
-    /// should read as long as [`wants_read`](CommonState::wants_read) is true. Received records
-    /// wait, except alerts. When the operation is over, this method processes them like
-    /// [`Self::process_new_packets`]; call `process_new_packets` to get the new [`IoState`].
-    /// Dropping the connection drops the operation.
+    /// should read as long as [`wants_read`](CommonState::wants_read) is true. Received messages
+    /// wait, except an alert if it comes next and before the peer's Finished. When the operation is
+    /// over, this method processes them like [`Self::process_new_packets`]; call
+    /// `process_new_packets` to get the new [`IoState`]. Dropping the connection drops the
+    /// operation.
     ///
     /// # Errors
     ///
@@ -221,8 +224,7 @@ impl<Data> ConnectionCommon<Data> {
     /// - The errors of `io`. [`io::ErrorKind::Interrupted`] from `io.read` is retried.
     ///   [`io::ErrorKind::WouldBlock`] is returned only if no bytes were moved in the direction
     ///   that blocks.
-    /// - [`io::ErrorKind::UnexpectedEof`] if the stream ends during the handshake, or the peer
-    ///   closes the connection.
+    /// - [`io::ErrorKind::UnexpectedEof`] if the stream ends during the handshake.
     /// - [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after
     ///   an attempt to send the alert. A failed connection does not read again.
     pub fn complete_io<T>(&mut self, io: &mut T) -> Result<(usize, usize), io::Error>
@@ -245,7 +247,7 @@ impl<Data> ConnectionCommon<Data> {
         Self: Sized,
         T: io::Read + io::Write,
     {
-        // after a panic, the handshake's secrets and the session are dropped by the next call
+        // after a panic, this call drops the handshake's secrets and the session
         let _ = fail_on_panic(&mut self.driver, Driver::check_failed);
         let handshaking = self.driver.common.records.is_handshaking();
         let (mut read, mut written) = (0, 0);
@@ -266,8 +268,8 @@ impl<Data> ConnectionCommon<Data> {
             if !self.wants_read() || eof {
                 return match (blocked, handshaking) {
                     (Some(error), _) if written == 0 => Err(error),
-                    // a close_notify or the end of the stream also ends the loop during the
-                    // handshake: there is nothing left to wait for (RUSTSEC-2024-0336)
+                    // the end of the stream also ends the loop during the handshake: there is
+                    // nothing left to wait for (RUSTSEC-2024-0336)
                     (None, true) => Err(io::ErrorKind::UnexpectedEof.into()),
                     _ => Ok((read, written)),
                 };
@@ -294,7 +296,8 @@ impl<Data> ConnectionCommon<Data> {
         }
     }
 
-    /// Writes all queued bytes, or as many as `io` accepts, and flushes `io`.
+    /// Writes all queued bytes, or as many as `io` accepts, and then flushes `io` if there were
+    /// any.
     fn write_all_tls<T: io::Write>(
         &mut self,
         io: &mut T,
@@ -377,23 +380,25 @@ impl<Data> ConnectionCommon<Data> {
             .export_keying_material(output, label, context)
     }
 
-    /// Replaces the keys for both directions by sending a KeyUpdate that requests one in return
-    /// (RFC 9846 §4.7.3).
+    /// Replaces the keys for both directions: queues a KeyUpdate that requests one in return (RFC
+    /// 9846 §4.7.3), unless it is a reply itself, or an earlier request is still unanswered.
     ///
-    /// A key that reaches its usage limit is replaced automatically, without this call.
+    /// Does nothing after a close_notify, or while the sending key from an earlier update is
+    /// unused. A key that reaches its usage limit is replaced automatically, without this call.
     ///
     /// # Errors
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and in TLS 1.2,
-    /// which cannot replace keys. Returns the error that ended the connection if it has failed.
+    /// which cannot replace keys. Returns [`Error::EncryptError`] if the cipher fails, which ends
+    /// the connection. Returns the error that ended the connection if it has failed.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.driver
             .write_access()
             .send(CommonState::refresh_traffic_keys)
     }
 
-    /// Queues a close_notify, as [`CommonState::send_close_notify`] describes. If that fails, the
-    /// connection and its session end.
+    /// Queues a close_notify, as [`CommonState::send_close_notify`] describes. If the cipher fails,
+    /// the connection ends, and its TLS 1.2 session is removed from the session store.
     pub fn send_close_notify(&mut self) {
         self.driver
             .write_access()
@@ -424,11 +429,12 @@ impl<Data> ConnectionCommon<Data> {
     }
 
     /// Returns the number of bytes that [`Self::read_tls`] has read and
-    /// [`Self::process_new_packets`] has not processed. After processing, this is part of a record
-    /// or of a handshake message.
+    /// [`Self::process_new_packets`] has not processed. After processing, these bytes are part of a
+    /// record or of a handshake message, unless the handshake [is
+    /// waiting](CommonState::is_waiting).
     ///
-    /// The rest must also be read through this connection, so check that it is 0 before reading the
-    /// socket any other way, for example into your own buffers.
+    /// The rest of that record or message must also be read through this connection. So check that
+    /// the number is 0 before reading the socket any other way, for example into your own buffers.
     pub fn unprocessed_len(&self) -> usize {
         self.driver.common.unprocessed_len()
     }
@@ -476,8 +482,8 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// Returns an [`InPlaceError`]. `buf` is then unchanged, except after
     /// [`InPlaceError::CipherFailed`], which ends the connection. [`InPlaceError::OutputPending`]
-    /// means that the connection itself must send a message first, such as a KeyUpdate: call
-    /// [`Self::write_tls`].
+    /// means that queued bytes must be sent first, possibly a KeyUpdate that this call has queued:
+    /// call [`Self::write_tls`].
     pub fn encrypt_in_place(
         &mut self,
         buf: &mut [u8],
@@ -493,8 +499,8 @@ impl<Data> ConnectionCommon<Data> {
     /// accept are copied, and queued for [`Self::write_tls`].
     ///
     /// After `Ok`, `buf` can be used again. With a non-blocking socket, this returns
-    /// [`io::ErrorKind::WouldBlock`] before anything is encrypted if earlier output is queued: call
-    /// it again with the same plaintext.
+    /// [`io::ErrorKind::WouldBlock`] before anything is encrypted if earlier output cannot be
+    /// written: call it again with the same plaintext.
     ///
     /// ```
     /// use std::io::{self, Read, Write};
@@ -519,7 +525,8 @@ impl<Data> ConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// - The errors of `wr`. If the plaintext is already encrypted, the record is queued.
+    /// - The errors of [`Self::write_tls`]. If `wr` fails after the plaintext is encrypted, the
+    ///   record is queued.
     /// - [`io::ErrorKind::WriteZero`] if `wr` accepts none of the queued output.
     /// - An [`InPlaceError`] as an [`io::Error`].
     pub fn send_in_place(

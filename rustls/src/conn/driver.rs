@@ -52,8 +52,8 @@ const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 /// [`Self::write_access`].
 ///
 /// The first failure ends the connection: it drops the handshake and all secrets, and every later
-/// call returns the same error. While the handshake is waiting for an application operation, only
-/// alerts are handled.
+/// call returns the same error. While the handshake is waiting for an application operation,
+/// received messages wait, except alerts before the peer's Finished.
 pub(crate) struct Driver<Data> {
     /// The connection's records or QUIC messages, secrets, properties and error.
     pub(crate) common: CommonState,
@@ -69,9 +69,10 @@ pub(crate) struct Driver<Data> {
     refused_len: u16,
 }
 
-/// The handshake of a connection, and the session that ends with it.
+/// The handshake of a connection, and the session that is removed from its store if it fails.
 struct Handshake<Data> {
-    /// The states of the handshake. It stays after the handshake, for tickets and KeyUpdates.
+    /// The state machine of the handshake. It stays after the handshake, for tickets and
+    /// KeyUpdates.
     machine: Box<dyn Machine<Data>>,
     /// The session that is removed from its store if the connection fails.
     #[cfg(feature = "tls12")]
@@ -306,7 +307,8 @@ impl<Data> Driver<Data> {
                     self.common.records.unpolled.report_wait();
                     return Ok(());
                 }
-                // separate from data after the handshake, which does not look for an observer
+                // separate from the last case, so that data after the handshake does not check for
+                // an observer
                 Receiving::Handshake => match self.process_record(received.unopened())? {
                     Some(record) => received.keep(record.record_len, record.plaintext),
                     None => {
@@ -351,7 +353,7 @@ impl<Data> Driver<Data> {
 
     /// Processes received bytes up to the first handshake message, and calls `look` with it.
     /// Returns `None` if it is incomplete. The message, and bytes after it, stay buffered for
-    /// [`Self::start_handshake`]. Adds the records to `received`.
+    /// [`Self::start_handshake`]. Counts the records in `received`.
     #[cfg(feature = "std")]
     pub(crate) fn first_message<T>(
         &mut self,
@@ -448,7 +450,7 @@ impl<Data> Driver<Data> {
             } else if self.is_tls13() {
                 vec![ContentType::ApplicationData, ContentType::Handshake]
             } else {
-                // TLS 1.2: all other messages are rejected
+                // TLS 1.2 expects no handshake messages after the handshake
                 vec![ContentType::ApplicationData]
             },
             got_type,

@@ -25,8 +25,8 @@ impl CommonState {
         }
     }
 
-    /// Seals as much of `payload` as the ticket and the buffer limit allow. Returns the number of
-    /// bytes sealed.
+    /// Seals as much of `payload` as the ticket, the key and the buffer limit allow. Returns the
+    /// number of bytes sealed.
     #[cfg(feature = "std")]
     pub(crate) fn write_early_data(&mut self, payload: &[u8]) -> io::Result<usize> {
         self.check_failed().map_err(invalid_data)?;

@@ -30,9 +30,9 @@ const TURNS: u32 = 32;
 /// When `from` ends, a close_notify is sent on a TLS `to`. A TLS `from` ends with its peer's
 /// close_notify. The opposite direction is not affected.
 ///
-/// A call reads at most 32 times, so that a fast peer does not keep an event loop from its other
-/// connections. A call also ends after it completes a handshake, because the opposite direction may
-/// be waiting for that. In both cases it returns [`Forwarded::Yielded`].
+/// A call reads at most 32 times after the handshakes, so that a fast peer does not keep an event
+/// loop from its other connections. A call also ends after it completes a handshake, because the
+/// opposite direction may be waiting for that. In both cases it returns [`Forwarded::Yielded`].
 ///
 /// With blocking sockets, call it until it returns [`Forwarded::Ended`]. Forward the directions
 /// in two threads, with the halves of [split](crate::split) connections. With non-blocking
@@ -325,7 +325,8 @@ where
         let (conn, socket) = (&mut **self.conn, &mut *self.sock);
         loop {
             let processed = process(conn, socket)?;
-            // an alert, for example; the peer may send more before it reads
+            // send an alert, for example; if the socket would block, continue, because the peer may
+            // send more before it reads
             let sent = send(conn, socket);
             let has_data = has_data(conn.reader(), processed)?;
             if has_data.is_some() || !turns.take() {
@@ -354,7 +355,7 @@ where
     fn send(&mut self) -> io::Result<()> {
         let (conn, socket) = (&mut **self.conn, &mut *self.sock);
         if conn.is_handshaking() {
-            // the direction that receives returns an error
+            // the direction that receives returns an error in received data
             let _ = process(conn, socket)?;
         }
         send(conn, socket)
@@ -424,7 +425,7 @@ where
     }
 }
 
-/// Completes the handshake, and processes what was received. Returns the result of the processing.
+/// Completes the handshake, and processes received records. Returns the result of the processing.
 fn process<S: SideData + 'static>(
     conn: &mut ConnectionCommon<S>,
     socket: &mut (impl Read + Write),

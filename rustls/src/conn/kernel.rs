@@ -19,7 +19,7 @@ use crate::suites::{ConnectionTrafficSecrets, ExtractedSecrets, SupportedCipherS
 /// A connection whose records are protected outside this library.
 ///
 /// It has neither record keys nor buffers. It keeps the secrets from which the next keys are
-/// derived. On a client, it also stores session tickets.
+/// derived. On a client, it also stores received session tickets.
 pub struct KernelConnection<Data> {
     /// The driver, which has no record keys.
     driver: Driver<Data>,

@@ -1,5 +1,5 @@
-//! The calls of the observer: after handshake messages, when the connection fails, and when it is
-//! dropped.
+//! The calls to the observer: when a client starts, after handshake messages and key updates, when
+//! the connection fails, and when it is dropped.
 
 use alloc::sync::Arc;
 
@@ -118,15 +118,15 @@ impl CommonState {
 
     /// Tells the observer that the keys of one direction were replaced.
     pub(crate) fn report_keys(&mut self, direction: Direction) {
-        // data that waited for the end of the handshake may wear out a key before it is reported
+        // buffered data may wear out a key before the end of the handshake is reported
         self.report();
         if let Some(observation) = &mut self.observation {
             observation.report_keys(direction);
         }
     }
 
-    /// Records how the connection would end, and the server name, before the failure that follows
-    /// changes both. Does not call the application's code.
+    /// Records how the connection would end, and the server name, before the failure changes them.
+    /// Does not call the application's code.
     #[cold]
     pub(super) fn prepare_failure(&mut self, server_name: Option<&str>) {
         if self.observation.is_none() {
@@ -266,8 +266,8 @@ impl CommonState {
         }
     }
 
-    /// Returns the data that the whole connection has `sent` and `received`. A half of a split
-    /// connection does not know how much the other half has moved since the split.
+    /// Returns the traffic of the whole connection. A half of a split connection does not know how
+    /// much the other half has moved since the split, so the value from before the split is used.
     fn traffic_of_both(
         &self,
         observation: &Observation,
@@ -282,7 +282,7 @@ impl CommonState {
         }
     }
 
-    /// Returns the data sent and received.
+    /// Returns the traffic sent and received.
     pub(super) fn traffic(&self) -> (Traffic, Traffic) {
         match &self.quic {
             Some(quic) => (quic.sent, quic.received),

@@ -66,8 +66,8 @@ mod tests {
         }
     }
 
-    /// The wake-up comes after the future was polled, and before the thread parks. A thread that
-    /// then parks may stay parked.
+    /// The wake-up comes after the poll and before the thread parks. A thread that parked then
+    /// could stay parked forever.
     #[test]
     fn no_wake_up_is_lost_before_the_thread_parks() {
         let parks = || panic!("the thread parks although it was woken");

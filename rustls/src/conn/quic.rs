@@ -344,7 +344,7 @@ impl Transport for Quic {
     }
 
     fn is_closed(&self) -> bool {
-        // a failed connection handles no messages, and QUIC closes by its own frames
+        // a failed connection handles no messages, and QUIC closes with its own frames
         false
     }
 

@@ -43,8 +43,9 @@ impl<'a> Reader<'a> {
         Ok(self.common.records.received.chunk())
     }
 
-    /// Writes unread plaintext to `wr` with one call to `wr.write_vectored`, from where it was
-    /// decrypted, and consumes the bytes that `wr` accepts. Returns their number.
+    /// Writes unread plaintext to `wr` from where it was decrypted, with one call to
+    /// `wr.write_vectored` of up to 64 slices, and consumes the bytes that `wr` accepts. Returns
+    /// their number.
     ///
     /// Returns 0 without a call if nothing is unread; [`io::BufRead::fill_buf`] then returns the
     /// reason.

@@ -58,7 +58,7 @@ pub(crate) struct Records {
 
     /// Records to be written.
     pub(crate) outgoing: OutgoingBuffer,
-    /// Bytes received from the peer; only buffered connections use it.
+    /// Bytes that `read_tls` received from the peer.
     pub(crate) received: ReceiveBuffer,
     /// Assembles handshake messages.
     pub(crate) joiner: HandshakeJoiner,
@@ -87,16 +87,16 @@ pub(crate) enum Sending {
     Handshake,
     /// A client's early data, up to `left` more bytes. Application data is buffered.
     EarlyData { left: usize },
-    /// Handshake messages. A close_notify follows buffered application data, and no more data is
-    /// accepted.
+    /// Handshake messages, then buffered application data and a close_notify. No more data is
+    /// buffered.
     HandshakeThenClose,
     /// Application data.
     Traffic,
     /// Buffered application data, and then a close_notify.
     TrafficThenClose,
-    /// Nothing more: a close_notify or a fatal alert has been sent. After a close_notify, the rest
-    /// of the handshake is still sent, because the peer may ignore the close_notify and wait for
-    /// the handshake to end.
+    /// Nothing more: a close_notify has been sent, or the connection has failed. After a
+    /// close_notify, the rest of the handshake is still sent, because the peer may ignore the
+    /// close_notify and wait for the handshake to end.
     Closed,
     /// Nothing, because the other half of a split connection does the sending.
     Elsewhere,
@@ -110,9 +110,10 @@ pub(crate) enum Receiving {
     /// A client's early data, up to `left` more bytes, then EndOfEarlyData; and alerts and
     /// change_cipher_spec.
     EarlyData { left: u32 },
-    /// Application data.
+    /// Application data, alerts, and handshake messages such as KeyUpdates.
     Traffic,
-    /// Nothing, because the peer sent a close_notify.
+    /// Nothing: the peer has sent a close_notify, or the other half of a split connection does the
+    /// receiving.
     Closed,
 }
 
@@ -212,7 +213,7 @@ impl Records {
         self.received.unread() != 0 || has_unopened || has_early_data || !self.joiner.is_empty()
     }
 
-    /// True if this side has closed, or will once buffered data is sent.
+    /// True if this side has closed or failed, or will close once buffered data is sent.
     pub(crate) fn is_sending_over(&self) -> bool {
         matches!(
             self.sending,
@@ -220,8 +221,8 @@ impl Records {
         )
     }
 
-    /// Reads into [`Self::received`] with one call to `rd.read`, for an application that has `len`
-    /// bytes of memory for records to be opened into.
+    /// Reads into [`Self::received`] with at most one call to `rd.read`, for an application that
+    /// has `len` bytes of memory for records to be opened into.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn read_tls_for(
@@ -255,7 +256,7 @@ impl Records {
         result
     }
 
-    /// Sends a close_notify as the last record.
+    /// Queues a close_notify. Only the rest of a handshake may follow it.
     pub(crate) fn close(&mut self) -> Result<(), SealError> {
         self.end_sending();
         self.send_warning_alert(AlertDescription::CloseNotify)

@@ -13,7 +13,7 @@ use crate::enums::ContentType;
 use crate::error::Error;
 use crate::record::buffer::{OutOfMemory, ReceiveBuffer};
 
-/// The maximum number of plaintext bytes for which memory is taken at a time.
+/// The length in bytes of the memory that is taken at a time for several records.
 const MANY_RECORDS: usize = 64 * 1024;
 
 /// The maximum number of pieces of plaintext per call to a writer.
@@ -121,9 +121,8 @@ impl CommonState {
         Ok(len)
     }
 
-    /// Checks that application data can be sent or buffered, with a key that is not worn out. Data
-    /// that is passed on must not be dropped silently, unlike data that is written after a
-    /// close_notify.
+    /// Replaces a worn-out key, and checks that application data can be sent or buffered. Data that
+    /// is passed on must not be dropped silently, unlike data that is written after a close_notify.
     pub(super) fn check_relay(&mut self) -> io::Result<()> {
         self.check_failed().map_err(invalid_data)?;
         self.prepare_key().map_err(invalid_data)?;
@@ -181,7 +180,7 @@ impl CommonState {
         if records.sending != Sending::Traffic {
             let kept = records.unsent_plaintext.append(&place[payload].into());
             records.outgoing.commit(0);
-            // the bytes are lost
+            // the bytes are lost, so the connection must fail
             return kept.map_err(|OutOfMemory| {
                 let error = Error::General("out of memory".into());
                 invalid_data(self.fail(error.into()))

@@ -26,8 +26,9 @@ use crate::record::buffer::OutOfMemory;
 use crate::record::sender::{SealError, SealInPlaceError};
 
 impl CommonState {
-    /// Seals as much of `payload` as the buffer limit allows, and queues it for sending. Returns
-    /// the number of bytes accepted.
+    /// Seals as much of `payload` as the buffer limit allows, and queues it for sending. Buffers it
+    /// instead if there are no keys, and drops it after a close_notify. Returns the number of bytes
+    /// accepted.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
@@ -61,8 +62,8 @@ impl CommonState {
         }
     }
 
-    /// Returns the number of bytes that [`Self::write_plaintext`] accepts, or `None` if there is no
-    /// limit.
+    /// Returns the number of bytes that [`Self::write_plaintext`] accepts and sends, or `None` if
+    /// there is no limit.
     #[cfg(feature = "std")]
     pub(super) fn plaintext_room(&self) -> Option<usize> {
         let records = &self.records;
@@ -82,7 +83,7 @@ impl CommonState {
     }
 
     /// Handles the slow cases of [`Self::write_plaintext`]: there are no keys, new keys are needed,
-    /// or the payload does not need exactly one record.
+    /// sending is over, or the payload does not need exactly one record.
     #[cfg(feature = "std")]
     #[cold]
     fn write_plaintext_slowly(
@@ -412,7 +413,7 @@ pub enum EncryptError {
     InsufficientSize(InsufficientSizeError),
 
     /// Nothing more can be encrypted on this connection: it has sent a close_notify, has failed, or
-    /// its key has reached its limit and cannot be replaced. In an `EarlyDataError`, only early
+    /// its key cannot protect the data and cannot be replaced. In an `EarlyDataError`, only early
     /// data can no longer be encrypted, unless the connection has failed.
     EncryptExhausted,
 }

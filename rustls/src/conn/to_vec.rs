@@ -46,7 +46,7 @@ fn grow_and_write<E>(
     let Some(len) = used.checked_add(required) else {
         return Err(error);
     };
-    // `resize` alone would panic if the length exceeded the available memory
+    // `resize` alone would panic or abort the process if memory ran out
     if out.try_reserve(len.saturating_sub(before)).is_err() {
         return Err(error);
     }

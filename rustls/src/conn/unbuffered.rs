@@ -3,7 +3,7 @@
 //! [`UnbufferedConnectionCommon::process_tls_records`] opens records in the caller's buffer. It
 //! returns a [`ConnectionState`], which tells the application what to do next. Application data is
 //! encrypted from one of the caller's slices into another. The connection itself buffers only
-//! handshake messages and alerts to send.
+//! handshake messages, alerts, and data that the application has peeked at but not taken.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -46,7 +46,7 @@ pub struct UnbufferedConnectionCommon<Data> {
     pending: PendingPayload,
 }
 
-/// The requests and reports that earlier states have already made to the application.
+/// Records the requests and reports that earlier states have made to the application.
 #[derive(Debug, Default)]
 struct Progress {
     /// True if encoded bytes were returned and not yet reported as sent.
@@ -377,7 +377,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// - the configuration does not set `enable_secret_extraction`;
     /// - output is queued, or a KeyUpdate that the peer requested has not been sent yet (call
     ///   `refresh_traffic_keys`);
-    /// - received data is unread, including part of a record or of a message;
+    /// - received data was not taken, or part of a handshake message has been received;
     /// - the crypto provider does not export keys.
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and the error that
@@ -425,17 +425,17 @@ enum Next {
 #[must_use]
 #[derive(Debug)]
 pub struct UnbufferedStatus<'c, 'i, Data> {
-    /// The number of bytes of `incoming_tls` that have been processed, including the record in
-    /// [`ConnectionState::ReadTraffic`]. Remove them from the front of `incoming_tls` after
-    /// handling `state` and before the next call.
+    /// The number of bytes of `incoming_tls` that have been processed, including the record whose
+    /// data is in `state`. Remove them from the front of `incoming_tls` after handling `state` and
+    /// before the next call.
     ///
     /// If the content of a record caused an error, that record is usually included. A record that
     /// could not be opened is not.
     pub discard: usize,
 
     /// The next action for the application, or the error that ended the connection. After an error,
-    /// further calls return the alert to send, and then the error again. Discard all bytes passed
-    /// to them.
+    /// further calls return the alert to send, if any, and then the error again. Discard all bytes
+    /// passed to them.
     ///
     /// After the peer's close_notify, errors in sending are returned by the call that sends, and
     /// not in this field: [`PeerClosed`](ConnectionState::PeerClosed) and
@@ -464,8 +464,8 @@ pub enum ConnectionState<'c, 'i, Data> {
     ReadTraffic(ReadTraffic<'c, 'i, Data>),
 
     /// The peer has closed its side, so no more application data will arrive. This side may still
-    /// send. [`WriteTraffic`] follows once nothing else is pending. To send now, call
-    /// [`UnbufferedConnectionCommon::write_traffic`].
+    /// send, unless it has closed too. [`WriteTraffic`] then follows once nothing else is pending.
+    /// To send now, call [`UnbufferedConnectionCommon::write_traffic`].
     PeerClosed,
 
     /// Both sides have closed, or the peer has closed and this side can no longer send because of a
@@ -490,7 +490,9 @@ pub enum ConnectionState<'c, 'i, Data> {
     /// Only returned by connections on which [`UnbufferedConnectionCommon::set_async`] was called.
     WaitingForOperation,
 
-    /// The handshake is complete: send application data, or receive more bytes.
+    /// The handshake is complete, or this is a server that already [may
+    /// send](crate::ServerConfig::send_half_rtt_data). Send application data, unless this side has
+    /// closed, or receive more bytes.
     WriteTraffic(WriteTraffic<'c, Data>),
 }
 
@@ -594,7 +596,7 @@ impl<Data> EncodeTlsData<'_, Data> {
     }
 }
 
-/// Encoded bytes must be sent before the connection continues.
+/// The encoded bytes must be sent.
 pub struct TransmitTlsData<'c, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
 }
@@ -617,8 +619,9 @@ impl<Data> TransmitTlsData<'_, Data> {
 }
 
 impl TransmitTlsData<'_, ClientConnectionData> {
-    /// Returns a writer for early data to send with the encoded bytes, if early data is allowed:
-    /// between the ClientHello and the ServerHello, if the offered session permits it.
+    /// Returns a writer for early data to send with the encoded bytes. Returns `None` if early data
+    /// cannot be sent: the client offers no session that allows it, the server has rejected it or
+    /// sent its Finished, or the connection has closed or failed.
     pub fn may_encrypt_early_data(&mut self) -> Option<MayEncryptEarlyData<'_>> {
         MayEncryptEarlyData::new(self.conn.driver.write_access())
     }

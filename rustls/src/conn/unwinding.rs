@@ -18,8 +18,8 @@
 
 use core::mem;
 
-/// A connection that can fail without calling the application's code. A second panic would abort
-/// the process.
+/// A connection that can fail without calling the application's code, because a second panic would
+/// abort the process.
 pub(crate) trait Abandon {
     fn abandon(&mut self);
 }

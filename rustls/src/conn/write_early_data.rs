@@ -86,7 +86,7 @@ impl<'c> MayEncryptEarlyData<'c> {
     /// - [`EarlyDataError::Encrypt`] with [`EncryptError::InsufficientSize`] if `outgoing_tls` is
     ///   too short. The error holds the size needed; the same call with that much space succeeds.
     /// - [`EarlyDataError::Encrypt`] with [`EncryptError::EncryptExhausted`] if the key is used up,
-    ///   or the cipher failed, which ends the connection.
+    ///   or if the cipher fails, which ends the connection.
     ///
     /// [`EncryptError::InsufficientSize`]: crate::unbuffered::EncryptError::InsufficientSize
     /// [`EncryptError::EncryptExhausted`]: crate::unbuffered::EncryptError::EncryptExhausted

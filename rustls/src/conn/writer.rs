@@ -12,8 +12,8 @@ use super::write_access::WriteAccess;
 
 /// Encrypts plaintext into the connection's outgoing buffer, for `write_tls` to send.
 ///
-/// Before the handshake is complete, plaintext is buffered and sent afterwards. At the buffer
-/// limit, a write accepts only part of its input, or nothing (`Ok(0)`).
+/// Plaintext that may not be sent yet, because the handshake is not complete, is buffered. At the
+/// buffer limit, a write accepts only part of its input, or nothing (`Ok(0)`).
 ///
 /// **Data written after [`send_close_notify`](crate::CommonState::send_close_notify) is accepted
 /// and dropped**, because programs that write during shutdown expect no error. The same happens
@@ -21,7 +21,7 @@ use super::write_access::WriteAccess;
 /// write returns the connection's error as [`io::ErrorKind::InvalidData`]. [`Self::room_left`] is 0
 /// in all these cases.
 ///
-/// If memory runs out, a write accepts as much as there is memory for. If there is none, it returns
+/// If memory runs out, a write may accept only part of its input. If it accepts nothing, it returns
 /// [`io::ErrorKind::OutOfMemory`], and the connection stays usable.
 pub struct Writer<'a> {
     connection: WriteAccess<'a>,
@@ -43,8 +43,8 @@ impl<'a> Writer<'a> {
     ///
     /// The number is 0 after `send_close_notify`, when writes are dropped, and after a failure,
     /// when writes return errors. In TLS 1.2, it is also limited by the bytes that the key can
-    /// still protect, initially 2^38 or more, because keys cannot be replaced (RFC 9846 §5.5, RFC
-    /// 5246 §6.1).
+    /// still protect, because keys cannot be replaced (RFC 9846 §5.5, RFC 5246 §6.1). With AES-GCM
+    /// and records of the default length, these are initially almost 2^38 bytes.
     ///
     /// ```
     /// use std::io::{self, Read, Write};

@@ -10,10 +10,13 @@ use crate::failure::Failure;
 use crate::logging::{trace, warn};
 
 impl<Data> Driver<Data> {
-    /// Handles an alert (RFC 9846 §6). A close_notify ends the peer's direction, user_canceled
-    /// announces one, and every other alert ends the connection, regardless of its level. Unless
-    /// TLS 1.3 is negotiated, the peer may send warnings (RFC 5246 §7.2). A close_notify during a
-    /// TLS 1.2 handshake counts as a warning, because it is not authenticated.
+    /// Handles an alert (RFC 9846 §6):
+    ///
+    /// - A close_notify after the handshake ends the peer's direction. During the handshake, it is
+    ///   handled like any other alert, because it is not authenticated.
+    /// - A warning is counted and otherwise ignored if it is user_canceled, which announces a
+    ///   close_notify, or if TLS 1.3 is not negotiated (RFC 5246 §7.2).
+    /// - Every other alert ends the connection.
     pub(super) fn handle_alert(&mut self, content: &[u8]) -> Result<(), Failure> {
         let (level, description) = match *content {
             [level, description] => (AlertLevel::from(level), AlertDescription::from(description)),
@@ -43,8 +46,9 @@ impl<Data> Driver<Data> {
         Err(Error::AlertReceived(description).into())
     }
 
-    /// Handles a change_cipher_spec. TLS 1.3 drops it between the first ClientHello and the peer's
-    /// Finished, and rejects it at any other time (RFC 9846 §5). TLS 1.2 handles it as a message.
+    /// Handles a change_cipher_spec. If TLS 1.2 is negotiated, it is a message. Otherwise, up to
+    /// two are dropped between the first ClientHello and the peer's Finished, and one at any other
+    /// time is an error (RFC 9846 §5).
     pub(super) fn handle_change_cipher_spec(&mut self, content: &[u8]) -> Result<(), Failure> {
         #[cfg(feature = "tls12")]
         if self.common.negotiated.version == Some(ProtocolVersion::TLSv1_2) {
@@ -63,8 +67,8 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// Checks the content and passes it to the machine, which knows whether a change_cipher_spec is
-    /// expected now (RFC 5246 §7.1).
+    /// Checks the content of a TLS 1.2 change_cipher_spec, and calls the machine, which knows
+    /// whether one is expected now (RFC 5246 §7.1).
     #[cfg(feature = "tls12")]
     fn change_cipher(&mut self, content: &[u8]) -> Result<(), Failure> {
         match content {

@@ -34,8 +34,8 @@ use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData}
 /// - [`open_in_place`](Self::open_in_place) opens records in the caller's buffer.
 ///
 /// After either, check [`sender_wants_write`](Self::sender_wants_write). It is true if the sending
-/// half now has something to send: a KeyUpdate that the peer requested, or the alert for an error.
-/// If the thread of that half is idle, wake it.
+/// half now has something to send: a KeyUpdate that the peer requested, the alert for an error, or
+/// in TLS 1.2 a no_renegotiation warning. If the thread of that half is idle, wake it.
 ///
 /// Dropping the receiver does not affect the sender, but messages from the peer, including alerts,
 /// are then no longer processed.
@@ -201,15 +201,15 @@ impl<Data> Driver<Data> {
 #[cfg(feature = "std")]
 impl<Data> Receiver<Data> {
     /// True if [`Self::read_tls`] should be called as soon as possible. False if plaintext is
-    /// unread, and after a close_notify.
+    /// unread, and after the peer's close_notify.
     pub fn wants_read(&self) -> bool {
         self.driver.common.wants_read()
     }
 
-    /// Reads TLS bytes into the connection's receive buffer, with one call to `rd.read`.
+    /// Reads TLS bytes into the connection's receive buffer, with at most one call to `rd.read`.
     ///
-    /// Returns the number of bytes read, which is 0 at the end of the stream. Call
-    /// [`Self::process_new_packets`] next.
+    /// Returns the number of bytes read: 0 at the end of the stream, and also, without a call to
+    /// `rd`, after the peer's close_notify. Call [`Self::process_new_packets`] next.
     ///
     /// # Errors
     ///

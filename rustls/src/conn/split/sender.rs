@@ -161,7 +161,7 @@ impl Sender {
         self.after_requests(|common| common.encrypt_in_place(buf, payload))
     }
 
-    /// Copies queued TLS bytes to the front of `outgoing_tls`. Returns the number of bytes to send.
+    /// Moves queued TLS bytes to the front of `outgoing_tls`. Returns the number of bytes to send.
     ///
     /// [`Self::write_tls`] writes them to a writer instead.
     ///
@@ -173,8 +173,8 @@ impl Sender {
         self.common.take_output(outgoing_tls)
     }
 
-    /// Copies queued TLS bytes like [`Self::take_tls`], but after the first `used` bytes of a
-    /// `Vec`, like [`Self::encrypt_to_vec`].
+    /// Moves queued TLS bytes like [`Self::take_tls`], but after the first `used` bytes of a `Vec`,
+    /// like [`Self::encrypt_to_vec`].
     ///
     /// # Errors
     ///
@@ -189,20 +189,22 @@ impl Sender {
     }
 
     /// Queues a close_notify: nothing more is sent (RFC 9846 §6.1), not even a KeyUpdate that the
-    /// peer requests. The receiving half continues. Does nothing if a close_notify or a fatal alert
-    /// has already been queued.
+    /// peer requests later. The receiving half continues. Does nothing if a close_notify or a fatal
+    /// alert has already been queued.
     pub fn send_close_notify(&mut self) {
         self.after_requests(CommonState::send_close_notify);
     }
 
-    /// Replaces the keys for both directions by sending a KeyUpdate that requests one in return
-    /// (RFC 9846 §4.7.3).
+    /// Replaces the keys for both directions: queues a KeyUpdate that requests one in return (RFC
+    /// 9846 §4.7.3), unless it is a reply itself, or an earlier request is still unanswered.
     ///
-    /// A key that reaches its usage limit is replaced automatically, without this call.
+    /// Does nothing after a close_notify, or while the sending key from an earlier update is
+    /// unused. A key that reaches its usage limit is replaced automatically, without this call.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::HandshakeNotComplete`] in TLS 1.2, which cannot replace keys, and the error
+    /// Returns [`Error::HandshakeNotComplete`] in TLS 1.2, which cannot replace keys. Returns
+    /// [`Error::EncryptError`] if the cipher fails, which ends the connection. Returns the error
     /// that ended the connection if it has failed.
     pub fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.after_requests(CommonState::refresh_traffic_keys)
@@ -299,13 +301,13 @@ impl CommonState {
 impl Sender {
     /// Returns a writer that encrypts plaintext as it is written.
     pub fn writer(&mut self) -> Writer<'_> {
-        // first queue what the receiving half requests, because it reduces the room for data
+        // first handle requests from the receiving half, because they may reduce the room for data
         self.handle_requests();
         Writer { sender: self }
     }
 
-    /// Writes queued TLS bytes with one call to `wr.write_vectored`. Does not call `wr` if nothing
-    /// is queued.
+    /// Writes queued TLS bytes, up to 64 records, with one call to `wr.write_vectored`. Returns the
+    /// number of bytes written. Does not call `wr` if nothing is queued.
     ///
     /// # Errors
     ///

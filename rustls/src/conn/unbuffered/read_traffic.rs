@@ -33,7 +33,8 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
         Some(Ok(AppDataRecord::new(payload)))
     }
 
-    /// Returns the number of bytes that [`Self::next_record`] will return.
+    /// Returns the number of bytes that [`Self::next_record`] will return, or `None` if they have
+    /// already been taken.
     ///
     /// This copies the bytes, because the application may discard the record without taking them.
     /// The next state then returns the copy.

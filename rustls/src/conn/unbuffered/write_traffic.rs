@@ -16,7 +16,7 @@ use crate::handshake::established::{Established, KEY_UPDATE_LEN};
 use crate::record::ALERT_LEN;
 use crate::record::sender::InPlaceRoom;
 
-/// Application data can be sent.
+/// Application data can be sent, unless this side has closed.
 pub struct WriteTraffic<'c, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
 }
@@ -29,15 +29,15 @@ impl<'c, Data> WriteTraffic<'c, Data> {
 }
 
 impl<Data> WriteTraffic<'_, Data> {
-    /// Encrypts `application_data` into the front of `outgoing_tls`. Returns the number of bytes to
-    /// send.
+    /// Moves queued bytes to the front of `outgoing_tls`, and encrypts `application_data` after
+    /// them. Returns the number of bytes to send.
     ///
     /// # Errors
     ///
     /// - [`EncryptError::InsufficientSize`] if `outgoing_tls` is too short. The error holds the
     ///   size needed; the same call with that much space succeeds.
     /// - [`EncryptError::EncryptExhausted`] if nothing more can be encrypted, for example after a
-    ///   close_notify.
+    ///   close_notify, or if the cipher fails, which ends the connection.
     pub fn encrypt(
         &mut self,
         application_data: &[u8],
@@ -150,8 +150,9 @@ impl<Data> WriteTraffic<'_, Data> {
             .send(|common| common.encrypt_in_place(buf, payload))
     }
 
-    /// Encrypts a close_notify into the front of `outgoing_tls`. Returns the number of bytes to
-    /// send. Nothing can be sent after it.
+    /// Moves queued bytes to the front of `outgoing_tls`, and encrypts a close_notify after them,
+    /// unless one has already been sent. Returns the number of bytes to send. Nothing can be sent
+    /// after a close_notify.
     ///
     /// # Errors
     ///
@@ -199,14 +200,19 @@ impl<Data> WriteTraffic<'_, Data> {
         write_to_vec(outgoing_tls, used, |out| self.queue_close_notify(out))
     }
 
-    /// Replaces the keys for both directions by queueing a KeyUpdate that requests one in return
-    /// (RFC 9846 §4.7.3). It is sent with the next [`Self::encrypt`]; otherwise, the next state is
-    /// an [`EncodeTlsData`](super::EncodeTlsData) for it.
+    /// Replaces the keys for both directions: queues a KeyUpdate that requests one in return (RFC
+    /// 9846 §4.7.3), unless it is a reply itself, or an earlier request is still unanswered. The
+    /// message is sent with the next [`Self::encrypt`]; otherwise, the next state is an
+    /// [`EncodeTlsData`](super::EncodeTlsData) for it.
+    ///
+    /// Does nothing after a close_notify, or while the sending key from an earlier update is
+    /// unused.
     ///
     /// # Errors
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and in TLS 1.2,
-    /// which cannot replace keys. Returns the error that ended the connection if it has failed.
+    /// which cannot replace keys. Returns [`Error::EncryptError`] if the cipher fails, which ends
+    /// the connection. Returns the error that ended the connection if it has failed.
     pub fn refresh_traffic_keys(self) -> Result<(), Error> {
         self.conn
             .driver
