@@ -19,7 +19,7 @@ pub(crate) enum Callbacks {
     /// The synchronous methods of rustls 0.23.
     #[default]
     Sync,
-    /// Methods that return futures as well, which the owner of the connection polls.
+    /// Also the methods that return futures. The owner of the connection polls the futures.
     Async,
 }
 
@@ -44,8 +44,8 @@ impl CallMode for AsyncCalls {
 }
 
 impl Callbacks {
-    /// Returns `Sync` if `may_wait` returns false. Calls `may_wait` only if the connection can
-    /// wait.
+    /// Returns `Async` if the connection can wait and `may_wait` returns true, and `Sync`
+    /// otherwise. Calls `may_wait` only if the connection can wait.
     pub(crate) fn of(self, may_wait: impl FnOnce() -> bool) -> Self {
         match self {
             Self::Async if may_wait() => Self::Async,

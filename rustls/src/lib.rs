@@ -48,7 +48,7 @@
 //!
 //! - `aws_lc_rs`, also spelled `aws-lc-rs` (default): the crypto provider over aws-lc-rs.
 //! - `ring`: the crypto provider over ring.
-//! - `fastest`: both, and the provider made of their [fastest](crypto::fastest) parts.
+//! - `fastest`: both of these, and the provider made of their [fastest](crypto::fastest) parts.
 //! - `custom-provider`: no provider of this crate becomes the process-wide default automatically.
 //! - `prefer-post-quantum` (default): aws-lc-rs prefers a hybrid post-quantum key exchange.
 //! - `fips`: the FIPS-validated build of aws-lc-rs.
@@ -160,14 +160,15 @@ pub mod version {
 /// client](crate::client::UnbufferedClientConnection::dangerous_into_kernel_connection), [for a
 /// server](crate::server::UnbufferedServerConnection::dangerous_into_kernel_connection)) takes the
 /// connection apart: the caller gets the traffic keys, and a
-/// [`KernelConnection`](crate::kernel::KernelConnection) that handles the other records:
+/// [`KernelConnection`](crate::kernel::KernelConnection) for the records that do not hold
+/// application data:
 ///
 /// | record | what to do |
 /// |---|---|
 /// | KeyUpdate | `update_rx_secret`; if it requests one: send a KeyUpdate and `update_tx_secret` |
 /// | NewSessionTicket | `handle_new_session_ticket` (clients only) |
 /// | any other handshake message | end the connection with an unexpected_message alert |
-/// | close_notify, other alerts | RFC 9846 §6 |
+/// | close_notify, other alerts | see RFC 9846 §6 |
 ///
 /// The application must count the records protected with each key. A key may protect at most
 /// [`confidentiality_limit`](crate::CipherSuiteCommon::confidentiality_limit) records. Before that
@@ -245,11 +246,11 @@ pub mod relay {
 /// Set one as [`ClientConfig::observer`](crate::ClientConfig::observer) or
 /// [`ServerConfig::observer`](crate::ServerConfig::observer).
 ///
-/// Each enum in an event has a method `label`, which returns a short, stable name for metrics. Its
-/// constant `LABELS` lists all of them, for example to create counters in advance. Only versions,
-/// cipher suites, groups and signature schemes have neither, because their registries are long;
-/// their method `as_str` returns a name. Later versions may add labels, but never change or remove
-/// one. `docs/observer-labels.txt` in the repository lists all of them.
+/// Each enum in an event has a method `label`, which returns a short, stable name for metrics. The
+/// enum's constant `LABELS` lists all of them, for example to create counters in advance. Only
+/// versions, cipher suites, groups and signature schemes have neither, because their registries are
+/// long; their method `as_str` returns a name. Later versions may add labels, but never change or
+/// remove one. `docs/observer-labels.txt` in the repository lists all of them.
 pub mod observer {
     pub use rustls_core::record::traffic::Traffic;
 

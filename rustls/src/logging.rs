@@ -1,10 +1,11 @@
 //! Log messages through the [`log`] crate with feature `logging`; no-ops without it.
 //!
 //! `trace`: the type of each message sent or received, and dropped records. `debug`: negotiated
-//! parameters, resumptions, the reasons for not using a session or early data, close_notify, and
-//! one line for each failed connection. `warn`: ignored alerts, messages out of order, worn keys,
-//! an unusable key log file, operations that are never polled. Secrets, message contents and text
-//! whose length a peer chooses are never logged.
+//! parameters, resumptions, the reasons for not using a session or early data, waits for
+//! operations, sent warnings such as close_notify, and one line for each failed connection. `warn`:
+//! ignored alerts, messages out of order, worn keys, an unusable key log file, operations that are
+//! never polled, defects of the crypto provider. Secrets, message contents and text whose length a
+//! peer chooses are never logged.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, trace, warn};

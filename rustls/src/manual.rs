@@ -1,6 +1,6 @@
-// The chapters are Markdown files in `rustls/manual`, which a forge renders, too. A chapter ends
-// with the targets of its links there. `links.md` precedes each chapter with the targets in
-// rustdoc: of two definitions of one link, Markdown takes the first.
+// The chapters are Markdown files in `rustls/manual`, which code hosts render too. Each chapter
+// ends with the link targets for that. In rustdoc, `links.md` precedes each chapter with other
+// targets: if a link is defined twice, Markdown takes the first definition.
 #![doc = include_str!("manual/links.md")]
 #![doc = include_str!("../manual/README.md")]
 

@@ -120,7 +120,7 @@ impl ClientConnection {
     ///
     /// Returns `None` unless [`ClientConfig::enable_early_data`] is set and the client offers a
     /// session whose ticket allows early data. Also returns `None` once the server has rejected
-    /// early data or the handshake is complete.
+    /// early data or sent its Finished, and after a close_notify or a failure.
     ///
     /// Early data has no forward secrecy, and an attacker can replay it.
     pub fn early_data(&mut self) -> Option<WriteEarlyData<'_>> {
@@ -147,8 +147,8 @@ impl ClientConnection {
 
 #[cfg(feature = "std")]
 impl ClientConnection {
-    /// Splits the connection into a sending and a receiving half once the handshake is complete.
-    /// Two threads can then use the halves without a lock between them.
+    /// Splits the connection into a sending and a receiving half, which two threads can use without
+    /// a lock between them. The handshake must be complete.
     ///
     /// Nothing is lost. Queued output moves to the [`Sender`], and received data that was not read
     /// yet moves to the [`Receiver`]. Both halves keep track of pending KeyUpdates.
@@ -193,11 +193,11 @@ impl ClientConnection {
     ///
     /// | event | effect on the other half |
     /// |---|---|
-    /// | the peer requests a KeyUpdate | the sender answers before its next data |
-    /// | the peer asks to renegotiate (TLS 1.2) | the sender sends a no_renegotiation warning |
+    /// | the peer requests a KeyUpdate | the sender sends one before its next data |
+    /// | the peer wants to renegotiate (TLS 1.2) | the sender sends a no_renegotiation warning |
     /// | a received record is invalid | the sender sends the alert, drops its keys and fails |
     /// | a fatal alert was received | the sender drops its keys and returns the error |
-    /// | a write failed, and the sender queued an alert | the receiver drops its keys and fails |
+    /// | the sender has failed | the receiver drops its keys and fails |
     /// | the peer's close_notify was received | none: the sender continues |
     /// | [`Sender::send_close_notify`] was called | none: the receiver continues |
     ///

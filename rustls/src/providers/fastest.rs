@@ -54,7 +54,7 @@ rustls_core::provider_ticketer!(
 /// this module.
 pub fn default_provider() -> CryptoProvider {
     if rustls_provider_aws_lc::IS_FIPS_BUILD {
-        // another package enabled it without the feature of this one
+        // another package enabled FIPS, without this package's feature `fips`
         return aws_lc_rs::default_provider();
     }
     CryptoProvider {

@@ -87,8 +87,9 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// Initial packets at first. Returns the keys for the next kind of packets once they are
     /// available. Later calls append bytes for those packets.
     ///
-    /// Call it at the start (clients), and after each [`read_hs`](Self::read_hs), until it neither
-    /// appends nor returns anything.
+    /// Call it at the start (clients), after each [`read_hs`](Self::read_hs), and when
+    /// [`poll_operation`](Self::poll_operation) is ready, until it neither appends nor returns
+    /// anything.
     pub fn write_hs(&mut self, buf: &mut Vec<u8>) -> Option<KeyChange> {
         fail_on_panic(&mut self.driver.common, |common| common.write_crypto(buf))
     }
@@ -96,7 +97,8 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// Returns the TLS alert to send in a CONNECTION_CLOSE frame, as error code 0x0100 plus the
     /// alert (RFC 9001 §4.8).
     ///
-    /// Returns `None` if nothing has failed, and if [`read_hs`](Self::read_hs) failed with an error
+    /// This is close_notify after [`send_close_notify`](CommonState::send_close_notify). Otherwise,
+    /// returns `None` if nothing has failed, or if [`read_hs`](Self::read_hs) failed with an error
     /// that is reported as a QUIC PROTOCOL_VIOLATION rather than a TLS alert (RFC 9000 §20.1).
     pub fn alert(&self) -> Option<AlertDescription> {
         self.quic.as_deref()?.alert

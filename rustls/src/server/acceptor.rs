@@ -122,9 +122,8 @@ impl Acceptor {
     ///
     /// # Errors
     ///
-    /// Returns the errors of `rd`; [`io::ErrorKind::InvalidData`] if more than one record is
-    /// waiting for [`Self::accept`]; [`io::ErrorKind::Other`] once [`Self::accept`] has returned an
-    /// [`Accepted`] or an error.
+    /// Returns the errors of [`ConnectionCommon::read_tls`], and [`io::ErrorKind::Other`] once
+    /// [`Self::accept`] has returned an [`Accepted`] or an error.
     pub fn read_tls(&mut self, rd: &mut dyn io::Read) -> Result<usize, io::Error> {
         match &mut self.connection {
             Some(connection) => connection.read_tls(rd),
@@ -140,7 +139,7 @@ impl Acceptor {
     /// # Errors
     ///
     /// - Any error in the records or the ClientHello that does not depend on a configuration, with
-    ///   the alert for the client;
+    ///   the alert for the client, if any;
     /// - [`Error::InappropriateMessage`] without an alert if the client sent something other than a
     ///   handshake;
     /// - [`Error::General`] without an alert if an earlier call returned an [`Accepted`] or an
@@ -219,8 +218,8 @@ impl Accepted {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`ServerConnection::new`], without an alert, and any [`Error`] caused
-    /// by the ClientHello, with the alert for the client.
+    /// Returns the errors of [`ServerConnection::new`], without an alert, and any [`Error`] that
+    /// the handshake with `config` returns for the ClientHello, with the alert for the client.
     pub fn into_connection(
         mut self,
         config: Arc<ServerConfig>,
@@ -265,7 +264,8 @@ impl AcceptedAlert {
     ///
     /// # Errors
     ///
-    /// Returns the errors of `wr`; the unwritten bytes can be written later.
+    /// Returns the errors of [`ConnectionCommon::write_tls`]; the unwritten bytes can be written
+    /// later.
     pub fn write(&mut self, wr: &mut dyn io::Write) -> Result<usize, io::Error> {
         write_outgoing(&mut self.0, wr)
     }
@@ -274,9 +274,9 @@ impl AcceptedAlert {
     ///
     /// # Errors
     ///
-    /// Returns the errors of `wr`, except [`io::ErrorKind::Interrupted`], which is retried, and
-    /// [`io::ErrorKind::WriteZero`] if `wr` accepts no bytes. The unwritten bytes can be written
-    /// later.
+    /// Returns the errors of [`Self::write`], except [`io::ErrorKind::Interrupted`], which is
+    /// retried, and [`io::ErrorKind::WriteZero`] if `wr` accepts no bytes. The unwritten bytes can
+    /// be written later.
     pub fn write_all(&mut self, wr: &mut dyn io::Write) -> Result<(), io::Error> {
         while !self.0.is_empty() {
             match self.write(wr) {

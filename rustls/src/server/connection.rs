@@ -89,10 +89,12 @@ impl ServerConnection {
     }
 
     /// Returns the data that [`set_resumption_data`] stored in the resumed session, once the
-    /// ClientHello has been processed. Returns `None` if the client does not resume a session.
+    /// ClientHello has been processed; empty if it stored none. Returns `None` if the client does
+    /// not resume a session.
     ///
-    /// Only this server can have written the data, but until the handshake is complete, the client
-    /// may be an attacker who recorded the session's ticket.
+    /// Only this server, or one that shares its ticket keys or its session storage, can have
+    /// written the data. But until the handshake is complete, the client may be an attacker who
+    /// recorded the session's ticket.
     ///
     /// [`set_resumption_data`]: Self::set_resumption_data
     pub fn received_resumption_data(&self) -> Option<&[u8]> {
@@ -121,9 +123,11 @@ impl ServerConnection {
     /// Early data is accepted if all of these conditions hold:
     ///
     /// - [`ServerConfig::max_early_data_size`] allows it;
-    /// - the client resumes a TLS 1.3 session from the [session
+    /// - the client resumes the first session that it offers, a TLS 1.3 session from the [session
     ///   storage](ServerConfig::session_storage), for the first time and without delay;
-    /// - the cipher suite and the application protocol are those of the session.
+    /// - the cipher suite and the application protocol are those of the session;
+    /// - no HelloRetryRequest is needed, and [`reject_early_data`](Self::reject_early_data) was not
+    ///   called.
     pub fn early_data(&mut self) -> Option<ReadEarlyData<'_>> {
         match self.inner.driver.data.early_data {
             EarlyData::Accepted => Some(ReadEarlyData::new(&mut self.inner.driver.common)),
@@ -152,9 +156,8 @@ impl ServerConnection {
 
 #[cfg(feature = "std")]
 impl ServerConnection {
-    /// Splits the connection into a sending and a receiving half once the handshake is complete,
-    /// like [`ClientConnection::into_split`](crate::ClientConnection::into_split), which has an
-    /// example.
+    /// Splits the connection into a sending and a receiving half, like
+    /// [`ClientConnection::into_split`](crate::ClientConnection::into_split), which has an example.
     ///
     /// # Errors
     ///
