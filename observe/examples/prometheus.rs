@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Nothing in the accept loop knows of the metrics: the observer belongs to the configuration. The
-//! page is on a port of its own, without TLS, which should be reachable for Prometheus only.
+//! page is on a separate port without TLS, which only Prometheus should be able to reach.
 
 #[cfg(test)]
 #[path = "prometheus/tests.rs"]
@@ -86,7 +86,8 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Lets the connections of `config` report to Prometheus' recorder, and returns its pages.
+/// Makes the connections of `config` report to a recorder for Prometheus. Returns a handle that
+/// renders its page.
 fn observe(config: &mut ServerConfig) -> Result<PrometheusHandle, Box<dyn Error>> {
     let pages = PrometheusBuilder::new()
         .set_buckets(&BUCKETS)?
@@ -127,7 +128,7 @@ async fn serve(listener: TcpListener, config: ServerConfig) {
         };
         let acceptor = acceptor.clone();
         tokio::spawn(async move {
-            // the observer has seen a failure
+            // the observer has counted the failure
             let Ok(stream) = acceptor.accept(socket).await else {
                 return;
             };

@@ -137,10 +137,10 @@ const ACTION: Label = Label::shown("action", TicketAction::LABELS);
 const STORED: Label = Label::shown("outcome", &["stored", "not_stored"]);
 const END: Label = Label::shown("end", End::LABELS);
 
-/// Defines the metrics and a name for each.
+/// Defines the metrics and an [`Id`] for each.
 macro_rules! metrics {
     ($($id:ident = $kind:ident $name:literal [$($label:ident),*] $help:literal;)*) => {
-        /// A metric of [`METRICS`].
+        /// The position of a metric in [`METRICS`].
         #[derive(Clone, Copy)]
         pub(crate) enum Id { $($id,)* }
 
@@ -316,7 +316,7 @@ mod tests {
         table
     }
 
-    /// Returns the label, and the label with its values if they are few.
+    /// Returns the label's name, and its name with its values if the documentation shows them.
     fn described(label: &Label) -> (String, String) {
         let values = (0..label.len()).map(|place| label.value(place));
         let values: Vec<_> = values.filter(|value| *value != OTHER).collect();
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    /// If this fails, make `catalog.md` the printed table.
+    /// If this fails, replace `catalog.md` with the printed table.
     #[test]
     fn the_documentation_lists_all_metrics() {
         let table = table();

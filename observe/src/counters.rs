@@ -1,6 +1,6 @@
 //! Counters without a dependency.
 //!
-//! Each thread adds to one of several stripes, so that cores do not compete for the same memory. A
+//! Each thread adds to one of several stripes, so that cores rarely compete for the same memory. A
 //! [`Snapshot`](crate::Snapshot) adds the stripes up.
 
 mod table;
@@ -21,8 +21,9 @@ const MOST_STRIPES: usize = 16;
 
 /// Counts the events of connections.
 ///
-/// Counting takes no lock and allocates nothing. The memory is allocated once: about 100 kB, plus 8
-/// kB for each of up to 16 processors. Configurations may share one object.
+/// Counting takes no lock and allocates nothing. The memory is allocated once: about 100 kB, plus 7
+/// kB for each processor, rounded up to a power of two and at most 16. Configurations may share one
+/// object.
 ///
 /// ```
 /// use std::sync::Arc;

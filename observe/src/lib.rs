@@ -1,9 +1,9 @@
 //! Observers for [`rustls`]: counters, metrics and traces of handshakes and connections,
 //! independent of the framework.
 //!
-//! Everything here implements [`Observer`](rustls::observer::Observer), which is set in a
-//! configuration. So servers and clients that use hyper, axum, tonic or quinn need no change. Patch
-//! rustls to the same checkout, because otherwise two copies are built and their types do not
+//! Each type in the table below implements [`Observer`](rustls::observer::Observer), which is set
+//! in a configuration. So servers and clients that use hyper, axum, tonic or quinn need no change.
+//! Patch rustls to the same checkout, because otherwise two copies are built and their types do not
 //! match:
 //!
 //! ```toml

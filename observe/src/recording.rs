@@ -10,7 +10,7 @@ use rustls::observer::{
 use crate::catalog::{ALERTS, FAILURES, Id, Named, cell};
 use crate::names::{GROUPS, SCHEMES, SUITES, kind, place, version};
 
-/// Receives changes of metrics. [`cell`] returns the numbers of cells.
+/// Receives changes of metrics. [`cell`] returns the number of a cell.
 pub(crate) trait Sink {
     /// Adds `amount` to a counter.
     fn add(&self, cell: usize, amount: u64);

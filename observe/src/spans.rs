@@ -15,7 +15,8 @@ use tracing::{Span, debug, info, info_span, warn};
 
 use crate::names::{KINDS, group, kind, scheme, suite};
 
-/// The number of maps for spans, so that threads seldom wait for each other.
+/// The number of maps that hold spans. There are several so that threads rarely wait for each
+/// other.
 const SHARDS: usize = 16;
 
 /// Reports the events of connections to the subscriber of the crate [`tracing`](::tracing).
@@ -25,8 +26,8 @@ const SHARDS: usize = 16;
 /// Each handshake is one span, `tls.handshake`, with level `INFO`. It lasts from
 /// [`handshake_begun`](Observer::handshake_begun) until the handshake finishes or fails. Its parent
 /// is the span that is current when it begins. The observer holds one span for each handshake in
-/// progress. The span is never entered, so its duration is that of the handshake. The time that
-/// this side worked is in the field `rustls.own_work_seconds`.
+/// progress. The span is never entered: its lifetime is the duration of the handshake. The time
+/// that this side worked is in the field `rustls.own_work_seconds`.
 ///
 /// Field names follow OpenTelemetry's semantic conventions where these define one. Fields that
 /// start with `rustls.` are named after those of [`Observed`], [`HandshakeFacts`] and
@@ -37,7 +38,7 @@ const SHARDS: usize = 16;
 /// | `otel.kind`, `otel.status_code` | `client` or `server`; `error` if the handshake failed |
 /// | `server.address` | the server's name; on a server, the name that the client requested |
 /// | `tls.protocol.name`, `tls.protocol.version` | `tls`; `1.2` or `1.3` |
-/// | `tls.cipher`, `tls.curve` | the IANA names of the suite and the group |
+/// | `tls.cipher`, `tls.curve` | IANA's name of the suite; the group's name in `NamedGroup` |
 /// | `tls.resumed` | true if a session was resumed |
 /// | `tls.established` | true if the handshake finished |
 /// | `tls.next_protocol` | the application protocol |
@@ -55,7 +56,7 @@ const SHARDS: usize = 16;
 ///
 /// Other events have the fields `rustls.connection_id` and `rustls.context`, and those of their
 /// struct. During the handshake, they belong to its span; afterwards, to the span that is current.
-/// Their level is `DEBUG`, except for failures: `WARN` if this side caused the failure, `INFO`
+/// Their level is `DEBUG`, except for failures: `WARN` if the fault is [`Fault::Local`], `INFO`
 /// otherwise.
 ///
 /// ```
@@ -247,7 +248,8 @@ impl Observer for Tracing {
 
 /// Records the facts of a handshake that is over.
 fn record(span: &Span, connection: &Observed<'_>, facts: &HandshakeFacts<'_>) {
-    // a server learns the name, and an application sets its number, after the span was created
+    // a server may learn the name, and an application may set its number, after the span was
+    // created
     span.record("server.address", connection.server_name);
     span.record("rustls.context", connection.context);
     let version = match facts.version {

@@ -35,8 +35,9 @@ fn configs(
     }
 }
 
-/// Returns the fewest allocations and reallocations of several rounds, after a few that allocate
-/// what is kept. Their bytes vary, with the lengths of signatures.
+/// Returns the minimum numbers of allocations and reallocations in one of 20 rounds, after five
+/// rounds that fill the caches. Bytes are not compared, because they vary with the lengths of
+/// signatures.
 fn cost(mut round: impl FnMut()) -> (usize, usize) {
     for _ in 0..5 {
         round();

@@ -67,7 +67,7 @@ fn masked(page: &str) -> String {
     lines.concat()
 }
 
-/// If this fails for another reason than the numbers, make the printed page the chapter's.
+/// If this fails although the numbers are right, copy the printed page to the chapter.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_is_that_of_the_manual() {
     let (mut provider, key_type) = (Provider::AwsLc.this(), KeyType::EcdsaP256);

@@ -84,7 +84,7 @@ impl Table {
     pub(super) fn sample(&self, samples: &mut Vec<Sample>) {
         let first = samples.len();
         for slot in &self.slots {
-            // without a key, a thread is just taking the slot
+            // if there is no key yet, a thread is just taking the slot
             let (Some(key), count) = (slot.key.get(), slot.count.load(Ordering::Relaxed)) else {
                 continue;
             };
@@ -112,7 +112,7 @@ fn sample(named: &'static Named, values: [&'static str; 4], count: u64) -> Sampl
 fn hash(named: &Named, values: [&str; 4]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for text in iter::once(named.name).chain(values) {
-        // a byte that no text has ends each
+        // each text is followed by a byte that no text contains
         for byte in text.bytes().chain([0xff]) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
@@ -130,7 +130,8 @@ mod tests {
     use super::*;
     use crate::catalog::{ALERTS, FAILURES};
 
-    /// A long list of labels. They are leaked, because the table needs labels that live forever.
+    /// Returns `count` different labels. They are leaked, because the table needs labels that live
+    /// forever.
     fn labels(count: usize) -> Vec<&'static str> {
         (0..count)
             .map(|i| &*String::leak(format!("label_{i}")))

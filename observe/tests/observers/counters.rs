@@ -338,7 +338,7 @@ fn a_changed_record_fails_the_traffic() {
             &[("end", "failed")],
             1,
         );
-        // the client has not got the alert
+        // the client has not received the alert
         let end = [("end", "dropped")];
         assert_count(
             &both.client.snapshot(),
@@ -359,7 +359,7 @@ fn key_updates_are_counted_by_direction() {
         pair.client.refresh_traffic_keys();
         pair.exchange().unwrap();
         pair.close();
-        // the server answers with one of its own
+        // the server replies with its own
         for direction in ["sending", "receiving"] {
             both.assert_both("tls_key_updates_total", &[("direction", direction)], 1);
         }
@@ -424,7 +424,7 @@ fn several_observers_get_each_event() {
         let [first, second] = [first, second].map(|counters| counters.snapshot());
         assert_eq!(first.samples().len(), second.samples().len());
         for (a, b) in first.samples().iter().zip(second.samples()) {
-            // durations are those of the same measurement
+            // the durations are the same, because each is measured once
             assert_eq!(a, b);
         }
         assert_ne!(first.count("tls_failures_total", &[]), 0);

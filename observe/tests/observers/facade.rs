@@ -46,7 +46,7 @@ fn the_exporter_has_the_numbers_of_the_counters() {
             let mut record = pair.client.take_output();
             *record.last_mut().unwrap() ^= 1;
             pair.server.receive(&record).unwrap_err();
-            // one stays open
+            // `pair` stays open
             let failed = distrusting(configs, provider, versions)
                 .connect()
                 .exchange();

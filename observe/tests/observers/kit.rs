@@ -12,14 +12,14 @@ use rustls::{ClientConfig, ServerConfig};
 
 pub(crate) const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
-/// A client and a server.
+/// The configurations of a client and a server.
 pub(crate) struct Configs {
     pub(crate) client: ClientConfig,
     pub(crate) server: ServerConfig,
 }
 
 impl Configs {
-    /// Configurations of one version, with tickets.
+    /// Creates configurations with tickets.
     pub(crate) fn new(provider: Provider, versions: Versions, auth: ClientAuth) -> Self {
         let client = this::client_of(versions, provider.this(), KEY_TYPE, auth);
         let mut server = this::server_of(versions, provider.this(), KEY_TYPE, auth);
@@ -27,7 +27,7 @@ impl Configs {
         Self { client, server }
     }
 
-    /// Keeps sessions in the server's storage.
+    /// Stores sessions in the server's storage instead of tickets.
     pub(crate) fn with_storage(mut self) -> Self {
         self.server.ticketer = Arc::new(NoTickets);
         self.server.session_storage = ServerSessionMemoryCache::new(100);
@@ -106,12 +106,12 @@ impl Pair {
     }
 }
 
-/// Returns both providers with each version alone.
+/// Returns each combination of a provider and a single version.
 pub(crate) fn cases() -> impl Iterator<Item = (Provider, Versions)> {
     product(PROVIDERS, Versions::EACH)
 }
 
-/// A client for another authority.
+/// Replaces the client with one that trusts only another authority.
 pub(crate) fn distrusting(mut configs: Configs, provider: Provider, versions: Versions) -> Configs {
     let observer = configs.client.observer.take();
     configs.client = this::client_of(
@@ -124,7 +124,7 @@ pub(crate) fn distrusting(mut configs: Configs, provider: Provider, versions: Ve
     configs
 }
 
-/// The version as a label.
+/// Returns the label of the version.
 pub(crate) fn label(versions: Versions) -> &'static str {
     match versions {
         Versions::Tls12 => "1.2",
@@ -132,7 +132,7 @@ pub(crate) fn label(versions: Versions) -> &'static str {
     }
 }
 
-/// The server's name in events.
+/// Returns the server's name as it appears in events.
 pub(crate) fn name() -> String {
     server_name().to_str().into_owned()
 }

@@ -1,4 +1,4 @@
-//! Observers of real handshakes: each metric, span and event moves as documented.
+//! Tests of observers with real handshakes: metrics, spans and events are as documented.
 
 mod counters;
 mod facade;

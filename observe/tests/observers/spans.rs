@@ -1,4 +1,4 @@
-//! `Tracing`: one span for each handshake, by a subscriber that keeps everything.
+//! `Tracing`: one span for each handshake, recorded by a subscriber that keeps everything.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -27,7 +27,7 @@ struct Item {
     is_closed: bool,
 }
 
-/// Keeps the spans and the events of one thread.
+/// Records the spans and the events of one thread.
 #[derive(Clone, Default)]
 struct Capture {
     spans: Arc<Mutex<BTreeMap<u64, Item>>>,
@@ -95,14 +95,14 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Capture {
     }
 }
 
-/// Spans and events of a test.
+/// The spans and events of a test.
 struct Captured {
     spans: Vec<Item>,
     events: Vec<Item>,
 }
 
 impl Captured {
-    /// Returns the span of a handshake of this side.
+    /// Returns the span of the only handshake on this side.
     fn handshake(&self, side: &str) -> &Item {
         let mut spans = self
             .spans
@@ -120,7 +120,7 @@ impl Captured {
     }
 }
 
-/// Runs a test with observed configurations, in a span of its own.
+/// Runs `test` in a span named `test`. Returns the spans and events that its observer creates.
 fn capture(test: impl FnOnce(&Arc<Tracing>)) -> Captured {
     let capture = Capture::default();
     let subscriber = Registry::default().with(capture.clone());
@@ -130,7 +130,7 @@ fn capture(test: impl FnOnce(&Arc<Tracing>)) -> Captured {
     });
     assert_eq!(tracing.open_spans(), 0);
     let spans: Vec<_> = capture.spans.lock().unwrap().values().cloned().collect();
-    // each span is closed only if nobody keeps it
+    // a span is closed once nothing holds it
     assert!(spans.iter().all(|span| span.is_closed), "{spans:?}");
     let events = capture.events.lock().unwrap().clone();
     Captured { spans, events }
