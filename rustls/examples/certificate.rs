@@ -5,8 +5,8 @@
 //! cargo run --example certificate -- /tmp/demo
 //! ```
 //!
-//! writes `ca.pem` (for clients), `server.pem` and `server.key` (for servers) into `/tmp/demo`.
-//! They are for trying things out only: the authority's key is discarded.
+//! This writes `ca.pem` (for clients), `server.pem` and `server.key` (for servers) into
+//! `/tmp/demo`. They are for trying things out only: the authority's key is discarded.
 
 mod exit;
 
@@ -77,8 +77,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Creates a file with these permissions on Unix. Overwriting one would leave its old permissions
-/// in place.
+/// Creates a file, on Unix with these permissions. Overwriting an existing file would keep its old
+/// permissions.
 #[cfg_attr(not(unix), allow(unused_variables))]
 fn write_new(path: &Path, pem: &str, mode: u32) -> io::Result<()> {
     let mut options = OpenOptions::new();

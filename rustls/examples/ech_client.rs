@@ -107,7 +107,8 @@ fn handshake(options: &Options, mode: EchMode) -> Result<Tls, Box<dyn Error>> {
     Ok(tls)
 }
 
-/// Returns the configurations that the server sent, if any, if `error` means that it rejected ECH.
+/// Returns `Some` if `error` means that the server rejected ECH, with the configurations that it
+/// sent, if any.
 fn rejection<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Option<Vec<EchConfigPayload>>> {
     use PeerIncompatible::ServerRejectedEncryptedClientHello as Rejected;
 

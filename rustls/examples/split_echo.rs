@@ -104,8 +104,8 @@ fn read_all(
         }
         receiver.read_tls(&mut socket)?;
         let processed = receiver.process_new_packets();
-        // The sending half itself has output: a KeyUpdate, or the alert for an error. Without data,
-        // the writing thread only sends that.
+        // The sending half itself has output, such as a KeyUpdate or the alert for an error. An
+        // empty piece makes the writing thread send it.
         if receiver.sender_wants_write() {
             queue(to_writer, Vec::new())?;
         }

@@ -52,7 +52,8 @@ async fn run(server: &ListenWithKey) -> Result<(), Box<dyn Error>> {
 async fn serve(config: Arc<ServerConfig>, socket: TcpStream) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let mut conn = ServerConnection::new(config).map_err(io::Error::other)?;
-    // Lets the handshake wait without the thread, if the configuration has asynchronous callbacks.
+    // Lets the handshake wait without blocking the thread, if the configuration has asynchronous
+    // callbacks.
     conn.set_async(true);
     let outcome = echo(&mut conn, &socket).await;
     close(conn, socket).await;
@@ -79,7 +80,8 @@ async fn echo(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<()>
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 read(conn, socket).await?;
-                // Even without data there may be output, such as a KeyUpdate.
+                // Even without data there may be output, such as the warning that rejects a
+                // renegotiation.
                 flush(conn, socket).await?;
             }
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
@@ -140,9 +142,9 @@ mod tests {
         let ways: [(&[u8], _, _); 4] = [
             // only its own direction: otherwise a late write of the server fails with another error
             (b"", Some(Shutdown::Write), "closed the connection"),
-            // a part of a record is lost with its client
+            // part of a record does not change that
             (b"\x16\x03", Some(Shutdown::Write), "closed the connection"),
-            // the server has chosen TLS 1.3, which has no warnings
+            // the server has chosen TLS 1.3, in which this close_notify is an error
             (
                 b"\x15\x03\x03\0\x02\x01\0",
                 Some(Shutdown::Write),

@@ -34,7 +34,7 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use unbuffered::{Incoming, Outgoing};
 
-/// The length of a client's longest output, which is a flight of the handshake.
+/// The initial length of the send buffer, enough for the usual flights of a client's handshake.
 const OUTGOING_LEN: usize = 4 * 1024;
 
 fn main() -> ExitCode {
@@ -48,7 +48,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let request = options.request();
     let mut incoming = Incoming::new();
     let mut outgoing = Outgoing::new(OUTGOING_LEN);
-    // the count at the end of the handshake, once the request was sent
+    // the count at the end of the handshake, which is set when the request is sent
     let mut allocations = None;
     let mut closed = false;
     loop {

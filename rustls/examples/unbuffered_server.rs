@@ -41,12 +41,12 @@ use unbuffered::{Incoming, Outgoing};
 /// The length of a full record and the spare room after it.
 const OUTGOING_LEN: usize = 20 * 1024;
 
-/// The spare room, for a KeyUpdate or an alert that the connection may send between two records of
-/// a file.
+/// The length of the spare room, for a KeyUpdate or an alert that the connection may send between
+/// two records of a file.
 const SPARE_LEN: usize = 1024;
 
 fn main() -> ExitCode {
-    // A client that stores a ticket allocates after the handshake.
+    // No tickets are sent, because a client that stores one allocates after the handshake.
     exit::code(Options::parse().run(0, serve))
 }
 

@@ -98,7 +98,7 @@ fn a_forged_record_is_answered_with_an_alert() {
     let (mut client, served) = greeted_client();
     let forged = [&b"\x17\x03\x03\x00\x20"[..], &[0; 32]].concat();
     client.sock.write_all(&forged).unwrap();
-    // more than socket buffers hold: this fails if the server does not read to the end
+    // if `UNREAD` is more than socket buffers hold, this fails unless the server reads to the end
     copy(&mut repeat(0).take(crate::UNREAD), &mut client.sock).unwrap();
     let error = client.read(&mut [0]).unwrap_err();
     assert!(error.to_string().contains("BadRecordMac"), "{error}");

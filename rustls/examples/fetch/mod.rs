@@ -118,7 +118,8 @@ impl Options {
     }
 }
 
-/// Names a time-out, which systems call a resource that is temporarily unavailable.
+/// Replaces the system's text for a timeout, such as "Resource temporarily unavailable", by a clear
+/// one.
 pub(crate) fn explain(error: Box<dyn Error>) -> Box<dyn Error> {
     match error.downcast_ref().map(io::Error::kind) {
         Some(ErrorKind::WouldBlock | ErrorKind::TimedOut) => {

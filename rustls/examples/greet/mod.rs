@@ -1,4 +1,4 @@
-//! A server on tokio that greets each client. Its handshakes may wait for the application.
+//! A server on tokio that greets each client. Its handshakes may wait for asynchronous operations.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::tokio_io::{close, flush, handshake};
 pub(crate) async fn greet(config: Arc<ServerConfig>, socket: TcpStream) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let mut conn = ServerConnection::new(config).map_err(io::Error::other)?;
-    // Lets the handshake wait without the thread.
+    // Lets the handshake wait without blocking the thread.
     conn.set_async(true);
     let outcome = async {
         handshake(&mut conn, &socket).await?;
@@ -42,7 +42,7 @@ pub(crate) mod testing {
 
     pub(crate) const FULL: &str = "Hello after a handshake: Full\n";
 
-    /// Greets all clients, in the background. Returns the server's address.
+    /// Greets all clients in the background. Returns the server's address.
     pub(crate) fn serve(config: ServerConfig) -> SocketAddr {
         let config = Arc::new(config);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -54,7 +54,7 @@ pub(crate) mod testing {
         address
     }
 
-    /// Connects a client. Returns the greeting, or the error.
+    /// Connects a client. Returns the greeting or the error.
     pub(crate) fn greeting(
         config: &Arc<ClientConfig>,
         address: SocketAddr,

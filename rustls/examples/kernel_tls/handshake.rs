@@ -29,14 +29,14 @@ pub(crate) fn handshake(
                     early.extend_from_slice(record?.payload);
                 }
             }
-            // The remaining bytes are the beginning of a message in several records.
+            // Otherwise part of a record is left, because the stream has ended within it.
             Some(State::WriteTraffic(_)) if discard == received => return Ok(Cursor::new(early)),
             Some(State::WriteTraffic(_) | State::BlockedHandshake) => {
                 let mut header = [0; 5];
                 socket.read_exact(&mut header)?;
                 incoming.extend_from_slice(&header);
                 let len = u16::from_be_bytes([header[3], header[4]]);
-                // the end of the stream is an error where the next header is missing
+                // if the stream ends in the record, reading the next header fails
                 let mut rest = Read::by_ref(socket).take(len.into());
                 rest.read_to_end(&mut incoming)?;
             }

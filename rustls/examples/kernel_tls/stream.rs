@@ -33,14 +33,14 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A key, and the sequence number of its first record.
 type Key = (u64, Secrets);
 
-/// The first keys, and the connection that replaces them.
+/// The first keys, and the connection that derives later ones.
 type Extracted = (rustls::ExtractedSecrets, KernelConnection<Client>);
 
 fn unexpected(what: impl std::fmt::Debug) -> BoxError {
     Error::General(format!("the peer sent an unexpected {what:?}")).into()
 }
 
-/// The connection of a client.
+/// The connection of a client, whose records the kernel encrypts and decrypts.
 pub(crate) struct KernelStream {
     /// The socket, for sending data with `write` or `sendfile`.
     pub(crate) socket: TcpStream,
@@ -72,7 +72,7 @@ impl KernelStream {
         self.socket.shutdown(Shutdown::Write)
     }
 
-    /// Sends the alert for an error, if there is one. Nothing can be sent after it.
+    /// Sends the alert for an error, if it has one. Nothing can be sent after this call.
     fn fail(&self, error: BoxError) -> io::Error {
         let alert = match error.downcast_ref() {
             // see `unexpected`
@@ -88,7 +88,8 @@ impl KernelStream {
         io::Error::new(ErrorKind::InvalidData, error)
     }
 
-    /// Handles a record. Returns the length of its data, or 0 if it is a close_notify.
+    /// Handles a record. Returns the length of its data, 0 for a close_notify, and `None` for any
+    /// other record without data.
     fn handle(&mut self, typ: RecordType, content: &[u8]) -> Result<Option<usize>, BoxError> {
         match (typ, content) {
             (RecordType::ApplicationData, []) if self.message.is_empty() => Ok(None),
@@ -135,7 +136,8 @@ impl KernelStream {
         Ok(())
     }
 
-    /// Sends a KeyUpdate under the old key (RFC 9846 §4.7.3). It may request one from the peer.
+    /// Sends a KeyUpdate under the old key, and then uses the new one (RFC 9846 §4.7.3). With
+    /// `request`, the message requests one from the peer.
     ///
     /// Do this before a key has protected as many records as its suite allows, if the kernel can
     /// replace keys: `/proc/net/tls_stat` then has a line `TlsTxRekeyOk`.

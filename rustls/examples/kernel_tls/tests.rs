@@ -30,7 +30,7 @@ const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const DATA: u8 = 23;
 
-/// Returns false if the kernel has no TLS, after a check of the error.
+/// Returns false if the kernel has no TLS. In that case, also checks the error.
 fn kernel_has_tls() -> bool {
     let Err(error) = enable(&loopback().unwrap().0) else {
         return true;

@@ -6,9 +6,9 @@
 //!   Redis:  SET tls-session:key sealed EX 86400  GETDEL tls-session:key
 //! ```
 //!
-//! A session holds secrets, so it is sealed together with its key: with access to Redis, one can
-//! neither read nor change a session, nor swap two. But Redis could return a session twice. With
-//! early data, use a single Redis: a promoted replica may still have a session that was taken.
+//! A session holds secrets, so it is sealed together with its key: someone with access to Redis can
+//! neither read nor change sessions, nor swap two of them. But Redis could return a session twice.
+//! With early data, use a single Redis: a promoted replica may still have a session that was taken.
 
 use std::error::Error;
 use std::io::{self, Read};
@@ -162,7 +162,7 @@ async fn exchange(stream: &mut TcpStream, command: &Cmd) -> RedisResult<Value> {
     let mut parser = Parser::new();
     loop {
         result.get_ref().0.readable().await?;
-        // The parser keeps what has arrived of the result.
+        // The parser keeps the part of the result that has arrived.
         match parser.parse_value(&mut result) {
             Err(error) if error.is_timeout() => {}
             value => return value?.extract_error(),

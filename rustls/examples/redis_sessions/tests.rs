@@ -79,7 +79,7 @@ async fn a_session_is_found_by_another_server_and_taken_once() {
     assert!(RedisSessions::new(redis.address, &SECRET[1..], LONG).is_err());
 }
 
-/// A connection that nobody polls stores and finds nothing, but removes its session if it fails.
+/// A connection without `set_async` stores and finds nothing, but removes its session if it fails.
 #[tokio::test]
 async fn calls_that_may_not_wait_only_remove_sessions() {
     let Some(redis) = Redis::start() else { return };

@@ -28,7 +28,7 @@ use tokio::time::timeout;
 
 use crate::tokio_io::accept_all;
 
-/// The most bytes in a request, which exceed any message of a CertificateVerify.
+/// The maximum length of a request in bytes. No signed message of a CertificateVerify is that long.
 const MAX_REQUEST: u64 = 1024;
 
 pub(crate) fn load(key_file: &Path) -> Result<Arc<dyn SigningKey>, Box<dyn Error>> {
@@ -84,7 +84,8 @@ fn sign(key: &dyn SigningKey, scheme: SignatureScheme, message: &[u8]) -> Result
     signer.sign(message).map_err(|error| error.to_string())
 }
 
-/// RFC 9846 §4.5.2: 64 spaces, a text, a zero, and the hash of the transcript.
+/// True for a message that a TLS 1.3 server signs (RFC 9846 §4.5.2): 64 spaces, a text, a zero, and
+/// the hash of the transcript.
 fn is_certificate_verify(message: &[u8]) -> bool {
     const TEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
     let rest = message.strip_prefix(&[b' '; 64]);

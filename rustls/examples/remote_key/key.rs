@@ -19,7 +19,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// The time between two attempts to connect. The keeper may be restarting.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The most bytes in a response, which exceed any signature or public key.
+/// The maximum length of a response in bytes. No signature or public key is that long.
 const MAX_ANSWER: u64 = 1 << 14;
 
 /// A private key in another process.
@@ -128,7 +128,7 @@ impl Signer for RemoteSigner {
         Some(Box::pin(async move { key.call(&request).await }))
     }
 
-    /// Fails: a connection without `set_async` would hold its thread until the keeper answers.
+    /// Fails: a connection without `set_async` would block its thread until the keeper responds.
     fn sign(&self, _: &[u8]) -> Result<Vec<u8>, Error> {
         Err(Error::General("this key needs `set_async`".into()))
     }

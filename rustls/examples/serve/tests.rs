@@ -1,5 +1,5 @@
-//! Clients that end a connection in every possible way, or request new keys, against each file
-//! server; and invalid requests. `crate::serve` is the server under test.
+//! Clients that end a connection in different ways, or request new keys, against each file server;
+//! and invalid requests. `crate::serve` is the server under test.
 
 use harness::peers::configs::{KeyType, Provider, Versions};
 use harness::peers::endpoints::Transfer;

@@ -105,8 +105,8 @@ async fn advance(conn: &mut ServerConnection, socket: &TcpStream) -> io::Result<
 }
 
 /// Polls the operation that the handshake waits for, and the socket, because the client may
-/// disconnect or send an alert. After an error, the connection keeps the operation until it is
-/// dropped.
+/// disconnect or send an alert. After an error of the socket, the operation remains until the
+/// connection is dropped.
 fn poll_operation(
     conn: &mut ServerConnection,
     socket: &TcpStream,
@@ -124,8 +124,8 @@ fn poll_operation(
         }
         conn.process_new_packets().map_err(invalid_data)?;
     }
-    // A record has arrived and waits. If the stream ends after it, the handshake may still be
-    // complete, but not before the server has chosen a version.
+    // A record has arrived and waits. If the stream ends after it, the handshake may still
+    // complete, unless the server has not chosen a version yet.
     if conn.protocol_version().is_none() {
         let len = ready!(socket.poll_peek(task, &mut ReadBuf::new(&mut [0])))?;
         if len == 0 {

@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 
 use rustls::unbuffered::ConnectionState;
 
-/// The longest record on the wire: header, 2^14 bytes of plaintext and the overhead of encryption
-/// (RFC 9846 §5.2).
+/// The longest TLS 1.3 record on the wire: header, 2^14 bytes of plaintext and the overhead of
+/// encryption (RFC 9846 §5.2). The TLS 1.2 suites of rustls have less overhead.
 const RECORD_LEN: usize = 5 + (1 << 14) + 256;
 
 /// The receive buffer. The connection decrypts records in it.
@@ -65,7 +65,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Creates a buffer of this length. A server's longest flight is its certificates.
+    /// Creates a buffer of this length, which grows if a flight is longer.
     pub(crate) fn new(len: usize) -> Self {
         Self {
             bytes: vec![0; len],
@@ -76,8 +76,8 @@ impl Outgoing {
 
     /// Handles the states in which the connection has output, and returns the others.
     ///
-    /// After an error of the connection, it continues once: the next state returns the alert for
-    /// the peer.
+    /// The first error of the connection is stored, so that the next states return the alert for
+    /// the peer. After the alert, the error is returned.
     pub(crate) fn handle<'c, 'i, Data>(
         &mut self,
         state: Result<ConnectionState<'c, 'i, Data>, rustls::Error>,

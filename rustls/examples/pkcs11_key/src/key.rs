@@ -75,7 +75,7 @@ impl ModuleKey {
         }
     }
 
-    /// Signs, with a second session if an idle one fails.
+    /// Signs. If an idle session fails, tries again with a new one.
     pub(crate) fn make_signature(&self, message: &[u8]) -> Result<Vec<u8>, Failure> {
         let idle = self.idle().pop();
         if let Some(session) = idle {
@@ -147,7 +147,7 @@ impl KeySession {
     fn sign(&self, scheme: SignatureScheme, message: &[u8]) -> Result<Vec<u8>, Failure> {
         let sign = |mechanism, message: &[u8]| self.session.sign(&mechanism, self.key, message);
         if scheme == SignatureScheme::ECDSA_NISTP256_SHA256 {
-            // Few tokens support ECDSA including the hash.
+            // Few tokens hash the message themselves for ECDSA.
             let suite = TLS13_AES_128_GCM_SHA256.tls13();
             let suite = suite.ok_or("a cipher suite without a hash")?;
             let hash = suite.common.hash_provider.hash(message);
@@ -162,7 +162,8 @@ impl KeySession {
     }
 }
 
-/// Encodes an ECDSA signature: two numbers of 32 bytes in PKCS#11, DER in TLS (RFC 3279 §2.2.3).
+/// Converts an ECDSA signature from the form of PKCS#11, two numbers of 32 bytes, to DER, the form
+/// of TLS (RFC 3279 §2.2.3).
 pub(crate) fn der(signature: &[u8]) -> Result<Vec<u8>, Failure> {
     let number = |bytes: &[u8]| {
         let zeros = bytes.iter().take_while(|byte| **byte == 0).count();

@@ -63,8 +63,8 @@ use tokio::runtime::Builder;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// The number of signatures that may wait for a thread. Further handshakes fail, so that memory use
-/// stays bounded if the module hangs.
+/// The number of signatures that may be in progress or waiting for a thread. Further handshakes
+/// fail, so that memory use stays bounded if the module hangs.
 const QUEUE: usize = 1024;
 
 /// The environment variable with the PIN.
@@ -108,7 +108,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let key = Arc::new(Offload::new(key, blocking_threads()));
     let config = Arc::new(options.listen.config(key, rustls::DEFAULT_VERSIONS)?);
     let serve = |socket| greet::greet(config.clone(), socket);
-    // The threads that block are those that call the module.
+    // Only calls to the module run on blocking threads.
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(options.threads.into())

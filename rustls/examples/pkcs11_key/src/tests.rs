@@ -38,7 +38,7 @@ const MODULES: [&str; 2] = [
 
 const PIN: &str = "1234";
 
-/// The environment variable that tells a test's process its folder.
+/// The environment variable that holds the folder for the process of a test.
 const FOLDER: &str = "PKCS11_KEY_TEST_FOLDER";
 
 /// SoftHSM2 with one token, `demo`, in a test's process.
@@ -97,7 +97,7 @@ impl SoftHsm {
         ));
     }
 
-    /// Creates the token with a key. Returns the key in a file and in the token, and its
+    /// Creates the token with a key. Returns the key pair, the key in the token, and its
     /// certificate.
     fn with_key(&self, kind: &'static KeyKind) -> (KeyPair, ModuleKey, CertificateDer<'static>) {
         let (key, certificate) = generate(kind);
