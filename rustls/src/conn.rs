@@ -15,8 +15,8 @@
 //! - `to_vec`: output into a `Vec` that grows as needed.
 //! - `early_data`: a client's early data. `received_early_data`: its buffer in a buffered server.
 //! - `quic`: replaces `records` if QUIC carries the handshake.
-//! - `split`: the two halves of a connection, each with its part of these. `shared_session`: the
-//!   session that either half may invalidate.
+//! - `split`: the two halves of a connection, each with its part of the state. `shared_session`:
+//!   the session that either half may invalidate.
 //! - `kernel`: a connection whose records are processed outside this library.
 //! - `unwinding`: ends a connection if the application's code panics.
 //! - `waiting`: the records that wait while the handshake is waiting.

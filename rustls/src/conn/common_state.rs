@@ -296,7 +296,7 @@ impl CommonState {
         self.fail_at(failure, None)
     }
 
-    /// Like [`Self::fail`], for a client that requested `server_name`.
+    /// Like [`Self::fail`]. On a server, `server_name` is the name that the client requested.
     #[cold]
     pub(super) fn fail_at(&mut self, failure: Failure, server_name: Option<&str>) -> Error {
         // logging and the observer come last, because they may panic

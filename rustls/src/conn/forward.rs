@@ -15,8 +15,8 @@ use crate::handshake::side_data::SideData;
 /// The number of bytes to read at a time while the peer streams.
 const READ_AHEAD: usize = 64 * 1024;
 
-/// The number of turns of one call. A turn is a read from a socket, or the forwarding of what was
-/// received.
+/// The number of turns of one call. A turn is a read from a socket, or the forwarding of received
+/// data.
 const TURNS: u32 = 32;
 
 /// Forwards data in one direction, from `from` to `to`, until a socket is not ready, `from` ends,

@@ -15,7 +15,7 @@ use crate::record::buffer::OutOfMemory;
 pub(crate) struct UnsentPlaintext(Option<Box<Writes>>);
 
 #[derive(Default)]
-#[cfg_attr(not(feature = "std"), allow(dead_code))] // only buffered connections are written to before that
+#[cfg_attr(not(feature = "std"), allow(dead_code))] // only buffered connections accept writes without keys
 struct Writes {
     /// The writes, each in its own allocation of exact length, which is freed once it is sent.
     writes: Vec<Vec<u8>>,

@@ -12,8 +12,8 @@
 //! - A method that takes `self` drops the connection if it panics.
 //! - A transport is called between two operations, when the connection is consistent. After a panic
 //!   in the transport, the connection continues, as after a transport error.
-//! - A writer that fails, `WriteAccess::send` or the split `Sender`, removes the session from the
-//!   application's store. It first records the failure and takes the session out, so that no later
+//! - If a write fails, `WriteAccess::send` and the split `Sender` remove the session from the
+//!   application's store. They first record the failure and take the session out, so that no later
 //!   call can repeat the removal.
 
 use core::mem;

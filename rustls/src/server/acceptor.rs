@@ -68,7 +68,7 @@ use crate::record::traffic::Traffic;
 pub struct Acceptor {
     /// The connection so far; `None` once it was returned or has failed.
     connection: Option<ConnectionCommon<ServerConnectionData>>,
-    /// The traffic of the ClientHello, which is counted before there may be an observer.
+    /// The traffic of the ClientHello, counted in case the configuration has an observer.
     received: Traffic,
 }
 
