@@ -3,8 +3,8 @@
 //! [`builder`] leads to a configuration; [`client`] and [`server`] have the two kinds. A handshake
 //! reads its configuration through [`settings`]. The other modules are the parts of a
 //! configuration: versions, verifiers ([`verify`], [`webpki`]), keys ([`sign`]; `offload` signs on
-//! other threads) and their choice ([`resolver`]), certificate compression, key logs, observers,
-//! and sessions with their stores.
+//! other threads) and their choice ([`resolver`]), ECH, certificate compression, key logs,
+//! observers, and sessions with their stores. [`carrier`] is the layer below TLS: records or QUIC.
 //!
 //! Nothing here imports a handshake or a connection.
 

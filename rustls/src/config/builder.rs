@@ -5,7 +5,7 @@
 //!  builder ────────────────────────────────────▲              └─► WantsServerCert ──► ServerConfig
 //! ```
 //!
-//! The first two steps are the same for both sides and live here. The later steps are next to the
+//! The first step is the same for both sides and lives here. The later steps are next to the
 //! configuration that they build.
 
 use alloc::format;
@@ -236,7 +236,8 @@ fn usable_versions(
     Ok(usable)
 }
 
-/// True for every group with a TLS 1.3 suite; a TLS 1.2 suite needs one kind of group.
+/// True if `suite` can be used with `group`. A TLS 1.3 suite can be used with any group, a TLS 1.2
+/// suite only with groups of its own kind.
 fn works_with(suite: &SupportedCipherSuite, group: NamedGroup) -> bool {
     match suite {
         SupportedCipherSuite::Tls12(suite) => suite.kx == group.key_exchange_algorithm(),

@@ -48,7 +48,8 @@ impl Carrier {
         }
     }
 
-    /// Returns the error of a server that only enables TLS 1.3, for a ClientHello without it.
+    /// Returns the error of a server that only supports TLS 1.3 over this carrier, for a
+    /// ClientHello without supported_versions.
     pub(crate) fn missing_tls13(self) -> PeerIncompatible {
         match self {
             Self::Records => PeerIncompatible::SupportedVersionsExtensionRequired,
@@ -77,7 +78,7 @@ impl Carrier {
         self == Self::Records
     }
 
-    /// True if KeyUpdate replaces keys. In QUIC, packets do, and the message is an
+    /// True if KeyUpdate replaces keys. QUIC replaces its keys itself, and answers a KeyUpdate with
     /// unexpected_message (RFC 9001 §6).
     pub(crate) fn has_key_update(self) -> bool {
         self == Self::Records

@@ -48,11 +48,15 @@ pub struct ClientConfig {
 
     /// The application protocols to offer, most preferred first (ALPN, RFC 7301). If empty (the
     /// default), none is offered and none is negotiated.
+    ///
+    /// A server that selects no protocol is accepted; over QUIC, only if none was offered (RFC 9001
+    /// §8.1).
     pub alpn_protocols: Vec<Vec<u8>>,
 
     /// Requires the server to select one of the offered application protocols, if it selects any.
     ///
-    /// True by default, as RFC 7301 §3.1 requires. If false, any selection is accepted.
+    /// True by default. If false, the server may select another protocol. If no protocol is
+    /// offered, a server that selects one is rejected in either case.
     pub check_selected_alpn: bool,
 
     /// Chooses the client's certificate when a server asks for one.
@@ -86,7 +90,8 @@ pub struct ClientConfig {
     /// [`VerifiedChains::disabled`] verifies every chain in every handshake.
     pub verified_chains: Arc<VerifiedChains>,
 
-    /// Stores sessions for resumption. By default, 256 of them in memory.
+    /// Stores sessions for resumption: by default, about 256 of them in memory. Without the crate
+    /// feature `std`, none by default.
     pub resumption: Resumption,
 
     /// Sends early data in TLS 1.3 (0-RTT, RFC 9846 §2.3) to servers that allow it. False by
@@ -207,9 +212,9 @@ impl ClientConfig {
 
     /// True if connections made with this configuration run in FIPS-approved mode.
     ///
-    /// They do if the whole crypto provider is approved and the extended master secret is required,
-    /// even if TLS 1.2 is not enabled. If [`EchMode`] is set, its HPKE suite must be approved as
-    /// well.
+    /// They do if the whole crypto provider is approved and `require_ems` is set, even if TLS 1.2
+    /// is not enabled. Without the crate feature `tls12`, there is no `require_ems`. If an
+    /// [`EchMode`] is set, its HPKE suite must be approved as well.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
         let is_approved = self.require_ems;

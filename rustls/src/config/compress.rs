@@ -104,7 +104,8 @@ pub enum CompressionLevel {
     Amortized,
 }
 
-/// The input of a [`CertDecompressor`] was malformed, or its length was not the declared one.
+/// The input of a [`CertDecompressor`] was malformed, or its content did not have the declared
+/// length.
 #[derive(Debug)]
 pub struct DecompressionFailed;
 

@@ -49,7 +49,7 @@ impl From<EchGreaseConfig> for EchMode {
     }
 }
 
-/// An ECH configuration: the public keys of a server that accepts Encrypted ClientHello, and their
+/// An ECH configuration: the public key of a server that accepts Encrypted ClientHello, and its
 /// parameters.
 ///
 /// It is one entry in the list that the server publishes, and works for all servers that publish
@@ -57,8 +57,8 @@ impl From<EchGreaseConfig> for EchMode {
 /// SVCB (RFC 9848). Encrypt that DNS query as well, or an observer learns the server's name from
 /// it.
 ///
-/// A server that no longer has these keys rejects the ClientHello, and may send newer
-/// configurations. The connection then fails with
+/// A server that no longer has this key rejects the ClientHello, and may send newer configurations.
+/// The connection then fails with
 /// [`PeerIncompatible::ServerRejectedEncryptedClientHello`][rejected]. Build the configuration for
 /// a second attempt with [`for_retry`](Self::for_retry).
 ///
@@ -121,14 +121,15 @@ impl EchConfig {
     /// Like [`new`](Self::new), but selects from the `configs` that a server sent when it rejected
     /// ECH.
     ///
-    /// Use the result for one retry with that server. If it rejects this configuration as well, its
-    /// published configurations are inconsistent and further retries are pointless (RFC 9849
-    /// §6.1.6).
+    /// Use the result for one retry with that server. If the server rejects this configuration as
+    /// well, and sends others again, it is misconfigured and further retries are pointless (RFC
+    /// 9849 §6.1.6).
     ///
     /// # Errors
     ///
-    /// Returns [`EncryptedClientHelloError::NoCompatibleConfig`] if no entry can be used. The
-    /// server has then disabled ECH, and the client may connect without it.
+    /// Returns [`EncryptedClientHelloError::NoCompatibleConfig`] if no entry can be used. If no
+    /// entry has a supported version, the server has disabled ECH, and the client may connect
+    /// without it.
     pub fn for_retry(
         configs: &[EchConfigPayload],
         hpke_suites: &[&'static dyn Hpke],

@@ -1,7 +1,7 @@
 //! Private keys that sign on other threads.
 //!
-//! [`Offload`] wraps a key. Its signer makes each signature in a job on a pool, and returns a
-//! future for the result:
+//! [`Offload`] wraps a key. On connections that may wait, its signer makes each signature in a job
+//! on a pool, and returns a future for the result:
 //!
 //! ```text
 //!   handshake ── sign_async ──► Signature ── poll: pending

@@ -48,18 +48,19 @@ pub struct ServerConfig {
     /// default), none is negotiated.
     ///
     /// Clients that offer no protocol are still accepted. Clients that offer only other protocols
-    /// are rejected.
+    /// are rejected, unless this list is empty. Over QUIC, client and server must agree on a
+    /// protocol, or neither may have any (RFC 9001 §8.1).
     pub alpn_protocols: Vec<Vec<u8>>,
 
     /// Selects the cipher suite by the server's preference instead of the client's. False by
     /// default.
     pub ignore_client_order: bool,
 
-    /// Allows application data right after the server's Finished, half a round trip early. False by
-    /// default.
+    /// Allows application data right after the server's Finished, half a round trip early (TLS
+    /// 1.3). False by default.
     ///
     /// At that point the client is not authenticated, and its ClientHello may be a replay. Has no
-    /// effect if clients are asked for a certificate.
+    /// effect on handshakes that request a client certificate; resumptions request none.
     pub send_half_rtt_data: bool,
 
     /// The number of tickets to send at the end of a TLS 1.3 handshake. 2 by default.
@@ -76,7 +77,7 @@ pub struct ServerConfig {
     /// ticket. 0 (the default) accepts none.
     ///
     /// Clients use the limit that was set when their ticket was created. If that limit is above the
-    /// current one, the server skips the early data, and the client sends it again.
+    /// current one, the server skips the early data, and the client has to send it again.
     ///
     /// A connection buffers up to this many bytes until the application reads them from
     /// [`ServerConnection::early_data`](crate::ServerConnection::early_data). Clients that send
@@ -95,7 +96,8 @@ pub struct ServerConfig {
     /// requests.
     pub ticketer: Arc<dyn ProducesTickets>,
 
-    /// Stores the sessions that are not stored in tickets. By default, 256 of them in memory.
+    /// Stores the sessions that are not stored in tickets: by default, 256 of them in memory.
+    /// Without the crate feature `std`, none by default.
     ///
     /// Configurations may share a storage, under the same rule as a [`ticketer`](Self::ticketer).
     pub session_storage: Arc<dyn StoresServerSessions>,
@@ -233,9 +235,10 @@ impl ServerConfig {
 
     /// True if connections made with this configuration run in FIPS-approved mode.
     ///
-    /// They do if the whole crypto provider is approved and the extended master secret is required,
-    /// even if TLS 1.2 is not enabled. [`ticketer`](Self::ticketer) is not taken into account: the
-    /// providers' `Ticketer` generates its nonces outside the approved module.
+    /// They do if the whole crypto provider is approved and `require_ems` is set, even if TLS 1.2
+    /// is not enabled. Without the crate feature `tls12`, there is no `require_ems`. The
+    /// [`ticketer`](Self::ticketer) is not taken into account: the providers' `Ticketer` generates
+    /// its nonces outside the approved module.
     pub fn fips(&self) -> bool {
         #[cfg(feature = "tls12")]
         let is_approved = self.require_ems;

@@ -3,8 +3,9 @@
 //!
 //! Some verifiers and resolvers replace themselves while in use
 //! ([`current_verifier`](ServerCertVerifier::current_verifier)). A handshake gets the current one
-//! once, at its start, and uses it until its end. So the requests to the peer, the checks and the
-//! session bindings are consistent. All handshake code gets its verifier from here.
+//! once, at its start, and uses it until its end; after a HelloRetryRequest, a server gets it again
+//! for the second ClientHello. So the requests to the peer, the checks and the session bindings are
+//! consistent. All handshake code gets its verifier from here.
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};

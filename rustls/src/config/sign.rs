@@ -85,8 +85,8 @@ impl CertifiedKey {
     /// properties. It lives while a resolver of this library holds such a key, or while the caller
     /// keeps the returned `Arc`. Without the crate feature `std`, each call returns a new object.
     ///
-    /// Handshakes never parse this side's certificate. This method is for related tasks, such as
-    /// monitoring a certificate's expiry, its names or its OCSP response.
+    /// Handshakes do not use this object. It is for related tasks, such as monitoring a
+    /// certificate's expiry, its names or its OCSP response.
     ///
     /// A raw public key (RFC 7250) has no properties.
     ///

@@ -48,7 +48,7 @@ impl ClientCertVerified {
     }
 
     /// Replaces the rules, for a verifier that wraps another verifier and adds its own rules. The
-    /// time until which the proof holds does not change.
+    /// time until which the proof holds does not change. Has no effect if the proof has no rules.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -82,7 +82,7 @@ impl ServerCertVerified {
     }
 
     /// Replaces the rules, for a verifier that wraps another verifier and adds its own rules. The
-    /// time until which the proof holds does not change.
+    /// time until which the proof holds does not change. Has no effect if the proof has no rules.
     pub fn with_rules(self, rules: VerifierRules) -> Self {
         Self(self.0.with_rules(rules))
     }
@@ -107,8 +107,8 @@ pub(crate) struct Proof {
 #[derive(Debug)]
 enum StatedRules {
     Digest(VerifierRules),
-    /// The rules of a verifier of this crate, which may not be digested yet. If a verifier without
-    /// rules wraps it, no digest is needed.
+    /// The rules of a verifier of this crate, which may not be digested yet. If a wrapper without
+    /// rules returns the proof, they never are.
     #[cfg(feature = "std")]
     Lazy(AssertUnwindSafe<Arc<dyn DigestsRules>>),
 }
@@ -204,6 +204,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// [`ServerCertVerified::assertion_until`] with equal rules, its time has not passed, and
     /// [`recheck_server_cert`](Self::recheck_server_cert) returns true.
     /// [`ClientConfig::verified_chains`](crate::ClientConfig::verified_chains) holds acceptances.
+    /// If it is disabled, the chain is verified first and in full.
     ///
     /// An implementation that returns rules must ensure that:
     ///
@@ -239,7 +240,7 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     ///
     /// If true, the `end_entity` passed to [`verify_server_cert`](Self::verify_server_cert) and to
     /// the signature methods is a DER-encoded `SubjectPublicKeyInfo`, without intermediates.
-    /// Servers without a raw public key are rejected.
+    /// Servers without a raw public key are rejected, and so are TLS 1.2 servers.
     /// [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
     /// verifies signatures.
     fn requires_raw_public_keys(&self) -> bool {
@@ -397,11 +398,15 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// Returns the verifier for a handshake that starts now. Verifiers whose rules can be replaced
     /// at run time override this. The default, `None`, selects this verifier itself.
     ///
-    /// A handshake calls this once, before any other method. It uses the returned verifier until it
-    /// ends, even if the rules are replaced in the meantime. It does not call `current_verifier` on
+    /// A handshake calls this when a ClientHello arrives, and uses the returned verifier until it
+    /// ends, even if the rules are replaced in the meantime. Only a second ClientHello, after a
+    /// HelloRetryRequest, causes another call. The handshake does not call `current_verifier` on
     /// the returned verifier. A resumption counts as a handshake: it verifies the client's
     /// certificate again, unless the session proves that a verifier with the same
     /// [`rules`](Self::rules) accepted it.
+    ///
+    /// When a connection is created, it calls [`offer_client_auth`](Self::offer_client_auth) and
+    /// [`root_hint_subjects`](Self::root_hint_subjects) of the configured verifier.
     ///
     /// A verifier that wraps another verifier and adds rules must also wrap the verifier returned
     /// here.
@@ -434,8 +439,9 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// [`ClientCertVerified::assertion_until`] with equal rules, its time has not passed, and
     /// [`recheck_client_cert`](Self::recheck_client_cert) returns true.
     /// [`ServerConfig::verified_chains`](crate::ServerConfig::verified_chains) holds acceptances
-    /// for half a day, and sessions hold them for a day. `verify_client_cert` is then not called in
-    /// each handshake, so do authorization and auditing elsewhere.
+    /// for half a day, and sessions hold them for a day. If it is disabled, or the chain takes more
+    /// than 16 KiB, the chain is verified first and in full. Otherwise `verify_client_cert` is not
+    /// called in each handshake, so do authorization and auditing elsewhere.
     ///
     /// An implementation that returns rules must ensure that:
     ///
@@ -460,7 +466,7 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// Returns the names of the authorities offered to the client in `certificate_authorities` (RFC
     /// 9846 §4.3.4). An empty list gives no hint.
     ///
-    /// Clients with several certificates select one by these names.
+    /// Clients with several certificates can select one by these names.
     fn root_hint_subjects(&self) -> &[DistinguishedName];
 
     /// True if clients authenticate with a raw public key instead of a certificate (RFC 7250).
@@ -468,7 +474,9 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     ///
     /// If true, the `end_entity` passed to [`verify_client_cert`](Self::verify_client_cert) and to
     /// the signature methods is a DER-encoded `SubjectPublicKeyInfo`, without intermediates.
-    /// Clients without a raw public key are rejected.
+    /// Clients that do not offer a raw public key are rejected, even if
+    /// [`client_auth_mandatory`](Self::client_auth_mandatory) returns false. So are TLS 1.2
+    /// clients.
     /// [`verify_tls13_signature_with_raw_key`](crate::crypto::verify_tls13_signature_with_raw_key)
     /// verifies signatures.
     fn requires_raw_public_keys(&self) -> bool {
@@ -605,11 +613,12 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// False if the methods ending in `_async` always return `None`. True by default, which is
     /// always safe.
     ///
-    /// A server whose connections [may wait](crate::CommonState::set_async) copies a ClientHello
-    /// that offers a session, unless this is false for its ticketer, its session storage and its
-    /// client verifier. If it is false for all three, the server finds the session with their
-    /// synchronous methods only. A wrapper returns the value of the wrapped object, or true if it
-    /// has its own futures. If a wrapper returns false by mistake, slow calls block the thread.
+    /// A server whose connections [may wait](crate::CommonState::set_async) has to copy a
+    /// ClientHello that offers a session, unless this is false for its ticketer, its session
+    /// storage and its client verifier. If it is false for all three, the server may look up the
+    /// session with their synchronous methods only. A wrapper returns the value of the wrapped
+    /// object, or true if it has its own futures. If a wrapper returns false by mistake, slow calls
+    /// block the thread.
     fn may_wait(&self) -> bool {
         true
     }

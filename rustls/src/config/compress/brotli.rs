@@ -122,8 +122,8 @@ impl CertCompressor for BrotliCompressor {
     }
 }
 
-/// Returns the smallest window for `len` bytes, because both sender and receiver allocate the
-/// window.
+/// Returns the size of the smallest window for `len` bytes, in bits. Both sender and receiver
+/// allocate the window.
 fn window_bits(len: usize) -> i32 {
     // RFC 7932 §9.1: a window has 2^WBITS - 16 bytes, WBITS from 10 to 24
     (10..24).find(|bits| len <= (1 << bits) - 16).unwrap_or(24)

@@ -91,8 +91,8 @@ pub struct CompressionCacheInner {
 #[cfg(feature = "std")]
 impl CompressionCacheInner {
     /// Returns the cached chain, or compresses it quickly. Compresses it thoroughly only at use
-    /// number [`MANY_USES`], because that takes a hundred times as long. Otherwise, clients that
-    /// select among more certificates than fit could force it in every handshake.
+    /// number [`MANY_USES`], because that takes a hundred times as long. If it did so at the first
+    /// use, clients that select among more certificates than fit could force it in every handshake.
     fn compress(
         &self,
         compressor: &dyn CertCompressor,

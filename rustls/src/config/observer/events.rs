@@ -123,8 +123,10 @@ pub enum TicketAction {
 #[non_exhaustive]
 pub struct SessionEvent {
     /// True on a server if the storage accepted the session, and on a client if the session was
-    /// passed to the store. False if the storage did not accept it, or if a client has no store or
-    /// does not know the time.
+    /// passed to the store. False if the storage did not accept it, or if a client could not use
+    /// it: it has no store for it, does not know the time, its verifier or resolver was replaced
+    /// and dropped, or the ticket or the verification of the server does not outlive the
+    /// handshake.
     pub is_stored: bool,
 }
 

@@ -17,7 +17,7 @@ pub struct HandshakeFacts<'a> {
     /// The protocol version that the server chose.
     pub version: Option<ProtocolVersion>,
     /// The cipher suite. Until the server chooses one, a client that offers a TLS 1.3 session
-    /// reports that session's suite.
+    /// reports the suite with which it would resume that session.
     pub cipher_suite: Option<CipherSuite>,
     /// The key exchange group; `None` if a TLS 1.2 session is resumed.
     pub group: Option<NamedGroup>,
@@ -35,7 +35,7 @@ pub struct HandshakeFacts<'a> {
     /// The reason why a session was not resumed. `None` if a session was resumed, or if there was
     /// none to resume. A client also gives a reason for a session that it did not offer.
     ///
-    /// On a server, the reason applies to the last session that the client offered. In TLS 1.2, a
+    /// On a server, the reason applies to the last offered session that it looked at. In TLS 1.2, a
     /// server treats any session ID as an offer, even the random one from a client that supports
     /// TLS 1.3.
     pub not_resumed: Option<NotResumed>,
@@ -76,7 +76,8 @@ pub enum SessionSource {
 #[non_exhaustive]
 pub enum PeerChainCheck {
     /// No chain was accepted: the peer sent none, its chain was rejected, or a session was resumed.
-    /// A server that resumes a session checks its chain again, but does not report that check.
+    /// A server that resumes a session checks the client's chain again, but does not report that
+    /// check.
     #[default]
     None,
     /// The verifier verified the chain in this handshake.
@@ -169,8 +170,8 @@ macro_rules! reasons {
 reasons! {
     /// The reason why a session was not resumed.
     NotResumed {
-        /// The server has no ticketer for the client's ticket, or has neither a ticketer nor a
-        /// storage. Also used if this side does not know the time.
+        /// The server has no ticketer for the client's TLS 1.2 ticket, or, in TLS 1.3, neither a
+        /// ticketer nor a storage. Also used if this side does not know the time.
         NoSessions = "there is no ticketer or storage, or the time is unknown";
         /// The ticket cannot be opened, for example because its key is too old or another server
         /// made it.
@@ -182,7 +183,8 @@ reasons! {
         /// allows only session IDs (TLS 1.2).
         OtherFormat = "it is not a session of this version in the current format";
         /// The session was created with a different cipher suite or, in TLS 1.3, with a different
-        /// hash. On a client, none of the offered suites fits.
+        /// hash. On a client, none of the offered suites fits, or the suite of a HelloRetryRequest
+        /// does not fit.
         OtherCipherSuite = "the cipher suite, or its hash, differs";
         /// The session was created over another version of QUIC.
         OtherCarrier = "it was created over another version of QUIC";
@@ -194,9 +196,10 @@ reasons! {
         /// The session belongs to another server name.
         OtherServerName = "it belongs to another server name";
         /// The policy for certificates has changed. On a server, this is the policy for client
-        /// certificates; on a client, the verifier or its own certificate.
+        /// certificates; on a client, the verifier or the certificate resolver.
         OtherPolicy = "the policy for certificates has changed";
-        /// The server's certificate has changed, and is not valid for the name.
+        /// The server's certificate has changed, and is not valid for the requested name. Also used
+        /// if it has changed and no name is requested.
         OtherCertificate = "the server's certificate differs, and is not valid for the name";
         /// The client's certificate is no longer accepted.
         ClientNotAccepted = "the client's certificate is no longer accepted";

@@ -56,7 +56,8 @@ pub trait ResolvesClientCert: Debug + Send + Sync {
     /// default.
     ///
     /// If true, the only element of [`CertifiedKey::cert`] is a DER-encoded `SubjectPublicKeyInfo`.
-    /// Servers that ask for a certificate but do not accept raw public keys are rejected.
+    /// Servers that ask for a certificate but do not accept raw public keys are rejected, and so
+    /// are all TLS 1.2 servers.
     fn only_raw_public_keys(&self) -> bool {
         false
     }

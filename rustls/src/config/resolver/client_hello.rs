@@ -86,7 +86,8 @@ impl<'a> ClientHello<'a> {
     }
 
     /// Returns the signature schemes that the client can verify, most preferred first (RFC 9846
-    /// §4.3.3).
+    /// §4.3.3). A resolver in a TLS 1.2 handshake gets only the schemes that fit a cipher suite of
+    /// both sides.
     pub fn signature_schemes(&self) -> &[SignatureScheme] {
         list!(self, signature_schemes)
     }

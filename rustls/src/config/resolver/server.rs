@@ -46,7 +46,7 @@ pub trait ResolvesServerCert: Debug + Send + Sync {
     /// default.
     ///
     /// If true, the only element of [`CertifiedKey::cert`] is a DER-encoded `SubjectPublicKeyInfo`.
-    /// Clients that do not accept raw public keys are rejected.
+    /// Clients that do not accept raw public keys are rejected, and so are TLS 1.2 clients.
     fn only_raw_public_keys(&self) -> bool {
         false
     }

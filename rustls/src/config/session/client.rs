@@ -30,7 +30,9 @@ use crate::suites::Tls13CipherSuite;
 ///
 /// By default, sessions are stored in the memory of this process.
 ///
-/// A session is not resumed once a certificate that was verified for it has expired.
+/// A session is not resumed after the time that the verifier stated
+/// ([`assertion_until`](crate::client::danger::ServerCertVerified::assertion_until)). If it stated
+/// none, the session ends when the server's certificate expires.
 ///
 /// A resumption calls no verifier and sends no client certificate. So a session is resumed only
 /// with the verifier and the certificate resolver that it was created with. These must be the same
@@ -115,14 +117,16 @@ pub enum Tls12Resumption {
     SessionIdOrTickets,
 }
 
-/// Stores what a client remembers about servers, by server name.
+/// Stores a client's sessions and key exchange hints, by server name.
 ///
 /// A store may drop anything at any time, and need not store anything. Its contents are secret.
 pub trait ClientSessionStore: fmt::Debug + Send + Sync {
-    /// Returns the key exchange group that the server last chose.
+    /// Returns the key exchange group that the server last chose. With ECH, `server_name` is the
+    /// public name.
     fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup>;
 
-    /// Stores the key exchange group that the server chose.
+    /// Stores the key exchange group that the server chose. With ECH, `server_name` is the public
+    /// name.
     fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup);
 
     /// Adds a TLS 1.3 session. Servers send several sessions, and each is used once.
@@ -143,7 +147,8 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
     /// Replaces the TLS 1.2 session, which may be used many times.
     fn set_tls12_session(&self, server_name: ServerName<'static>, value: Tls12ClientSessionValue);
 
-    /// Removes the TLS 1.2 session, because it must no longer be resumed.
+    /// Removes the TLS 1.2 session: a connection that used it has failed, or the server now
+    /// negotiates TLS 1.3.
     fn remove_tls12_session(&self, server_name: &ServerName<'static>);
 }
 

@@ -15,8 +15,8 @@ use crate::config::verify::ClientCertVerifier;
 /// A digest of a configuration's requirements for clients: whether they must authenticate, how, and
 /// which authorities may issue their certificates.
 ///
-/// Two digests are equal if the settings are. The digest cannot distinguish verifiers that have the
-/// same settings but different rules, so a resumption also calls the verifier itself.
+/// Two digests are equal if the settings are equal. The digest cannot distinguish verifiers that
+/// have the same settings but different rules, so a resumption also calls the verifier itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientAuthId(pub(crate) Digest);
 

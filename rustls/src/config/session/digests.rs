@@ -58,9 +58,9 @@ impl fmt::Debug for SessionDigests {
     }
 }
 
-/// Returns the hash function for session bindings: SHA-256, or the hash function of the first
-/// cipher suite if no suite uses SHA-256. So machines that list the same suites in a different
-/// order use the same hash.
+/// Returns the hash function for session bindings: SHA-256 if a cipher suite uses it, even if other
+/// suites come first, because machines may list their suites in a different order. Otherwise, the
+/// hash function of the first suite.
 pub(super) fn hash(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     let first = || provider.cipher_suites.first();
     sha256(provider).or_else(|| Some(first()?.common().hash_provider))

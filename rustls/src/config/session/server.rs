@@ -67,9 +67,9 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// The asynchronous counterpart of [`put_session`](Self::put_session). Return `None` (the
     /// default) to fall back to `put_session`.
     ///
-    /// Called only on connections that the application polls. The handshake ends when the future
-    /// does, so limit its time. Dropping the future must cancel it: the connection has then failed,
-    /// and the session must not be stored later.
+    /// Called only on connections that the application polls. The handshake does not end before the
+    /// future does, so limit its time. Dropping the future must cancel the operation: the
+    /// connection has then failed or was dropped, and the session must not be stored later.
     fn put_async(&self, key: &[u8], session: &ServerSessionValue) -> Option<BoxFuture<bool>> {
         let _ = (key, session);
         None
@@ -100,11 +100,12 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// False if the methods ending in `_async` always return `None`. True by default, which is
     /// always safe.
     ///
-    /// A server whose connections [may wait](crate::CommonState::set_async) copies a ClientHello
-    /// that offers a session, unless this is false for its ticketer, its session storage and its
-    /// client verifier. If it is false for all three, the server finds the session with their
-    /// synchronous methods only. A wrapper returns the value of the wrapped object, or true if it
-    /// has its own futures. If a wrapper returns false by mistake, slow calls block the thread.
+    /// A server whose connections [may wait](crate::CommonState::set_async) has to copy a
+    /// ClientHello that offers a session, unless this is false for its ticketer, its session
+    /// storage and its client verifier. If it is false for all three, the server may look up the
+    /// session with their synchronous methods only. A wrapper returns the value of the wrapped
+    /// object, or true if it has its own futures. If a wrapper returns false by mistake, slow calls
+    /// block the thread.
     fn may_wait(&self) -> bool {
         true
     }

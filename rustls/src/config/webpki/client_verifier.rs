@@ -78,8 +78,9 @@ impl ClientCertVerifier for WebPkiClientVerifier {
     }
 
     /// Returns a digest of the usage, the roots, the revocation lists and policy, and the
-    /// algorithms. It is computed on the first call. `None` if the crypto provider has no cipher
-    /// suite with a correct SHA-256, SHA-384 or SHA-512, or without the crate feature `std`.
+    /// algorithms. It is computed on the first call. Returns `None` if no cipher suite of the
+    /// crypto provider uses SHA-256, SHA-384 or SHA-512, if the first of these returns wrong
+    /// results, or without the crate feature `std`.
     fn rules(&self) -> Option<VerifierRules> {
         self.chain.rules()
     }

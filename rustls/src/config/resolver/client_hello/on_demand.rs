@@ -2,9 +2,9 @@
 //! stored when they are first requested. Protocol names are read from the message in each
 //! iteration.
 //!
-//! Until lists are requested, only the encoded message is held. A decoded list takes up to twelve
-//! times its length in the message, so a hostile client could multiply the memory use of its
-//! connection with lists that the application never reads.
+//! Until lists are requested, only the encoded message is held. A decoded list may take many times
+//! its length in the message, so a hostile client could multiply the memory use of its connection
+//! with lists that the application never reads.
 
 use alloc::vec::Vec;
 use core::fmt;

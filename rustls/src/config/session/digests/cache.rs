@@ -1,7 +1,8 @@
 //! The cache of [`SessionDigests`](super::SessionDigests).
 //!
 //! A digest is keyed by the address of the object that has the value. A weak reference is stored
-//! next to the digest, so that no other object gets this address, and the object is not modified.
+//! next to the digest, so that no other object gets this address, and `Arc::get_mut` cannot modify
+//! the object.
 
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
