@@ -12,9 +12,9 @@ use rustls_core::codec::{Codec, Reader};
 use crate::enums::Side;
 use crate::error::InvalidMessage;
 
-/// A digest of everything that a verifier's verdict depends on, except the method's arguments. **Do
-/// not use it in a verifier that consults anything that may change**, such as the platform's trust
-/// store, a file, or a field behind a lock.
+/// A digest of everything that a verifier's verdict depends on, except the arguments with which the
+/// verifier is called. **Do not use it in a verifier that consults anything that may change**, such
+/// as the platform's trust store, a file, or a field behind a lock.
 ///
 /// Verifiers with equal rules must accept the same chains at the same time. The built-in verifiers
 /// compute their rules from their roots, revocation lists, policy and algorithms. A custom verifier

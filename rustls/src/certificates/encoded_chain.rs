@@ -25,7 +25,7 @@ impl<'a> EncodedChain<'a> {
     /// The chain of a peer without certificates.
     pub(crate) const EMPTY: Self = Self(&[]);
 
-    /// Checks a received `list`, and returns it as a chain.
+    /// Checks an encoded `list`, and returns it as a chain.
     ///
     /// # Errors
     ///

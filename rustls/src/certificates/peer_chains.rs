@@ -71,8 +71,8 @@ impl PeerChains {
         }
     }
 
-    /// Creates a map that shares nothing. Each full handshake, and each resumption on a server,
-    /// makes its own copy.
+    /// Creates a map that shares nothing. Each full handshake makes its own copy, and so does a
+    /// server for each resumption of an encoded session.
     pub fn disabled() -> Self {
         Self { enabled: None }
     }
@@ -81,7 +81,7 @@ impl PeerChains {
     ///
     /// `entries` counts the known chains, including freed ones that have not been removed yet.
     /// `bytes` is the total length of the live certificates, which connections and sessions hold. A
-    /// hit is a chain that was not copied.
+    /// hit is a chain for which an equal live one was found.
     pub fn stats(&self) -> CacheStats {
         let enabled = self.enabled.as_ref();
         enabled.map_or_else(CacheStats::default, Interner::stats)

@@ -20,8 +20,8 @@ use crate::error::Error;
 ///
 /// [`peer_identity`](crate::CommonState::peer_identity) returns it. It may outlive the connection,
 /// and a clone shares everything. Parsed properties are stored with the certificates. Connections
-/// that share the certificates ([`PeerChains`](super::PeerChains)) share the properties, so a
-/// returning client is not parsed again.
+/// that share the certificates ([`PeerChains`](super::PeerChains)) share the properties, so the
+/// certificate of a returning client is not parsed again.
 ///
 /// ```
 /// use rustls::certificates::PeerIdentity;

@@ -9,7 +9,7 @@
 pub struct CacheStats {
     /// The current number of entries.
     pub entries: usize,
-    /// The memory use of the entries in bytes, if the cache counts it.
+    /// The size of the entries in bytes, if the cache counts it.
     pub bytes: Option<usize>,
     /// The number of lookups served from the cache.
     pub hits: u64,

@@ -33,9 +33,9 @@ const DEFAULT_CAPACITY: usize = 1024;
 /// - by a verifier with the same [rules](super::VerifierRules): roots, revocation lists, policy,
 ///   algorithms;
 /// - for exactly the same bytes of the whole chain;
-/// - until the first date passes on which the verdict could change: the expiry of a certificate, or
-///   the next update of a revocation list if the verifier enforces revocation list expiry. If the
-///   clock was set back to before that verification, the chain is verified again;
+/// - until the first date passes on which the verdict could change: a certificate expires or
+///   becomes valid, or, if the verifier enforces it, a revocation list reaches its next update. If
+///   the clock was set back to before the verification, the chain is verified again;
 /// - for half a day if the peer is a client, because its sessions carry the acceptance and rely on
 ///   it for up to another half day.
 ///
@@ -93,8 +93,8 @@ impl VerifiedChains {
     /// Removes all chains. The next handshake with each chain verifies it in full.
     ///
     /// Sessions keep their acceptances, and resumptions rely on them for up to a day. To invalidate
-    /// sessions too, change the rules, for example with a new revocation list, or replace the
-    /// ticket key.
+    /// those too, change the rules, for example with a new revocation list, or replace the ticket
+    /// key, which ends the sessions.
     pub fn clear(&self) {
         if let Some(acceptances) = &self.enabled {
             acceptances.clear();
@@ -103,8 +103,8 @@ impl VerifiedChains {
 
     /// Returns the statistics.
     ///
-    /// `entries` counts the chains, `bytes` their total length. A hit is a full handshake whose
-    /// chain was not verified again. Resumptions do not count.
+    /// `entries` is the number of chains, and `bytes` their total length. A hit is a full handshake
+    /// whose chain was not verified again. Resumptions do not count.
     pub fn stats(&self) -> CacheStats {
         let enabled = self.enabled.as_ref();
         enabled.map_or_else(CacheStats::default, Acceptances::stats)

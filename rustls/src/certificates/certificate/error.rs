@@ -9,8 +9,9 @@ use crate::error::{CertificateError, Error, OtherError};
 
 /// The error returned for a property of a certificate that cannot be parsed.
 ///
-/// Other properties are not affected, unless [`field`](Self::field) is a container: the certificate
-/// itself, or the list of extensions.
+/// Other properties are not affected, unless [`field`](Self::field) contains them or determines
+/// them: the certificate itself, the list of extensions, or the version, without which there are no
+/// extensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertyError {
     field: CertificateField,

@@ -151,7 +151,7 @@ impl ExtensionIndex {
 
 impl Entry {
     fn read(reader: &mut SliceReader<'_>) -> Result<Self, Malformed> {
-        // a malformed one is never looked for, and does not affect the other extensions
+        // a malformed identifier matches no search, and does not affect the other extensions
         let oid = content(reader, Tag::ObjectIdentifier)?;
         // an explicit FALSE is not DER, but many certificates have it
         let is_critical = reader.decode::<Option<bool>>()?.unwrap_or(false);

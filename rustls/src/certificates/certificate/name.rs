@@ -23,8 +23,9 @@ use crate::logging::is_deceptive;
 /// has no [text](Attribute::text) and is written as `#` with its DER in hexadecimal.
 ///
 /// `Display` writes the format of RFC 4514, the last attribute first, for example
-/// `CN=Ann Example,O=Example\, Inc.,C=NO`. It escapes control characters, and those that change the
-/// direction of text, as `\` with their bytes in hexadecimal.
+/// `CN=Ann Example,O=Example\, Inc.,C=NO`. It escapes control characters, invisible characters, and
+/// those that change the direction of text: each byte is written as `\` with two hexadecimal
+/// digits.
 #[derive(Clone)]
 pub struct Name(Box<Parts>);
 

@@ -41,13 +41,13 @@ pub struct RevocationList {
 impl RevocationList {
     /// Parses `der`, or returns the shared list that was parsed from the same bytes.
     ///
-    /// If several threads pass the same bytes of a shared list, one of them parses them and the
-    /// others wait. Threads that pass different bytes are not delayed.
+    /// If several threads pass the same bytes, one of them parses the list and the others wait,
+    /// unless the list is not shared. Threads that pass different bytes are not delayed.
     ///
     /// # Errors
     ///
     /// Returns an error if the list cannot be parsed, is not version 2, has no next update or no
-    /// extensions, or is a delta list or an indirect list.
+    /// extensions, has an unsupported critical extension, or is a delta list or an indirect list.
     pub fn from_der(
         der: CertificateRevocationListDer<'static>,
     ) -> Result<Arc<Self>, CertRevocationListError> {

@@ -1,7 +1,7 @@
 //! Shares one list object between all users of the same bytes in the process.
 //!
-//! The map holds weak references and removes unused ones. Its lock is held only for the lookup in
-//! one bucket. Hashing, comparing and parsing happen without it.
+//! The map holds weak references and removes unused ones. Its lock is held only while entries are
+//! looked up, inserted, removed or counted. Hashing, comparing and parsing happen without it.
 
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
