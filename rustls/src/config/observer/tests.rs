@@ -1,4 +1,5 @@
-//! Each reason has a test that produces it in a handshake. A new one does not compile without.
+//! Each reason has a test that produces it in a handshake. A new reason does not compile without
+//! one.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +7,8 @@ use std::vec::Vec;
 
 use super::handshake::{EarlyDataRejected, NotResumed};
 
-/// A test in `rustls/tests/observer/reasons.rs`, or that this side never reports the reason.
+/// The name of a test in `rustls/tests/observer/reasons.rs`; `None` if this side never reports the
+/// reason.
 type Test = Option<&'static str>;
 
 const NEVER: Test = None;
