@@ -73,15 +73,15 @@ impl<S: CacheSource> Cache<S> {
     /// expire.
     ///
     /// If the clock was set back, content whose load time is now in the future counts as expired.
-    /// So does all content while the clock returns no time.
+    /// So does all content that can expire while the clock returns no time.
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.cache.policy_mut().lifetime = lifetime;
         self
     }
 
     /// Sets the time between a failed attempt to read a source again and the next attempt. Until
-    /// then, calls return the old content. The default is one minute; the interval never exceeds
-    /// the lifetime.
+    /// then, calls return the old content, unless change detection finds another change. The
+    /// default is one minute; the interval never exceeds the lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self

@@ -51,8 +51,8 @@
 //! # Revocation lists
 //!
 //! Verifiers with the same list [share its index](rustls::certificates::RevocationList). A
-//! [`CrlCache`] keeps the lists read from files and directories, and replaces a list only with a
-//! newer one.
+//! [`CrlCache`] keeps the lists read from files and directories, and never replaces a list with an
+//! older one.
 //!
 //! ```
 //! use std::error::Error;
@@ -84,9 +84,9 @@
 //! not affected. Reloading certificates and keys needs the feature `x509`.
 //!
 //! OCSP responses are stapled until their next update. A missing or unusable response does not
-//! prevent a certificate from becoming active, unless the certificate requires one ("must-staple").
-//! Neither do the dates of the other certificates in the chain, or a clock that starts in 1970.
-//! `status` reports all of these.
+//! prevent a certificate from becoming active, unless the certificate requires one ("must-staple")
+//! and an OCSP file is set. Neither do the dates of the other certificates in the chain, or a clock
+//! that starts in 1970. `status` reports all of these.
 //!
 #![cfg_attr(feature = "x509", doc = "```")]
 #![cfg_attr(not(feature = "x509"), doc = "```ignore")]

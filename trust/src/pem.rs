@@ -18,7 +18,7 @@ pub(super) const PRIVATE_KEYS: [&str; 4] = [
 ];
 
 /// True if `content` starts like a DER sequence of 128 bytes or more, as certificates and lists do.
-/// UTF-8 text never does: its second byte would be inside a multi-byte character.
+/// Text does so only if it starts with `0` and a character beyond ASCII.
 pub(super) fn is_der(content: &[u8]) -> bool {
     matches!(content, [0x30, 0x80..=0xff, ..])
 }

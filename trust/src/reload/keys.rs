@@ -32,13 +32,13 @@ use super::{Reload, ReloadError, ReloadStatus};
 ///
 /// - **An OCSP response** that is missing, unusable, or about another certificate is not stapled.
 ///   The current response stays in use until its `nextUpdate` if it is about the same certificate.
-///   Only a certificate that requires a response ("must-staple", RFC 7633) does not become active
-///   without one.
+///   If an OCSP file is set, a certificate that requires a response ("must-staple", RFC 7633) does
+///   not become active without one.
 /// - **Other certificates in the chain** may have expired, or not be valid yet. They are sent as
 ///   they are in the file.
 /// - **A wrong clock** returns no time, or a time before the first certificate becomes valid. The
-///   certificate becomes active, unless the current certificate is valid according to the same
-///   clock.
+///   certificate becomes active. In the second case, it does not if the current certificate is
+///   valid at that time: the clock is then assumed to be right.
 ///
 /// An OCSP response matches if its CertID has the serial number and the issuer's name. The issuer's
 /// key is also compared if the chain contains the issuer's certificate. A response is not stapled

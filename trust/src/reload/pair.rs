@@ -50,8 +50,8 @@ impl CertifiedKeyFiles {
         }
     }
 
-    /// Sets the file of the OCSP response, in DER. It is stapled until its `nextUpdate`, as long as
-    /// the clock returns a time.
+    /// Sets the file of the OCSP response, in DER. A response with a `nextUpdate` is stapled until
+    /// then, and only while the clock returns a time.
     ///
     /// The response is optional. If it is missing or unusable, the certificate is active without
     /// it, unless the certificate requires a response ("must-staple", RFC 7633).

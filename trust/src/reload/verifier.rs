@@ -101,9 +101,10 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     ///
     /// # Errors
     ///
-    /// Returns the sources that could not be used, with reasons. Their current content stays in
-    /// use. The other sources are still replaced, because a revocation should not wait for an
-    /// unrelated file. If no verifier can be built from the new content, nothing is replaced.
+    /// Returns the sources and revocation lists that could not be used, with reasons. Their current
+    /// content stays in use. All others are still replaced, because a revocation should not wait
+    /// for an unrelated file. If no verifier can be built from the new content, nothing is
+    /// replaced.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.slot
             .reload(|| self.sources.versions(), |held| self.load(held))

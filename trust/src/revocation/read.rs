@@ -1,9 +1,9 @@
 //! Reads the lists from a source, and decides which of them replace lists in use.
 //!
 //! A missing list leaves certificates unchecked, so nothing is skipped silently. The first reading
-//! accepts a source only if everything in it is usable. After that, only a newer list replaces a
-//! list in use. A list in use stays if its file is removed, unreadable or older. The other lists of
-//! the source are still replaced.
+//! accepts a source only if everything in it is usable. After that, no older list replaces a list
+//! in use. A list in use stays if its file is removed, unreadable or older. The other lists of the
+//! source are still replaced.
 //!
 //! Lists without a file never displace lists on disk: at the limits they are dropped, the earliest
 //! to expire first.
@@ -292,8 +292,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Adds those lists in `held` that no newer list replaces, in addition to the lists on disk, or
-    /// instead of older lists.
+    /// Adds those lists in `held` that no list on disk replaces, in addition to the lists on disk,
+    /// or instead of older lists.
     fn keep_unreplaced(&mut self, held: &[Arc<RevocationList>]) {
         let mut survivors = Vec::new();
         for list in held {
