@@ -49,7 +49,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {
         let result = match &mut *self {
-            // the first write or flush performs the handshake
+            // a later read, write, flush or shutdown completes the handshake
             Self::Running(stream) if stream.sends_early_data() => Ok(()),
             Self::Running(stream) => ready!(stream.poll_handshake(task)),
             Self::Failed { io, alert, .. } => {

@@ -101,13 +101,13 @@ macro_rules! sends_in_place {
             /// and written from `buf` without a copy. Use this for files and bodies that you read
             /// into a buffer anyway, and leave the [room](Self::in_place_room) that a record needs.
             ///
-            /// Like a write, this waits until earlier output is sent. It then encrypts the record,
-            /// writes as much of it as the transport accepts, and copies the rest for later calls
-            /// to send. So `buf` can be reused immediately, and the last record needs a flush or a
-            /// shutdown.
+            /// Unlike a write, this first waits until all earlier output is sent. It then encrypts
+            /// the record, writes as much of it as the transport accepts, and copies the rest for
+            /// later calls to send. So `buf` can be reused immediately, and the last record needs a
+            /// flush or a shutdown.
             ///
-            /// It is cancel safe: if the future is dropped while pending, nothing was sent and
-            /// `buf` is unchanged.
+            /// It is cancel safe: if the future is dropped while pending, nothing of `payload` was
+            /// sent and `buf` is unchanged.
             ///
             /// ```
             /// use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};

@@ -58,7 +58,8 @@ pub struct WriteHalf<W> {
 }
 
 /// The tasks that are waiting in one half for something that the other half may change. The locks
-/// are taken only by a task that is about to wait, or that has something for the other half.
+/// are taken only by a task that is about to wait, that has something for the other half, or that
+/// drops its half.
 ///
 /// `ci/loom` compiles this file with loom's lock to test their interleavings.
 #[derive(Default)]
