@@ -1,4 +1,4 @@
-//! The budget of tokio's tasks: a task that reads what was received already lets others run.
+//! The budget of tokio's tasks: a task that reads data that was already received lets others run.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::kit::configs;
 
-/// The bytes of one record.
+/// The length of a record's plaintext.
 const LEN: usize = 16_000;
 
 #[tokio::test(flavor = "current_thread")]

@@ -1,5 +1,5 @@
-//! Memory that streams hold: idle ones, and those that are gone. This test is a separate program
-//! because the count is process-wide.
+//! The memory that streams hold while they are idle, and after they were dropped. This test is a
+//! separate program because the count is process-wide.
 
 use std::alloc::System;
 use std::collections::VecDeque;
@@ -32,8 +32,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const PAIRS: usize = 5000;
 
-/// The most bytes of a connection's heap. BENCHMARKS.md has 1128 for a client and 1030 for a
-/// server, of which sessions and tickets are shared.
+/// The maximum heap memory of a connection in bytes. BENCHMARKS.md has 1128 for a client and 1030
+/// for a server.
 const MOST: usize = 1200;
 
 fn poll<T>(poll: impl FnOnce(&mut Context<'_>) -> Poll<std::io::Result<T>>) -> T {
@@ -76,7 +76,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().build().unwrap()
 }
 
-/// The transports stay, so that the difference is what the streams hold.
+/// The transports are kept, so the difference is the memory of the streams.
 #[test]
 fn idle_streams_hold_no_buffers() {
     let _one = ONE_AT_A_TIME.lock();
@@ -113,8 +113,8 @@ fn elsewhere(f: impl FnOnce() + Send) {
     thread::scope(|scope| scope.spawn(f).join().unwrap());
 }
 
-/// Sends records in place, copies them and receives them, again and again. Only the copies are
-/// counted.
+/// Sends records in place, copies them and receives them, repeatedly. Only the allocations of the
+/// copies are counted.
 #[test]
 fn copies_allocate_nothing() {
     const ROUNDS: usize = 60;
@@ -167,7 +167,7 @@ fn copies_allocate_nothing() {
     }
 }
 
-/// The ends of connections.
+/// The ways in which a connection ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Closed,
@@ -312,8 +312,8 @@ fn resident() -> usize {
     4096 * pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap()
 }
 
-/// 10 800 connections of all kinds come and go, and some are open at any time. When all are gone,
-/// the process holds as much as before.
+/// Opens and ends 10 800 connections of all kinds, some of them at the same time. Afterwards, the
+/// process holds as much memory as before.
 #[test]
 fn memory_is_the_same_after_thousands_of_connections() {
     const OPEN: usize = 50;

@@ -1,5 +1,5 @@
-//! Records are opened straight into the buffer of a read. The connection then reads several records
-//! from the transport at a time, which shows that it does so.
+//! Records are opened straight into the buffer of a read. The tests detect this by the number of
+//! reads from the transport: each then gets several records.
 
 use std::pin::Pin;
 use std::sync::Arc;

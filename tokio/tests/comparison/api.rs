@@ -25,7 +25,7 @@ fn panics(future: impl Future) -> bool {
     catch_unwind(AssertUnwindSafe(poll)).is_err()
 }
 
-/// Defines a function that returns what a program of a crate sees.
+/// Defines a function that returns everything that a program sees of one crate.
 macro_rules! seen {
     ($name:ident, $stream:ident, $tls:ident, $provider:ident) => {
         fn $name() -> Vec<String> {
@@ -56,7 +56,7 @@ macro_rules! seen {
                 format!("{}", both == (Arc::as_ptr(&client), Arc::as_ptr(&server)))
             });
 
-            // both ends, with closures and an application protocol of one's own
+            // both ends, with closures and a custom application protocol
             let (one, other) = duplex(100_000);
             let mut called = Vec::new();
             let mut connect = connector

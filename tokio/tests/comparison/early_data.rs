@@ -1,4 +1,4 @@
-//! Early data: accepted, rejected, not possible, and read by servers.
+//! Early data that a client sends, and that the server accepts or rejects.
 
 use harness::peers::configs::Versions;
 
@@ -56,7 +56,7 @@ fn compare(steps: &[Step], plan: Option<Plan>) -> bool {
         let (found, of_this) = run(&This::new(setting()), steps, rejects, plan);
         let [found, expected] = match plan {
             None => [found, expected],
-            // a delayed write may take its bytes along with the next one
+            // a delayed write may be sent together with the next one
             Some(_) => [found, expected].map(|results| without_times(&results)),
         };
         assert_eq!(found, expected, "{steps:?} {rejects} {plan:?}");
@@ -65,7 +65,7 @@ fn compare(steps: &[Step], plan: Option<Plan>) -> bool {
     occurred
 }
 
-/// Removes what the peer had after each step, except the last one.
+/// Removes what the peer had received after each step, except the last one.
 fn without_times(results: &[String]) -> Vec<String> {
     let of_step = |result: &String| result.split("; peer").next().unwrap_or_default().to_owned();
     let last = results.iter().rev().take(2).cloned();

@@ -21,7 +21,7 @@ fn outcome(side: Side, configs: &dyn Configs, peers: &Peers, plan: Option<Plan>)
 
 fn seen(result: Result<bool, String>, transport: &Transport) -> String {
     let net = &mut *transport.net();
-    // a peer of the other crate may print another error than its alert
+    // the peer's own errors may differ between the crates; received alerts must be equal
     let alert = net.peer_error.as_ref().map(|error| {
         let alert = error.strip_prefix("AlertReceived");
         alert.unwrap_or("another error").to_owned()
@@ -83,7 +83,7 @@ fn transport_faults_have_the_same_results_as_with_the_published_crate() {
             for call in CALLS {
                 for fault in faults {
                     for number in 0..6 {
-                        // the published crate also reads behind the end of a handshake, and
+                        // the published crate also reads after the end of a handshake, and
                         // flushes twice
                         let is_behind = match side {
                             _ if call == Call::Flush => number > 1,
@@ -129,7 +129,8 @@ fn wrong_bytes_are_answered_as_by_the_published_crate() {
     ];
     for side in SIDES {
         for (bytes, ends) in WRONG {
-            // only this crate's `Acceptor` answers another message with an alert, and reports one
+            // only this crate's `Acceptor` sends an alert for an unexpected message, and reports an
+            // alert that it receives
             let differs = matches!(bytes, [0x15, ..] | [0x16, _, _, _, _, 0x63, ..]);
             if side == Side::Lazy && differs {
                 continue;
@@ -154,8 +155,8 @@ fn wrong_bytes_are_answered_as_by_the_published_crate() {
     }
 }
 
-/// A server of TLS 1.3 then has tickets to send. It reads nothing before they are sent, so a client
-/// that sends much before it reads must not depend on that.
+/// The last flight of a TLS 1.3 server contains its tickets. The server reads nothing before they
+/// are sent, so a client must not send much data before it reads.
 #[test]
 fn a_blocked_last_flight_delays_the_handshake_as_in_the_published_crate() {
     // a handshake that waits for operations writes more often, so another flight would be blocked
@@ -179,8 +180,8 @@ fn a_blocked_last_flight_delays_the_handshake_as_in_the_published_crate() {
     }
 }
 
-/// Returns the states of a handshake whose last flight is blocked, while its peer does one thing
-/// after the other: it sends data, ends, and receives.
+/// Returns the states of a handshake whose last flight is blocked, while its peer sends data, ends
+/// its stream, and receives, in this order.
 fn blocked(side: Side, configs: &dyn Configs, peers: &Peers, len: usize) -> Vec<String> {
     let transport = transport(side, peers, Some((Call::Write, 1, Fault::Blocks)));
     let mut handshake = start(side, configs, &transport);

@@ -35,10 +35,10 @@ pub(crate) enum Step {
     PartOfRecord,
     /// The end of the peer's bytes.
     End,
-    /// The transport takes no bytes.
+    /// The transport accepts no bytes.
     Block,
     Unblock,
-    /// Later writes take one slice.
+    /// Later writes accept only one slice.
     NotVectored,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Side {
 
 pub(crate) const SIDES: [Side; 3] = [Side::Client, Side::Server, Side::Lazy];
 
-/// The bytes that both sides send, from offset `at` of a direction.
+/// Returns the byte that each side sends at offset `at`.
 fn pattern(at: usize) -> u8 {
     (at ^ (at >> 8)) as u8
 }
@@ -126,7 +126,7 @@ impl Scene {
             };
             assert!(net.received == bytes(early, received));
         }
-        // several flushes are no better than one
+        // repeated flushes count as one
         let mut log = mem::take(&mut net.log);
         log.retain(|call| *call != Call::Write);
         log.dedup();
@@ -225,7 +225,7 @@ impl Scene {
                         _ => unreachable!(),
                     }
                     let output = net.peer.take_output();
-                    // what is not the peer's must not get before its bytes
+                    // after injected bytes, later output of the peer is dropped
                     if matches!(step, PeerCloses | PeerUpdatesKeys) {
                         net.incoming.extend(output);
                     }
@@ -255,7 +255,7 @@ pub(crate) fn handshake(
     (handshake_over(side, configs, &transport), transport)
 }
 
-/// Returns a transport with a fault, to a peer of `side`.
+/// Returns a transport with a fault, for a stream of `side`.
 pub(crate) fn transport(side: Side, peers: &Peers, plan: Option<Plan>) -> Transport {
     let transport = Transport::new(match side {
         Side::Client => peers.server(),
@@ -292,7 +292,7 @@ pub(crate) struct Outcome {
     results: Vec<String>,
     /// True if the fault occurred.
     was_planned: bool,
-    /// The calls of the transport.
+    /// The numbers of calls of the transport, by kind.
     counts: [usize; 4],
 }
 

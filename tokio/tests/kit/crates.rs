@@ -24,7 +24,8 @@ pub(crate) type Stream = Box<dyn Tls>;
 pub(crate) type Handshake =
     Pin<Box<dyn Future<Output = Result<Stream, (io::Error, Transport)>> + Send>>;
 
-/// The configurations of one crate. Connections with the same ones can be resumed.
+/// The configurations of one crate. A connection can resume the sessions of an earlier one with the
+/// same configurations.
 pub(crate) trait Configs {
     fn connect(&self, transport: Transport) -> Handshake;
     fn accept(&self, transport: Transport) -> Handshake;
@@ -38,7 +39,7 @@ pub(crate) struct Setting {
     pub(crate) provider: Provider,
     pub(crate) client: Versions,
     pub(crate) server: Versions,
-    /// The limit of the server's early data, which the client sends if it is not 0.
+    /// The server's limit on early data. The client sends early data if the limit is not 0.
     pub(crate) early_data: u32,
     /// Invalid if too small.
     pub(crate) max_fragment_size: Option<usize>,

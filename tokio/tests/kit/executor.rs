@@ -59,7 +59,7 @@ impl<'a> Executor<'a> {
     ///
     /// # Panics
     ///
-    /// If all tasks wait and none was woken.
+    /// Panics if all tasks wait and none was woken.
     pub(crate) fn run(&mut self, noise: &mut Noise) {
         while !self.0.is_empty() {
             let first = noise.up_to(self.0.len()) - 1;

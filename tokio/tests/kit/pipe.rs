@@ -15,11 +15,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// The behaviour of a pipe.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weather {
-    /// The most bytes on their way in a direction.
+    /// The maximum number of bytes in transit per direction.
     pub(crate) capacity: usize,
-    /// The most bytes that a call moves.
+    /// The maximum number of bytes that a call moves.
     pub(crate) most: usize,
-    /// One in this number of calls is pending although it need not be. 1: none.
+    /// One in this many calls is pending although it need not be. With 1, none is.
     pub(crate) pending: usize,
 }
 
@@ -44,13 +44,13 @@ impl Weather {
 struct Direction {
     bytes: VecDeque<u8>,
     has_ended: bool,
-    /// True if nobody reads any more.
+    /// True once the reading end was dropped.
     is_broken: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
     noise: Noise,
     weather: Weather,
-    /// All bytes that were written.
+    /// The number of bytes written so far.
     written: usize,
 }
 

@@ -15,20 +15,20 @@ use tokio_rustls::{client, server};
 
 use super::pipe::{End, WriteEnd};
 
-/// The number of bytes after which those of a direction repeat, far more than a connection holds.
+/// The number of bytes after which the pattern repeats, far more than a connection buffers.
 const PERIOD: usize = 1 << 18;
 
-/// The most bytes that are sent or received in a call.
+/// The maximum number of bytes that are sent in a call.
 const LONGEST: usize = 200_000;
 
-/// The byte at offset `at` of a direction.
+/// Returns the byte at offset `at` of a direction.
 pub(crate) fn pattern(at: usize) -> u8 {
     let at = at % PERIOD;
     (at ^ (at >> 8) ^ (at >> 16)) as u8
 }
 
-/// The bytes from this offset of a direction. Generating them for each piece would take most of the
-/// time of the tests.
+/// Returns `len` bytes from this offset of a direction. They are generated once, because generating
+/// them for each piece would take most of the time of the tests.
 fn piece(from: usize, len: usize) -> &'static [u8] {
     static ALL: LazyLock<Vec<u8>> = LazyLock::new(|| (0..PERIOD + LONGEST).map(pattern).collect());
     let from = from % PERIOD;
@@ -48,7 +48,7 @@ macro_rules! refresh {
     ($($stream:ty),*) => {$(
         impl Refresh for $stream {
             fn refresh(&mut self) {
-                // TLS 1.2 cannot
+                // an error in TLS 1.2, which cannot replace keys
                 let _ = self.get_mut().1.refresh_traffic_keys();
             }
 

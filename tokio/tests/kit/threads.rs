@@ -12,7 +12,7 @@ pub(crate) type Task<'a> = (&'static str, Pin<Box<dyn Future<Output = ()> + Send
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Runs,
-    /// It runs, and was woken meanwhile.
+    /// The task runs, and was woken in the meantime.
     RunsAgain,
     Waits,
     Ended,
@@ -57,7 +57,7 @@ impl Threads {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state of a task that does not run any more.
+    /// Changes the state of a task that no longer runs.
     fn stop(&self, all: &mut All, number: usize, state: State) {
         all.states[number] = state;
         let runs = |state: &State| matches!(state, State::Runs | State::RunsAgain);
@@ -98,11 +98,11 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// Runs all tasks to their ends.
+/// Runs all tasks to completion.
 ///
 /// # Panics
 ///
-/// If a task panics, or if all tasks wait and none was woken.
+/// Panics if a task panics, or if all tasks wait and none was woken.
 pub(crate) fn run_on_threads(tasks: Vec<Task<'_>>) {
     let threads = Arc::new(Threads::default());
     threads.lock().states = vec![State::Runs; tasks.len()];

@@ -34,7 +34,7 @@ pub(crate) enum Fault {
     Fails(ErrorKind),
 }
 
-/// The call that has the fault, by its kind and its number from the beginning.
+/// A fault, with the kind of call that has it and the number of that call, from 0.
 pub(crate) type Plan = (Call, usize, Fault);
 
 #[derive(Clone)]
@@ -43,22 +43,22 @@ pub(crate) struct Transport(Arc<Mutex<Net>>);
 /// Both directions of a transport, and the peer.
 pub(crate) struct Net {
     pub(crate) peer: UpstreamBuffered,
-    /// Bytes on their way to the stream.
+    /// The bytes that the stream has not read yet.
     pub(crate) incoming: VecDeque<u8>,
     /// True if the stream of bytes ends after `incoming`.
     pub(crate) has_ended: bool,
-    /// The peer's plaintext.
+    /// The plaintext that the peer has received.
     pub(crate) received: Vec<u8>,
     pub(crate) received_early: Vec<u8>,
     pub(crate) peer_error: Option<String>,
-    /// The calls that changed something.
+    /// The writes, flushes and shutdowns that succeeded.
     pub(crate) log: Vec<Call>,
     pub(crate) plan: Option<Plan>,
     pub(crate) was_planned: bool,
     pub(crate) counts: [usize; 4],
     /// True if writes are pending.
     pub(crate) is_blocked: bool,
-    /// False if a write takes one slice.
+    /// False if a write accepts only one slice.
     pub(crate) is_vectored: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -88,7 +88,7 @@ impl Transport {
         self.0.lock().unwrap()
     }
 
-    /// Changes the state, and wakes the tasks that wait for that.
+    /// Changes the state, and wakes the waiting tasks.
     pub(crate) fn change(&self, f: impl FnOnce(&mut Net)) {
         let wakers = {
             let net = &mut *self.net();
@@ -184,7 +184,7 @@ impl AsyncWrite for Transport {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         if !self.net().is_vectored {
-            // like the method's default
+            // like the default of this method
             let first = bufs.iter().find(|buf| !buf.is_empty());
             return self.poll_write(task, first.map_or(&[], |buf| buf));
         }

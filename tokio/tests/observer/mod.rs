@@ -1,5 +1,5 @@
-//! Observers of connections below streams: the events of streams that talk, and of those that are
-//! dropped while they connect, accept or wait, exactly once.
+//! Observers of connections below streams. Each event is reported exactly once, even if a stream is
+//! dropped while it connects, accepts or waits.
 
 use std::future::poll_fn;
 use std::io;
@@ -80,7 +80,7 @@ impl Observed {
 #[derive(Clone, Copy, Debug)]
 enum Accepting {
     Eager,
-    /// With the configuration chosen after the ClientHello.
+    /// The configuration is chosen after the ClientHello.
     Lazy,
 }
 
@@ -95,7 +95,7 @@ fn run<T>(both: impl Future<Output = io::Result<T>>) {
     executor.run(&mut Noise::new(1));
 }
 
-/// The streams as they are, or split.
+/// Tests whole streams and split ones.
 #[test]
 fn streams_have_the_events_of_their_connections() {
     let cases = product3(PROVIDERS, Versions::EACH, BOTH);
@@ -137,7 +137,7 @@ fn streams_have_the_events_of_their_connections() {
     }
 }
 
-/// Polls `one` and `other` in turn, together `polls` times. Returns true for each that is ready.
+/// Polls `one` and `other` in turn, together `polls` times. Returns `Some` for each that is ready.
 fn poll_in_turn<A, B>(
     mut one: Pin<&mut impl Future<Output = A>>,
     mut other: Pin<&mut impl Future<Output = B>>,
@@ -198,7 +198,7 @@ fn a_handshake_that_is_dropped_has_failed_once() {
     }
 }
 
-/// The futures of connectors and acceptors have their connection from the beginning.
+/// The futures of connectors and acceptors have their connections before the first poll.
 #[test]
 fn a_future_that_is_never_polled_has_failed_once() {
     let observed = Observed::new(PROVIDERS[0], Versions::Tls13);

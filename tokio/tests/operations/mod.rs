@@ -109,7 +109,7 @@ fn set_async_false_keeps_a_connection_from_waiting() {
     assert!(plan.asked().is_empty());
 }
 
-/// The connection handles the ClientHello before the program gets it.
+/// The connection handles the ClientHello before the program gets the connection.
 #[test]
 fn set_async_false_after_the_client_hello_keeps_a_lazy_connection_from_waiting() {
     for (only, expected) in [
@@ -328,7 +328,7 @@ impl Signer for Remote<dyn Signer> {
     }
 }
 
-/// The remote key is used by configuration alone.
+/// The remote key needs no setting besides the configuration.
 #[tokio::test(flavor = "current_thread")]
 async fn other_connections_continue_while_handshakes_wait_for_a_remote_key() {
     const WAITING: usize = 20;

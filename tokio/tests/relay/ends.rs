@@ -57,7 +57,7 @@ pub(super) fn tls(versions: Versions, weather: Weather) -> (Client, Server) {
     connected(configs, weather, &mut Noise::new(7))
 }
 
-/// Polls until the future ends, or waits for somebody else.
+/// Polls the future until it ends, or waits for another task.
 pub(super) fn advance<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     match poll_while_woken(|task| future.as_mut().poll(task)) {
@@ -66,7 +66,7 @@ pub(super) fn advance<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// Completes a future that needs nobody else.
+/// Completes a future that depends on no other task.
 pub(super) fn complete<T>(future: impl Future<Output = T>) -> T {
     advance(future).expect("it waits")
 }
@@ -143,7 +143,8 @@ fn a_message_is_flushed_while_both_streams_stay_open() {
     }
 }
 
-/// Even if the other stream accepts it only bit by bit.
+/// Data received before an error is passed on, even if the other stream accepts only a little at a
+/// time.
 #[test]
 fn data_before_an_error_comes_first() {
     let narrow = Weather {
@@ -170,7 +171,7 @@ fn data_before_an_error_comes_first() {
     }
 }
 
-/// The first call has no time to flush.
+/// The first call is dropped before it has flushed.
 #[test]
 fn a_message_left_by_a_dropped_call_is_flushed_by_the_next() {
     for (versions, of_back) in product(Versions::EACH, [None, Some(Versions::Tls13)]) {

@@ -1,4 +1,4 @@
-//! Copying between two streams: random schedules, ends, errors, and what is held meanwhile.
+//! Copying between two streams: random schedules, ends, errors, and the data that is buffered.
 
 mod ends;
 mod schedules;

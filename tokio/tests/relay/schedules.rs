@@ -53,13 +53,14 @@ async fn receive_all(stream: impl Lend, total: usize, noise: Noise) {
     assert_eq!(received, total);
 }
 
-/// Calls [`copy_bidirectional`] anew for every wake-up, so that each future is dropped while it is
-/// pending.
+/// Calls [`copy_bidirectional`] again for every wake-up, so that each future but the last is
+/// dropped while it is pending.
 async fn copy_in_many_calls(a: &mut impl Tls, b: &mut impl Relay) -> io::Result<(u64, u64)> {
     poll_fn(|task| pin!(copy_bidirectional(a, b)).poll(task)).await
 }
 
-/// Different versions, providers and weather on both sides of a proxy, for each seed.
+/// The provider of a proxy, and the versions and weather on both of its sides, which depend on a
+/// seed.
 struct Scene {
     noise: Noise,
     versions: [Versions; 2],

@@ -24,7 +24,7 @@ const ROOMY: Weather = Weather {
     ..Weather::CALM
 };
 
-/// The data that must take several polls: each copies about 1 MiB at most.
+/// An amount of data that takes several polls: each copies at most about 1 MiB.
 const LEN: usize = 3_000_000;
 
 /// Polls a relay once, in a call of its own. Returns true if the task was woken.
@@ -37,7 +37,7 @@ fn poll_once(a: &mut impl Tls, b: &mut impl Relay) -> bool {
     flag.take()
 }
 
-/// Polls while the task is woken. Each poll must copy a part. Returns the number of polls.
+/// Polls while the task is woken. Each poll must copy only a part. Returns the number of polls.
 fn poll_all<A: Tls, B: Relay>(a: &mut A, b: &mut B, written: impl Fn(&A, &B) -> usize) -> usize {
     for polls in 1.. {
         let before = written(a, b);
@@ -90,7 +90,7 @@ fn a_poll_returns_even_if_a_tls_peer_keeps_sending_to_another() {
     }
 }
 
-/// The peer seems to send messages without data, one after the other.
+/// Each read returns one byte of a record, so most reads return no data.
 #[test]
 fn a_poll_returns_even_if_reads_return_no_data() {
     for versions in Versions::EACH {
@@ -198,7 +198,7 @@ async fn each_direction_gets_its_turn_even_if_the_other_spends_the_budget() {
 /// Output limits near the length of a KeyUpdate.
 const LIMITS: [usize; 6] = [1, 20, 26, 27, 28, 100];
 
-/// The keys protect only a few records, and the peer requests others, so writes begin with
+/// The keys protect only a few records, and the peer requests new keys, so writes begin with
 /// KeyUpdates.
 #[test]
 fn key_updates_do_not_end_a_proxy_with_a_small_output_limit() {

@@ -1,5 +1,5 @@
-//! Clients that send early data and read in another task: whichever polls completes the handshake,
-//! and a server that rejects the data gets it again.
+//! Clients that send early data and read in another task. Either task completes the handshake, and
+//! a server that rejects the data gets it again.
 
 use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read};
@@ -136,8 +136,8 @@ fn rejected_early_data_is_sent_again_through_a_small_buffer() {
     }
 }
 
-/// The server receives more only when its echo has been sent, so the client must read before it can
-/// send all of its data again.
+/// The server receives more only after its echo has been sent, so the client must read before it
+/// can send all of its data again.
 #[test]
 fn rejected_early_data_that_waits_to_be_sent_again_delays_no_read() {
     const LEN: usize = 8000;
@@ -213,7 +213,7 @@ fn a_client_is_not_split_before_rejected_early_data_is_sent_again() {
     executor.run(&mut noise);
 }
 
-/// A program that writes, does not flush, and reads: with 0.26, it would wait forever.
+/// A program that writes, does not flush, and reads would wait forever with tokio-rustls 0.26.
 #[test]
 fn a_read_after_a_write_completes_the_handshake() {
     let mut noise = Noise::new(1);

@@ -1,4 +1,4 @@
-//! Peers that vanish, and handshakes that are given up.
+//! Peers that vanish, and handshakes that are abandoned.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn data_of_a_peer_that_vanishes_ends_with_an_error() {
     }
 }
 
-/// Polls a handshake `polls` times, and drops it. The peer must end, too.
+/// Polls a handshake a number of times, and drops it. The peer's handshake must end, too.
 #[test]
 fn a_handshake_that_is_dropped_ends_that_of_the_peer() {
     for versions in Versions::EACH {

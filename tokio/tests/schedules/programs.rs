@@ -23,7 +23,7 @@ use crate::kit::talk::{Lend, Refresh, Shared, pattern, receive_from, send};
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     versions: Versions,
-    /// `Some`, if the client sends early data, and true if the server accepts it.
+    /// `Some` if the client sends early data, with true if the server accepts it.
     early_data: Option<bool>,
     /// True if the server reads the ClientHello first.
     is_lazy: bool,
@@ -34,7 +34,7 @@ struct Plan {
     totals: [usize; 2],
 }
 
-/// The program that is dropped, and the number of polls before.
+/// The program that is dropped, and the number of polls before that.
 #[derive(Clone, Copy, Debug)]
 enum Drops {
     Nobody,
@@ -123,8 +123,8 @@ impl Plan {
     }
 }
 
-/// Sends and receives at the same time. A receiver that has not seen all bytes must not see a
-/// proper end.
+/// Sends and receives at the same time. A receiver that has not received all bytes must not see a
+/// clean end.
 async fn talk<R, W>(
     (reader, writer): (R, W),
     sends: usize,
@@ -184,7 +184,7 @@ fn programs_over_bad_pipes_lose_nothing() {
     }
 }
 
-/// The other program must end, too, and have received nothing wrong.
+/// The other program must end, too, and must not have received wrong data.
 #[test]
 fn a_program_may_be_dropped_wherever_it_waits() {
     let mut plans = Vec::new();

@@ -63,7 +63,7 @@ async fn receive_all(stream: impl Lend, total: usize, noise: Noise) {
     assert_eq!(received, total);
 }
 
-/// Calls `f` with connected streams over pipes of different behaviour.
+/// Calls `f` with connected streams, over pipes that behave differently for each seed.
 fn for_each_weather(
     seeds: Range<u64>,
     f: impl Fn(&mut Noise, client::TlsStream<End>, server::TlsStream<End>),

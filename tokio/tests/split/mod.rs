@@ -1,4 +1,5 @@
-//! Halves of streams: what one half needs the other for, and the streams that cannot be split.
+//! Halves of streams: the work that one half passes to the other, and the streams that cannot be
+//! split.
 
 use std::future::poll_fn;
 use std::io::{ErrorKind, IoSlice};
@@ -47,7 +48,7 @@ fn halves_keep_received_and_queued_data() {
         let mut answer = Vec::new();
         client.read_to_end(&mut answer).await.unwrap();
         assert_eq!(answer, b"answer");
-        // half-closed: the other direction goes on
+        // half-closed: the other direction continues
         client.write_all(b"more").await.unwrap();
         client.shutdown().await.unwrap();
         let mut more = Vec::new();
@@ -143,7 +144,7 @@ fn a_write_that_gets_the_error_of_the_reader_sends_the_alert() {
     }
 }
 
-/// The transport takes no more, and the peer reads nothing: without the wake-up, the writer would
+/// The transport accepts no more, and the peer reads nothing: without the wake-up, the writer would
 /// wait forever.
 #[test]
 fn a_write_that_waits_gets_the_error_of_the_reader() {
