@@ -1,4 +1,4 @@
-//! Tests of reloading revocation lists: only a newer list replaces one in use.
+//! Tests of reloading revocation lists: no older list replaces one in use.
 
 use std::fs;
 use std::path::PathBuf;

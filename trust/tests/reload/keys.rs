@@ -319,7 +319,7 @@ fn a_clock_in_1970_does_not_prevent_a_start_or_renewal() {
     }
 }
 
-/// One file may contain both, and may be as long as a chain.
+/// One file may contain the chain and the key, and may be up to 1 MiB long.
 #[test]
 fn one_file_may_contain_the_chain_and_the_key() {
     let ca = Authority::new("ca");

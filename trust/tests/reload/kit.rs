@@ -237,7 +237,7 @@ impl Directory {
     }
 }
 
-/// Returns keys with a provider.
+/// Starts building keys with a provider.
 pub(crate) fn keys_of(provider: Provider) -> ReloadingCertifiedKeysBuilder {
     ReloadingCertifiedKeys::builder(Arc::new(provider.this()))
 }

@@ -309,7 +309,8 @@ fn an_invalid_response_does_not_prevent_a_start_or_renewal() {
     });
 }
 
-/// A certificate that requires a response (RFC 7633) does not become active without one.
+/// With an OCSP file, a certificate that requires a response (RFC 7633) does not become active
+/// without one.
 #[test]
 fn only_a_must_staple_certificate_needs_its_response() {
     for_each_renewal(5, |fixture, new, files, reason| {
@@ -333,7 +334,7 @@ fn only_a_must_staple_certificate_needs_its_response() {
             assert_eq!(current.cert[0], new.cert, "{reason}");
             assert_eq!(current.ocsp.as_ref(), Some(&good), "{reason}");
         }
-        // the response in use serves as long as it may
+        // the response in use is stapled until it expires
         fs::remove_file(fixture.dir.path("ocsp.der")).unwrap();
         assert_eq!(keys.reload().unwrap(), Reload::Unchanged);
         assert!(fixture.stapled().is_some() && keys.status().flaws.len() == 1);
@@ -365,7 +366,7 @@ fn a_clock_in_1970_does_not_reject_a_response() {
     let files = dir
         .write_pair(&identity)
         .with_ocsp(dir.write("ocsp.der", &response));
-    // in 1970 itself, the clock knows no time, so nobody knows if the response has expired
+    // at 0, the clock returns no time, so it is unknown whether the response has expired
     for (now, is_stapled) in [(0, false), (1, true)] {
         let clock = Clock::at(now);
         let keys = start(PROVIDERS[0], &files, &clock).unwrap();

@@ -324,7 +324,7 @@ fn lost_roots_stay_until_a_reload_from_scratch() {
             assert!(is_it && error.to_string().contains("b.pem"), "{error}");
             assert!(verify(&verifier, &of_a).is_ok() && verify(&verifier, &of_b).is_ok());
         }
-        // a new verifier, or one that is told so, uses what there is
+        // a new verifier, and one that reloads from scratch, use what there is
         let new = build();
         assert_eq!(verifier.reload_from_scratch().unwrap(), Reload::Replaced);
         // the cache that they share does not hand it out to others either

@@ -167,7 +167,7 @@ struct CurrentCredential {
     provider: theirs::crypto::CryptoProvider,
 }
 
-/// A resolver for one of both kinds of credentials, which it must announce beforehand.
+/// A resolver for one of the two kinds of credentials; it must announce the kind beforehand.
 #[derive(Debug)]
 struct CredentialResolver(Arc<CurrentCredential>, bool);
 

@@ -101,7 +101,7 @@ impl Trial {
         setup.clock.set(case.now);
         let (trust, provider) = (&case.trust, setup.provider);
         let roots = caches.roots(trust);
-        // alive until the verifiers hold them
+        // keeps the lists alive until the verifiers hold them
         let _lists = caches.lists(trust);
         macro_rules! verifier {
             ($variant:ident, $inner:expr) => {
