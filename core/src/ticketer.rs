@@ -85,11 +85,11 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// False if the methods ending in `_async` always return `None`. True by default, which is
     /// always safe.
     ///
-    /// A server whose connections may wait for callbacks copies a ClientHello that offers a
+    /// A server whose connections may wait for callbacks has to copy a ClientHello that offers a
     /// session, unless this is false for its ticketer, its session storage and its client verifier.
-    /// If it is false for all three, the server finds the session with their synchronous methods
-    /// only. A wrapper returns the value of the wrapped object, or true if it has its own futures.
-    /// If a wrapper returns false by mistake, slow calls block the thread.
+    /// If it is false for all three, the server may look up the session with their synchronous
+    /// methods only. A wrapper returns the value of the wrapped object, or true if it has its own
+    /// futures. If a wrapper returns false by mistake, slow calls block the thread.
     fn may_wait(&self) -> bool {
         true
     }
