@@ -1,8 +1,8 @@
-//! The application data of one record, in the caller's buffer.
+//! The application data of one record.
 
 use core::ops::Range;
 
-/// The application data of one record, in the buffer where it was decrypted.
+/// The application data of one record, usually in the buffer where it was decrypted.
 #[derive(Debug)]
 pub struct AppDataRecord<'i> {
     /// The number of further bytes of `incoming_tls` that have been processed.

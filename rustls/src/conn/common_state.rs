@@ -1,6 +1,6 @@
-//! The state that all connections share, buffered or not, client or server: the records, the
-//! negotiated properties, the secrets that outlive the handshake, and the error that ended the
-//! connection.
+//! The state that all connections share, buffered or not, client or server: for example the
+//! records, the negotiated properties, the secrets that outlive the handshake, and the error that
+//! ended the connection.
 //!
 //! It depends neither on the states of the handshake nor on [`super::driver`], which calls both.
 //! [`super::sending`] encrypts application data.
@@ -36,7 +36,7 @@ const DEFAULT_BUFFER_LIMIT: usize = 64 * 1024;
 pub struct CommonState {
     pub(crate) side: Side,
     pub(crate) records: Records,
-    /// The state of a connection over QUIC; only `unpolled` of `records` is then used.
+    /// The state of a connection over QUIC, which replaces the record layer in `records`.
     pub(crate) quic: Option<Box<Quic>>,
     pub(crate) negotiated: Negotiated,
     pub(crate) established: Option<Established>,
@@ -54,7 +54,7 @@ pub struct CommonState {
     pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
-    /// The facts for the observer, if there is one.
+    /// The facts for the observer, if there is or may be one.
     pub(super) observation: Option<Box<Observation>>,
 }
 
@@ -155,8 +155,8 @@ impl CommonState {
     ///
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
-    /// with this setting call them. Other connections call the methods of rustls 0.23 and never
-    /// wait. The setting affects messages that have not been processed yet.
+    /// with this setting call them. Other connections call the synchronous methods and never wait.
+    /// The setting affects messages that have not been processed yet.
     pub fn set_async(&mut self, is_async: bool) {
         self.callbacks = match is_async {
             true => Callbacks::Async,
@@ -179,10 +179,10 @@ impl CommonState {
 
     /// True if `read_tls` should be called as soon as possible.
     ///
-    /// False if plaintext is unread, after the peer's close_notify, and while a handshake flight
-    /// that the peer needs first is queued. While the handshake [is waiting](Self::is_waiting),
-    /// this is true only until the next record is complete, so that the end of the stream is seen
-    /// and buffers stay short.
+    /// False if plaintext is unread, after the peer's close_notify, and during the handshake while
+    /// output is queued, unless application data may already be sent. While the handshake [is
+    /// waiting](Self::is_waiting), this is true only until the next record is complete, so that the
+    /// end of the stream is seen and buffers stay short.
     pub fn wants_read(&self) -> bool {
         let records = &self.records;
         records.received.unread() == 0
@@ -193,8 +193,8 @@ impl CommonState {
                 || !records.is_handshaking())
     }
 
-    /// True until the handshake is complete. Before that, no application data can be exchanged,
-    /// except early data, and data of a server with
+    /// True until the handshake is complete. Before that, records carry no application data, except
+    /// early data, and data of a server with
     /// [`send_half_rtt_data`](crate::ServerConfig::send_half_rtt_data).
     pub fn is_handshaking(&self) -> bool {
         match &self.quic {
@@ -207,9 +207,9 @@ impl CommonState {
     /// still completes, because a peer that ignores the close_notify would otherwise wait forever.
     ///
     /// Application data that has already been written is sent first. Until such data may be sent,
-    /// the close_notify waits for the end of the handshake if data is buffered, if early data may
-    /// be sent, or if the handshake [is waiting](Self::is_waiting) for an operation. Does nothing
-    /// if a close_notify or a fatal alert has already been queued.
+    /// the close_notify waits for the end of the handshake if data is buffered, if early data has
+    /// not ended, or if the handshake [is waiting](Self::is_waiting) for an operation. Does nothing
+    /// if a close_notify has already been requested, or if the connection has failed.
     ///
     /// A QUIC implementation closes connections itself: the close_notify becomes the
     /// [alert](crate::quic::ConnectionCommon::alert) that is returned.
@@ -289,8 +289,8 @@ impl CommonState {
         }
     }
 
-    /// Ends the connection: queues the alert, drops the keys and secrets stored here, and stores
-    /// the error for later calls.
+    /// Ends the connection: sends the alert if possible, drops the keys and secrets stored here,
+    /// and stores the error for later calls.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
         self.fail_at(failure, None)
@@ -381,7 +381,7 @@ impl CommonState {
         }
     }
 
-    /// Replaces the keys for both directions.
+    /// Replaces the sending key, and usually requests a new receiving key.
     pub(crate) fn refresh_traffic_keys(&mut self) -> Result<(), Error> {
         self.check_failed()?;
         let is_handshaking = self.records.is_handshaking();
@@ -407,9 +407,9 @@ impl CommonState {
     /// # Errors
     ///
     /// Returns [`Error::General`] if the configuration does not allow extraction, output is queued,
-    /// a requested KeyUpdate has not been sent, received data is unread, or the crypto provider
-    /// does not export keys. Returns [`Error::HandshakeNotComplete`] before the handshake is
-    /// complete, and the error that ended the connection if it has failed.
+    /// a requested KeyUpdate has not been sent, received data is unread or incomplete, or the
+    /// crypto provider does not export keys. Returns [`Error::HandshakeNotComplete`] before the
+    /// handshake is complete, and the error that ended the connection if it has failed.
     pub(crate) fn extract_secrets(&self) -> Result<ExtractedSecrets, Error> {
         if !self.is_extractable {
             return Err(Error::General("Secret extraction is disabled".into()));

@@ -51,7 +51,7 @@ use crate::suites::ExtractedSecrets;
 ///    queued bytes.
 /// 4. **Bytes for the socket**: call [`write_tls`](Self::write_tls) while
 ///    [`wants_write`](CommonState::wants_write) is true and the socket is writable. Do so even
-///    after an error of `process_new_packets`, which leaves an alert to send.
+///    after an error of `process_new_packets`, which may leave an alert to send.
 /// 5. **Properties and settings**, in any order: [`is_handshaking`](CommonState::is_handshaking)
 ///    and the other accessors of [`CommonState`], [`set_buffer_limit`](Self::set_buffer_limit),
 ///    [`export_keying_material`](Self::export_keying_material).
@@ -72,8 +72,7 @@ impl<Data> ConnectionCommon<Data> {
         Reader::new(&mut self.driver.common)
     }
 
-    /// Returns a writer that encrypts plaintext as it is written, and queues it for
-    /// [`Self::write_tls`].
+    /// Returns a writer for plaintext, which is encrypted and queued for [`Self::write_tls`].
     pub fn writer(&mut self) -> Writer<'_> {
         Writer::new(self.driver.write_access())
     }
@@ -136,10 +135,11 @@ impl<Data> ConnectionCommon<Data> {
     /// Processes received bytes like [`Self::process_new_packets`], and then reads plaintext into
     /// `buf` like [`Self::reader`]. Returns the number of bytes read, and the state after that.
     ///
-    /// A record that fits into the rest of `buf` is opened there directly, which saves a copy, if
-    /// the crypto provider can do so (aws-lc-rs can, ring cannot). With TLS 1.3, a record needs one
-    /// byte more than its plaintext. So `buf` should be longer than 16 KiB, best a little more than
-    /// 64 KiB: while the peer streams, [`Self::read_tls_for`] then reads several records at a time.
+    /// A record that fits into the rest of `buf` is usually opened there directly, which saves a
+    /// copy, if the crypto provider can do so (aws-lc-rs can, ring cannot). With TLS 1.3, a record
+    /// needs at least one byte more than its plaintext. So `buf` should be longer than 16 KiB, best
+    /// a little more than 64 KiB: while the peer streams, [`Self::read_tls_for`] then reads several
+    /// records at a time.
     ///
     /// Bytes of `buf` after those read may be overwritten, but never with unauthenticated data. If
     /// no bytes are read, [`Reader`] returns the reason.
@@ -211,7 +211,7 @@ impl<Data> ConnectionCommon<Data> {
     /// Moves TLS bytes between the connection and `io` until there is progress.
     ///
     /// During the handshake, it continues until the handshake is complete. Afterwards, it writes
-    /// all queued bytes, or reads once if nothing was queued.
+    /// the queued bytes, or reads once if none are queued or writing would block.
     ///
     /// If the handshake is waiting for an application operation, this parks the thread until the
     /// operation is over. Timeouts of `io` do not apply during that time.
@@ -235,8 +235,8 @@ impl<Data> ConnectionCommon<Data> {
         self.complete_io_into(io, &mut 0, &mut [])
     }
 
-    /// Like [`Self::complete_io`], and reads plaintext into `buf`, unless this call completes the
-    /// handshake. Sets `plaintext_len` to the number of plaintext bytes.
+    /// Like [`Self::complete_io`], and reads plaintext into `buf`, unless the handshake is
+    /// incomplete at the start. Sets `plaintext_len` to the number of plaintext bytes if it reads.
     pub(super) fn complete_io_into<T>(
         &mut self,
         io: &mut T,
@@ -296,8 +296,8 @@ impl<Data> ConnectionCommon<Data> {
         }
     }
 
-    /// Writes all queued bytes, or as many as `io` accepts, and then flushes `io` if there were
-    /// any.
+    /// Writes all queued bytes, or as many as `io` accepts. Then flushes `io` if bytes were
+    /// written, or if `io.write` returned 0.
     fn write_all_tls<T: io::Write>(
         &mut self,
         io: &mut T,
@@ -351,7 +351,7 @@ impl<Data> ConnectionCommon<Data> {
         invalid_data(error)
     }
 
-    /// Limits the number of bytes that [`Writer`] may queue: plaintext during the handshake, TLS
+    /// Limits the number of bytes that [`Writer`] may queue: plaintext until it may be sent, TLS
     /// bytes afterwards. `None` removes the limit. The default is 64 KiB. [`Writer::room_left`]
     /// returns what is left of it.
     ///
@@ -366,9 +366,10 @@ impl<Data> ConnectionCommon<Data> {
     /// # Errors
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and the error that
-    /// ended the connection if it has failed. Returns [`Error::General`] if `output` is empty or
-    /// too long; in TLS 1.3, if `label` is longer than 249 bytes; in TLS 1.2, if `context` is
-    /// longer than 65 535 bytes, or the peer does not support the extended master secret.
+    /// ended the connection if it has failed. Returns [`Error::General`] if `output` is empty; in
+    /// TLS 1.3, if `output` is too long or `label` is longer than 249 bytes; in TLS 1.2, if
+    /// `context` is longer than 65 535 bytes, or the peer does not support the extended master
+    /// secret.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,
@@ -383,8 +384,9 @@ impl<Data> ConnectionCommon<Data> {
     /// Replaces the keys for both directions: queues a KeyUpdate that requests one in return (RFC
     /// 9846 §4.7.3), unless it is a reply itself, or an earlier request is still unanswered.
     ///
-    /// Does nothing after a close_notify, or while the sending key from an earlier update is
-    /// unused. A key that reaches its usage limit is replaced automatically, without this call.
+    /// Does nothing after a close_notify, after 2^48 - 1 updates, or while the sending key from an
+    /// earlier update is unused and the peer has not requested another update. A key that reaches
+    /// its usage limit is replaced automatically, without this call.
     ///
     /// # Errors
     ///
@@ -430,8 +432,8 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Returns the number of bytes that [`Self::read_tls`] has read and
     /// [`Self::process_new_packets`] has not processed. After processing, these bytes are part of a
-    /// record or of a handshake message, unless the handshake [is
-    /// waiting](CommonState::is_waiting).
+    /// record or of a handshake message, unless the handshake [is waiting](CommonState::is_waiting)
+    /// or the connection has failed.
     ///
     /// The rest of that record or message must also be read through this connection. So check that
     /// the number is 0 before reading the socket any other way, for example into your own buffers.
@@ -456,9 +458,8 @@ impl<Data> ConnectionCommon<Data> {
     ///        │ record                                       │   returned range
     /// ```
     ///
-    /// The record does not pass through [`Self::write_tls`]. First send the bytes queued there, or
-    /// the records arrive in the wrong order. An empty payload gives no record: the returned range
-    /// is empty, too.
+    /// The record does not pass through [`Self::write_tls`]: first send the bytes queued there. An
+    /// empty payload gives no record: the returned range is empty, too.
     ///
     /// ```
     /// fn send(
@@ -577,7 +578,7 @@ impl<Data> fmt::Debug for ConnectionCommon<Data> {
     }
 }
 
-/// The state of the buffers after [`ConnectionCommon::process_new_packets`].
+/// The state of a connection after [`ConnectionCommon::process_new_packets`].
 #[derive(Eq, PartialEq)]
 pub struct IoState {
     tls_bytes_to_write: usize,

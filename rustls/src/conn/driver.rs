@@ -51,9 +51,9 @@ const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 /// receiving half of a split one, and [`super::kernel`] are built on it. Writers use only
 /// [`Self::write_access`].
 ///
-/// The first failure ends the connection: it drops the handshake and all secrets, and every later
-/// call returns the same error. While the handshake is waiting for an application operation,
-/// received messages wait, except alerts before the peer's Finished.
+/// The first failure ends the connection: it drops the handshake and all secrets, and each later
+/// call that processes input returns the same error. While the handshake is waiting for an
+/// application operation, received messages wait, except alerts before the peer's Finished.
 pub(crate) struct Driver<Data> {
     /// The connection's records or QUIC messages, secrets, properties and error.
     pub(crate) common: CommonState,
@@ -62,17 +62,19 @@ pub(crate) struct Driver<Data> {
     handshake: Handshake<Data>,
     /// Counts the peer's useless messages.
     tolerance: Tolerance,
-    /// The number of change_cipher_spec records that were dropped.
+    /// The number of change_cipher_spec records received, except those that are messages of TLS
+    /// 1.2.
     change_cipher_specs: u8,
-    /// The length in bytes of the record whose content ended the connection. Records are shorter
-    /// than 2^16.
+    /// The length in bytes of the record whose content ended the connection; 0 if it is not
+    /// consumed. Records are shorter than 2^16.
     refused_len: u16,
 }
 
-/// The handshake of a connection, and the session that is removed from its store if it fails.
+/// The handshake of a connection, and the session that is removed from its store if the connection
+/// fails.
 struct Handshake<Data> {
-    /// The state machine of the handshake. It stays after the handshake, for tickets and
-    /// KeyUpdates.
+    /// The state machine of the handshake. It stays after the handshake, for messages such as
+    /// tickets and KeyUpdates.
     machine: Box<dyn Machine<Data>>,
     /// The session that is removed from its store if the connection fails.
     #[cfg(feature = "tls12")]
@@ -149,15 +151,15 @@ impl<Data> Driver<Data> {
         WriteAccess::new(&mut self.common, &mut self.handshake)
     }
 
-    /// Takes the length of the record whose content caused the last error; 0 if there is none, for
-    /// example because the record could not be opened.
+    /// Takes the length of the consumed record whose content caused the last error; 0 if there is
+    /// none, for example because the record could not be opened.
     pub(crate) fn take_refused_len(&mut self) -> usize {
         core::mem::take(&mut self.refused_len).into()
     }
 
     /// Processes one record at the front of `buf`. Returns `None` if it is incomplete.
     ///
-    /// An error ends the connection; the alert for the peer is queued.
+    /// An error ends the connection; the alert for the peer, if any, is queued.
     // inlined into the loops over received records, so that the result stays in registers
     #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
@@ -208,8 +210,8 @@ impl<Data> Driver<Data> {
         self.fail(failure)
     }
 
-    /// Processes all records in the connection's own receive buffer. Plaintext stays there to be
-    /// read.
+    /// Processes the records in the connection's own receive buffer, until one is incomplete or
+    /// must wait. Plaintext stays there to be read, except early data.
     #[cfg(feature = "std")]
     pub(crate) fn process_received(&mut self) -> Result<(), Error> {
         self.check_failed()?;
@@ -218,7 +220,7 @@ impl<Data> Driver<Data> {
     }
 
     /// Like [`Self::process_received`], and then reads plaintext into `out`. Opens records directly
-    /// into `out` while they fit. Returns the number of bytes read.
+    /// into `out` while that is possible. Returns the number of bytes read.
     ///
     /// After an error, all plaintext is still unread.
     #[cfg(feature = "std")]
@@ -287,7 +289,7 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// Processes all records in `received`.
+    /// Processes the records in `received`, until one is incomplete or must wait.
     #[cfg(feature = "std")]
     #[inline(always)]
     fn process_all(&mut self, received: &mut ReceiveBuffer) -> Result<(), Error> {
@@ -510,7 +512,7 @@ impl<Data> Driver<Data> {
         failed
     }
 
-    /// Ends the connection: queues the alert, and stores the error for later calls.
+    /// Ends the connection: sends the alert if possible, and stores the error for later calls.
     #[cold]
     pub(super) fn fail(&mut self, failure: Failure) -> Error {
         let server_name = self.handshake.machine.server_name(&self.data);

@@ -16,8 +16,8 @@ use crate::enums::ContentType;
 use crate::error::Error;
 
 impl CommonState {
-    /// Returns the number of early data bytes that may still be sent, or `None` if none may be sent
-    /// now.
+    /// Returns the number of early data bytes that may still be sent, or `None` if early data has
+    /// ended or is not offered.
     pub(crate) fn early_data_left(&self) -> Option<usize> {
         match self.records.sending {
             Sending::EarlyData { left } => Some(left),
@@ -77,7 +77,7 @@ impl CommonState {
 /// The reason why early data was not encrypted.
 #[derive(Debug)]
 pub enum EarlyDataError {
-    /// The data exceeds the limit of the server's ticket. Nothing was encrypted.
+    /// The data exceeds what is left of the limit in the server's ticket. Nothing was encrypted.
     ExceededAllowedEarlyData,
 
     /// The output buffer is too short, the key is used up, the cipher failed, or early data can no

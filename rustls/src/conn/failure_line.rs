@@ -13,7 +13,8 @@ const MAX_LEN: usize = 512;
 
 /// Logs the failure of a connection: its error, the alert for the peer, and the name that the
 /// client requested. A message out of order is a warning, as in rustls 0.23, because it is rare and
-/// hard to diagnose from one side alone. Other errors are for the application to report.
+/// hard to diagnose from one side alone. Other errors are logged at level `debug`, because the
+/// application reports them.
 #[cold]
 pub(super) fn log_failure(
     error: &Error,

@@ -12,27 +12,27 @@ use super::write_outgoing::write_all;
 use crate::error::Error;
 use crate::handshake::side_data::SideData;
 
-/// The number of bytes to read at a time while the peer streams.
+/// The number of plaintext bytes to receive at a time while the peer streams.
 const READ_AHEAD: usize = 64 * 1024;
 
 /// The number of turns of one call. A turn is a read from a socket, or the forwarding of received
 /// data.
 const TURNS: u32 = 32;
 
-/// Forwards data in one direction, from `from` to `to`, until a socket is not ready, `from` ends,
-/// or about 1 MiB has been forwarded.
+/// Forwards data in one direction, from `from` to `to`, until a socket is not ready or `from` ends,
+/// at most about 1 MiB per call.
 ///
 /// Data is not copied to an intermediate buffer: records are opened in the receive buffer, and
 /// sealed or written from there. If both connections have the same version and kind of suite, long
-/// records are also sealed in place, without any copy. Adjacent records are sent in one write.
-/// Nothing is read while `to` does not accept data, so at most about 72 KiB are buffered.
+/// records are usually also sealed in place, without any copy. Up to 64 records are sent in one
+/// write. Nothing is read while `to` does not accept data, so at most about 72 KiB are buffered.
 ///
 /// When `from` ends, a close_notify is sent on a TLS `to`. A TLS `from` ends with its peer's
 /// close_notify. The opposite direction is not affected.
 ///
 /// A call reads at most 32 times after the handshakes, so that a fast peer does not keep an event
-/// loop from its other connections. A call also ends after it completes a handshake, because the
-/// opposite direction may be waiting for that. In both cases it returns [`Forwarded::Yielded`].
+/// loop from its other connections. It then returns [`Forwarded::Yielded`]. So does a call that
+/// completes a handshake, because the opposite direction may be waiting for that.
 ///
 /// With blocking sockets, call it until it returns [`Forwarded::Ended`]. Forward the directions
 /// in two threads, with the halves of [split](crate::split) connections. With non-blocking
@@ -61,14 +61,15 @@ const TURNS: u32 = 32;
 ///
 /// # Errors
 ///
-/// - [`ErrorKind::UnexpectedEof`] if a TLS `from` ended without a close_notify. No close_notify is
-///   then sent on `to`. If `to` is a plain socket, reset it, because its peer could not tell the
-///   truncation from a normal end.
+/// - [`ErrorKind::UnexpectedEof`] if a TLS `from` ended without a close_notify, or if a connection
+///   ended during its handshake. No close_notify is then sent on `to`. If `to` is a plain socket,
+///   reset it, because its peer could not tell the truncation from a normal end.
 /// - [`ErrorKind::InvalidData`] with the [`Error`](crate::Error) of a connection. Its alert is
 ///   sent, if the socket accepts it. If the receiving half of a split connection fails, the next
 ///   call that forwards to its sending half sends the alert.
 /// - [`ErrorKind::BrokenPipe`] if `to` has sent a close_notify, but `from` has more data.
-/// - [`ErrorKind::WriteZero`] if the socket of `to` accepts no bytes.
+/// - [`ErrorKind::WriteZero`] if a socket accepts no bytes.
+/// - [`ErrorKind::OutOfMemory`] if memory runs out.
 /// - [`ErrorKind::Unsupported`] if both are plain sockets.
 /// - The errors of the sockets.
 pub fn forward<F, T>(from: &mut F, to: &mut T) -> io::Result<Forwarded>
@@ -210,7 +211,7 @@ mod sealed {
         }
 
         /// Receives until there is plaintext. Returns false if the peer has closed, and `None` if
-        /// no turn is left.
+        /// no turn is left. For a plain socket, returns true without reading.
         fn fill(&mut self, turns: &mut Turns) -> io::Result<Option<bool>>;
 
         fn data(&mut self) -> Data<'_>;
@@ -231,7 +232,7 @@ mod sealed {
         /// True if output is queued.
         fn wants_write(&self) -> bool;
 
-        /// Queues a close_notify.
+        /// Queues a close_notify, unless this is a plain socket.
         fn close(&mut self);
     }
 }

@@ -33,8 +33,8 @@ pub enum InPlaceError {
     OutputPending,
     /// Application data cannot be sent yet: the handshake is not complete.
     HandshakeNotComplete,
-    /// The connection can no longer send application data: it has sent a close_notify, has failed,
-    /// or its key has reached its limit and cannot be replaced.
+    /// The connection can no longer send application data: a close_notify was requested, the
+    /// connection has failed, or its key has reached its limit and cannot be replaced.
     EncryptExhausted,
     /// The cipher failed during this call, which ends the connection. The bytes of the payload and
     /// of the room around it are unspecified.

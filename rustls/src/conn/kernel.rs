@@ -67,9 +67,13 @@ impl<Data> KernelConnection<Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] in TLS 1.2, which cannot replace keys, after 2^48 - 1 updates,
-    /// and if the crypto provider does not export the key. The key is then not replaced. Returns
-    /// the error that ended the connection if it has failed.
+    /// Returns [`Error::General`], and does not replace the key,
+    ///
+    /// - in TLS 1.2, which has no key updates;
+    /// - after 2^48 - 1 updates;
+    /// - if the crypto provider does not export the key.
+    ///
+    /// Returns the error that ended the connection if it has failed.
     pub fn update_tx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         self.update(Direction::Sending, Established::update_extracted_sending)
     }
@@ -81,9 +85,12 @@ impl<Data> KernelConnection<Data> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] in TLS 1.2, which cannot replace keys, and if the crypto provider
-    /// does not export the key. The key is then not replaced. Returns the error that ended the
-    /// connection if it has failed.
+    /// Returns [`Error::General`], and does not replace the key,
+    ///
+    /// - in TLS 1.2, which has no key updates;
+    /// - if the crypto provider does not export the key.
+    ///
+    /// Returns the error that ended the connection if it has failed.
     pub fn update_rx_secret(&mut self) -> Result<(u64, ConnectionTrafficSecrets), Error> {
         self.update(
             Direction::Receiving,

@@ -18,7 +18,8 @@ use crate::record::traffic::Traffic;
 
 impl CommonState {
     /// Sets the application's number for this connection. Its [observer](crate::observer) receives
-    /// the number with each event, as [`Observed::context`](crate::observer::Observed::context).
+    /// the number with each later event, as
+    /// [`Observed::context`](crate::observer::Observed::context).
     ///
     /// Set it before the connection reads anything. A client reports
     /// [`handshake_begun`](crate::observer::Observer::handshake_begun) when it is created, so that

@@ -31,7 +31,7 @@ use crate::record::joiner::HandshakeJoiner;
 use crate::record::traffic::Traffic;
 use crate::suites::Tls13CipherSuite;
 
-/// The handshake bytes and keys of one QUIC connection.
+/// The handshake bytes, keys and transport parameters of one QUIC connection.
 pub(crate) struct Quic {
     version: Version,
     parameters: Vec<u8>,

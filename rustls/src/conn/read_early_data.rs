@@ -9,9 +9,9 @@ use crate::conn::common_state::CommonState;
 ///
 /// Returns `Ok(0)` while no data is buffered; more may arrive until the handshake is complete.
 ///
-/// An attacker may replay early data. This library accepts it once for each session that the
-/// [session storage](crate::ServerConfig::session_storage) returns. Use it only for requests that
-/// are safe to repeat.
+/// An attacker may replay early data. This library accepts it at most once for each session that
+/// the [session storage](crate::ServerConfig::session_storage) returns. Use it only for requests
+/// that are safe to repeat.
 pub struct ReadEarlyData<'a> {
     common: &'a mut CommonState,
 }

@@ -9,8 +9,8 @@ use super::relaying::write_received;
 
 /// Reads the plaintext that a connection received.
 ///
-/// [`io::BufRead::fill_buf`] and [`Self::into_first_chunk`] return it without copying, in the
-/// buffer in which it was decrypted.
+/// [`io::BufRead::fill_buf`] and [`Self::into_first_chunk`] return it without copying it, in the
+/// connection's receive buffer.
 ///
 /// If no plaintext is available, reading returns
 ///
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         Ok(self.common.records.received.chunk())
     }
 
-    /// Writes unread plaintext to `wr` from where it was decrypted, with one call to
+    /// Writes unread plaintext to `wr` from the receive buffer, with one call to
     /// `wr.write_vectored` of up to 64 slices, and consumes the bytes that `wr` accepts. Returns
     /// their number.
     ///

@@ -45,7 +45,7 @@ use crate::suites::Tls13CipherSuite;
 #[cfg(feature = "std")]
 const RECEIVED_PLAINTEXT_LIMIT: usize = 16 * 1024;
 
-/// The maximum number of application data bytes that are sealed into one allocation.
+/// The maximum number of application data bytes that [`Records::seal_pieces`] seals at a time.
 #[cfg(feature = "std")]
 const PIECE_LEN: usize = 64 * 1024;
 
@@ -62,7 +62,7 @@ pub(crate) struct Records {
     pub(crate) received: ReceiveBuffer,
     /// Assembles handshake messages.
     pub(crate) joiner: HandshakeJoiner,
-    /// Application data written before there were keys to encrypt it.
+    /// Application data written before it may be sent.
     pub(crate) unsent_plaintext: UnsentPlaintext,
     /// Counts the calls that leave an operation unpolled; also used with QUIC.
     pub(super) unpolled: Unpolled,
@@ -80,7 +80,7 @@ pub(crate) struct Records {
     pub(super) empties_at_once: bool,
 }
 
-/// The messages that this side may send.
+/// The messages that this side may send, besides alerts and change_cipher_spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sending {
     /// Handshake messages. Application data is buffered.
@@ -90,7 +90,7 @@ pub(crate) enum Sending {
     /// Handshake messages, then buffered application data and a close_notify. No more data is
     /// buffered.
     HandshakeThenClose,
-    /// Application data.
+    /// Application data, and handshake messages such as KeyUpdates.
     Traffic,
     /// Buffered application data, and then a close_notify.
     TrafficThenClose,
@@ -105,7 +105,7 @@ pub(crate) enum Sending {
 /// The messages that the peer may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Receiving {
-    /// Handshake messages, alerts and change_cipher_spec.
+    /// Handshake messages, alerts, change_cipher_spec, and early data that is skipped.
     Handshake,
     /// A client's early data, up to `left` more bytes, then EndOfEarlyData; and alerts and
     /// change_cipher_spec.
@@ -140,7 +140,7 @@ impl Records {
         }
     }
 
-    /// Protects all further records with `encrypter`. If the encrypter reports impossible lengths,
+    /// Protects further records with `encrypter`. If the encrypter reports impossible lengths,
     /// sealing fails.
     fn set_encrypter(
         &mut self,

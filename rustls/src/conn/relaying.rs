@@ -25,7 +25,7 @@ const SHORT: usize = 2048;
 
 impl CommonState {
     /// Encrypts as much unread plaintext of `from` as the buffer limit allows, and queues it for
-    /// sending. The bytes count as read. Returns their number.
+    /// sending, or buffers it until it may be sent. The bytes count as read. Returns their number.
     pub(super) fn relay(&mut self, from: &mut Records) -> io::Result<usize> {
         self.check_relay()?;
         let Records {
@@ -98,8 +98,8 @@ impl CommonState {
         }
     }
 
-    /// Encrypts some plaintext of `from` into the outgoing buffer: one long piece, or short ones
-    /// that are copied to share a record.
+    /// Passes on some plaintext of `from`: one long piece, or short ones that are copied to share a
+    /// record.
     fn relay_record(&mut self, from: &mut ReceiveBuffer) -> io::Result<usize> {
         self.check_relay()?;
         let chunk = from.chunk();
@@ -132,8 +132,8 @@ impl CommonState {
         Ok(())
     }
 
-    /// Calls `rd.read` once, with the place of the next record's plaintext. Returns the number of
-    /// bytes, for [`Self::seal_filled`].
+    /// Calls `rd.read` at most once, with the place of the next record's plaintext. Returns the
+    /// number of bytes, for [`Self::seal_filled`].
     pub(super) fn read_plaintext(&mut self, rd: &mut dyn io::Read) -> io::Result<usize> {
         match self.room_in_record() {
             0 => Err(io::ErrorKind::WouldBlock.into()),
@@ -171,7 +171,7 @@ impl CommonState {
     }
 
     /// Seals the `len` bytes that [`Self::fill_record`] has just filled in, and queues the record.
-    /// Without keys, keeps the bytes until there are some.
+    /// If data may not be sent yet, buffers the bytes instead.
     pub(super) fn seal_filled(&mut self, len: usize) -> io::Result<()> {
         let room = self.records.sender.in_place_room();
         let records = &mut self.records;
@@ -200,7 +200,7 @@ impl CommonState {
     }
 }
 
-/// Writes the unread plaintext of `received` with one call to `wr`.
+/// Writes up to 64 pieces of the unread plaintext of `received`, with one call to `wr`.
 pub(super) fn write_received(
     received: &mut ReceiveBuffer,
     wr: &mut dyn io::Write,

@@ -27,8 +27,8 @@ use crate::record::sender::{SealError, SealInPlaceError};
 
 impl CommonState {
     /// Seals as much of `payload` as the buffer limit allows, and queues it for sending. Buffers it
-    /// instead if there are no keys, and drops it after a close_notify. Returns the number of bytes
-    /// accepted.
+    /// instead if it may not be sent yet, and drops it after a close_notify. Returns the number of
+    /// bytes accepted.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
@@ -412,9 +412,10 @@ pub enum EncryptError {
     /// The output buffer is too short. Nothing has changed.
     InsufficientSize(InsufficientSizeError),
 
-    /// Nothing more can be encrypted on this connection: it has sent a close_notify, has failed, or
-    /// its key cannot protect the data and cannot be replaced. In an `EarlyDataError`, only early
-    /// data can no longer be encrypted, unless the connection has failed.
+    /// Nothing more can be encrypted on this connection: a close_notify was requested, the
+    /// connection has failed, or its key cannot protect the data and cannot be replaced. In an
+    /// `EarlyDataError`, only early data can no longer be encrypted, unless the connection has
+    /// failed.
     EncryptExhausted,
 }
 

@@ -13,8 +13,8 @@
 //!
 //! Each half has the parts of a whole connection, with the other direction closed:
 //! [`super::sending`] and [`super::driver`] do the work. The halves exchange requests and failures
-//! through the [`link`], which each half checks first in each call. A connection that was not split
-//! has no link to check.
+//! through the [`link`], which each half checks before it sends or processes data. A connection
+//! that was not split has no link to check.
 //!
 //! [`link`]: crate::handshake::link
 

@@ -109,7 +109,7 @@ where
     T: 'a + Read + Write,
     S: SideData,
 {
-    /// Opens records directly into `buf` if they fit; see
+    /// Opens records directly into `buf` if possible; see
     /// [`process_new_packets_into`](ConnectionCommon::process_new_packets_into).
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self.prepare_read(buf)? {

@@ -1,9 +1,10 @@
-//! The unbuffered connection: the caller owns all buffers.
+//! The unbuffered connection: the caller owns the buffers for records and application data.
 //!
 //! [`UnbufferedConnectionCommon::process_tls_records`] opens records in the caller's buffer. It
 //! returns a [`ConnectionState`], which tells the application what to do next. Application data is
-//! encrypted from one of the caller's slices into another. The connection itself buffers only
-//! handshake messages, alerts, and data that the application has peeked at but not taken.
+//! encrypted from one of the caller's slices into another. The connection itself buffers only its
+//! own messages, incomplete handshake messages, handshake messages that must wait, and data that
+//! the application has peeked at but not taken.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -136,7 +137,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     ///
     /// # Errors
     ///
-    /// An error ends the connection. `process_tls_records` then returns the alert to send.
+    /// An error ends the connection. `process_tls_records` then returns the alert to send, if any.
     pub fn poll_operation(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
         fail_on_panic(&mut self.driver, |driver| driver.poll_operation(cx))
     }
@@ -333,9 +334,10 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// # Errors
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and the error that
-    /// ended the connection if it has failed. Returns [`Error::General`] if `output` is empty or
-    /// too long; in TLS 1.3, if `label` is longer than 249 bytes; in TLS 1.2, if `context` is
-    /// longer than 65 535 bytes, or the peer does not support the extended master secret.
+    /// ended the connection if it has failed. Returns [`Error::General`] if `output` is empty; in
+    /// TLS 1.3, if `output` is too long or `label` is longer than 249 bytes; in TLS 1.2, if
+    /// `context` is longer than 65 535 bytes, or the peer does not support the extended master
+    /// secret.
     pub fn export_keying_material<T: AsMut<[u8]>>(
         &self,
         output: T,

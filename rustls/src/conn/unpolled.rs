@@ -7,17 +7,17 @@ use core::mem;
 use crate::handshake::operation::Call;
 use crate::logging::warn;
 
-/// The number of calls without a poll after which a warning is logged. Code that polls never makes
-/// that many calls before its first poll.
+/// The number of calls without a poll after which a warning is logged. Code that polls usually
+/// makes fewer calls before its first poll.
 const MOST: u8 = 16;
 
 /// Counts the calls from the start of a wait to the first poll.
 #[derive(Default)]
 pub(crate) struct Unpolled {
-    /// One more than the number of calls since the wait started. Zero if they are not counted: the
-    /// handshake is not waiting, or the application has polled.
+    /// One more than the number of calls since the wait started. Zero if they are not counted, for
+    /// example because the application has polled.
     calls: u8,
-    /// The application callback that the handshake is waiting for.
+    /// The application callback of the last counted wait.
     waits_for: Option<Call>,
     /// True if a call has told the application that the handshake is waiting.
     is_reported: bool,
@@ -26,7 +26,8 @@ pub(crate) struct Unpolled {
 }
 
 impl Unpolled {
-    /// Starts counting, because the handshake is waiting for `call`.
+    /// Starts counting, because the handshake is waiting for `call`, unless the warning has been
+    /// logged.
     pub(crate) fn begin(&mut self, call: Call) {
         if self.calls == 0 && !self.is_logged {
             self.calls = 1;
@@ -59,8 +60,8 @@ impl Unpolled {
         self.calls = 0;
     }
 
-    /// Stops counting, because the connection is ending. Logs a warning if there were calls without
-    /// a poll.
+    /// Stops counting, because the connection is ending or there were too many calls. Logs a
+    /// warning if there were calls without a poll.
     pub(crate) fn end(&mut self) {
         // the logger may panic, so it comes last
         if mem::take(&mut self.calls) > 1 {

@@ -1,4 +1,4 @@
-//! Application data that was written before there were keys. Each write becomes separate records,
+//! Application data that was written before it could be sent. Each write becomes separate records,
 //! as if it had been made later.
 
 use alloc::boxed::Box;
@@ -37,7 +37,7 @@ impl UnsentPlaintext {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfMemory`] if memory cannot be allocated, and changes nothing.
+    /// Returns [`OutOfMemory`] if memory cannot be allocated, and appends nothing.
     #[cfg(feature = "std")]
     pub(crate) fn append(&mut self, payload: &OutboundChunks<'_>) -> Result<(), OutOfMemory> {
         if payload.is_empty() {

@@ -17,7 +17,7 @@ impl CommonState {
     /// operation. So code that polls can drop the operation if the peer has disconnected.
     ///
     /// False if the handshake is complete, or if it is waiting and the peer's last message may
-    /// already have arrived.
+    /// already have arrived. Call this once all received bytes have been processed or must wait.
     pub fn needs_peer(&self) -> bool {
         let joiner = match &self.quic {
             Some(quic) => &quic.joiner,
@@ -31,8 +31,8 @@ impl CommonState {
     }
 
     /// True if the handshake is waiting for an operation, and the record at the front of `buf` must
-    /// wait as well. An alert need not wait, unless it comes after handshake bytes or the peer's
-    /// Finished.
+    /// wait as well. An alert need not wait if it can be handled now: for example, no handshake
+    /// bytes precede it, and the peer has not sent its Finished.
     ///
     /// `drops_change_cipher_spec` is true if TLS 1.3 would drop another change_cipher_spec.
     pub(super) fn must_wait(&self, buf: &[u8], drops_change_cipher_spec: bool) -> bool {

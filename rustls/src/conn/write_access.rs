@@ -7,7 +7,7 @@ use super::unwinding::fail_on_panic;
 
 /// A handshake that can be ended without access to the rest of the connection.
 pub(crate) trait EndHandshake: Send + Sync {
-    /// Drops all secrets, and then removes the session from its store.
+    /// Drops all secrets of the handshake, and then removes the session, if any, from its store.
     fn end(&mut self);
 }
 

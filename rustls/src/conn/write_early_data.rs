@@ -21,7 +21,7 @@ pub struct WriteEarlyData<'a> {
 
 #[cfg(feature = "std")]
 impl<'a> WriteEarlyData<'a> {
-    /// Returns `None` unless early data may be sent now.
+    /// Returns `None` if early data has ended or is not offered.
     pub(crate) fn new(connection: WriteAccess<'a>) -> Option<Self> {
         connection.common.early_data_left()?;
         Some(Self { connection })
@@ -36,9 +36,9 @@ impl<'a> WriteEarlyData<'a> {
 
 #[cfg(feature = "std")]
 impl io::Write for WriteEarlyData<'_> {
-    /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the buffer limit. Returns
-    /// `Ok(0)` once either limit is reached; send the rest after the handshake. Errors are those of
-    /// [`Writer`](crate::Writer).
+    /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the limits of the buffer and
+    /// the key. Returns `Ok(0)` once a limit is reached; send the rest after the handshake. Errors
+    /// are those of [`Writer`](crate::Writer).
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.connection.send(|common| common.write_early_data(buf))
     }
@@ -70,7 +70,7 @@ pub struct MayEncryptEarlyData<'c> {
 }
 
 impl<'c> MayEncryptEarlyData<'c> {
-    /// Returns `None` unless early data may be sent now.
+    /// Returns `None` if early data has ended or is not offered.
     pub(crate) fn new(connection: WriteAccess<'c>) -> Option<Self> {
         connection.common.early_data_left()?;
         Some(Self { connection })

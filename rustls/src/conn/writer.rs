@@ -36,8 +36,8 @@ impl<'a> Writer<'a> {
     /// there is no limit.
     ///
     /// This is what is left of the limit set by
-    /// [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit). During the handshake,
-    /// buffered plaintext counts against the limit. Afterwards, the TLS bytes queued for
+    /// [`set_buffer_limit`](crate::ConnectionCommon::set_buffer_limit). Until application data may
+    /// be sent, buffered plaintext counts against the limit. Afterwards, the TLS bytes queued for
     /// `write_tls` count. A write may exceed the limit by the overhead of its records. No room is
     /// then left until `write_tls` has written enough.
     ///

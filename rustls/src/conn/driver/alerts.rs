@@ -47,8 +47,8 @@ impl<Data> Driver<Data> {
     }
 
     /// Handles a change_cipher_spec. If TLS 1.2 is negotiated, it is a message. Otherwise, up to
-    /// two are dropped between the first ClientHello and the peer's Finished, and one at any other
-    /// time is an error (RFC 9846 §5).
+    /// two valid ones are dropped between the first ClientHello and the peer's Finished, and any
+    /// other is an error (RFC 9846 §5).
     pub(super) fn handle_change_cipher_spec(&mut self, content: &[u8]) -> Result<(), Failure> {
         #[cfg(feature = "tls12")]
         if self.common.negotiated.version == Some(ProtocolVersion::TLSv1_2) {
@@ -67,8 +67,8 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// Checks the content of a TLS 1.2 change_cipher_spec, and calls the machine, which knows
-    /// whether one is expected now (RFC 5246 §7.1).
+    /// Checks a TLS 1.2 change_cipher_spec, and calls the machine, which knows whether one is
+    /// expected now (RFC 5246 §7.1).
     #[cfg(feature = "tls12")]
     fn change_cipher(&mut self, content: &[u8]) -> Result<(), Failure> {
         match content {

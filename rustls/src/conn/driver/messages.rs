@@ -23,7 +23,7 @@ impl<Data> Driver<Data> {
     }
 
     /// Processes the next handshake bytes from QUIC CRYPTO frames, and handles the messages that
-    /// are complete.
+    /// are complete, unless the handshake is waiting.
     pub(crate) fn process_crypto(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.check_failed()?;
         let is_waiting = self.common.is_waiting();
@@ -42,7 +42,8 @@ impl<Data> Driver<Data> {
         handled.map_err(|failure| self.fail(failure))
     }
 
-    /// Handles the messages that `piece` completes, and buffers the beginning of the next one.
+    /// Handles the messages that `piece` completes while the machine is ready, and buffers the
+    /// rest.
     fn handle_piece(&mut self, piece: &[u8]) -> Result<(), Failure> {
         let mut rest = self.common.joiner().begin(piece)?;
         self.start_work();
@@ -62,7 +63,7 @@ impl<Data> Driver<Data> {
         self.handle_messages()
     }
 
-    /// Handles the buffered messages.
+    /// Handles the buffered messages while the machine is ready.
     pub(super) fn handle_messages(&mut self) -> Result<(), Failure> {
         self.start_work();
         while self.handshake.machine.is_ready() {
@@ -102,7 +103,7 @@ impl<Data> Driver<Data> {
     }
 
     /// Starts to measure this side's work on messages, if there is an observer. [`Self::end_work`]
-    /// is called when no received message is left.
+    /// ends that.
     fn start_work(&mut self) {
         if let Some(observation) = &mut self.common.observation {
             observation.times.start_work();

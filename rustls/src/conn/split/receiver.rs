@@ -243,7 +243,7 @@ impl<Data> Receiver<Data> {
     }
 
     /// Processes received bytes like [`Self::process_new_packets`], and then reads plaintext into
-    /// `buf`, opening records there directly if they fit. See
+    /// `buf`, opening records there directly if possible. See
     /// [`process_new_packets_into`](crate::ConnectionCommon::process_new_packets_into) for a
     /// connection that is not split.
     ///
@@ -281,7 +281,7 @@ impl<Data> Receiver<Data> {
 }
 
 impl Receiver<ClientConnectionData> {
-    /// Returns the number of session tickets received from the server.
+    /// Returns the number of TLS 1.3 session tickets received from the server.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.driver.data.tickets_received
     }
@@ -302,7 +302,7 @@ impl Receiver<ClientConnectionData> {
 #[cfg(feature = "std")]
 impl Receiver<ServerConnectionData> {
     /// Returns the server name that the client requested (SNI, RFC 6066 §3), or `None` if it sent
-    /// none.
+    /// no host name.
     pub fn server_name(&self) -> Option<&str> {
         self.driver.data.server_name()
     }
@@ -357,7 +357,7 @@ impl ReceiverState {
         self.peer_has_closed
     }
 
-    /// True if the sending half has something to send because of received data; see
+    /// True if the sending half has something to send because of received data or an error; see
     /// [`Receiver::sender_wants_write`].
     pub fn sender_wants_write(&self) -> bool {
         self.sender_wants_write

@@ -80,7 +80,7 @@ impl Sender {
         }
     }
 
-    /// True if there is something to send: written data, or a message that the receiving half
+    /// True if there is something to send: queued output, or a message that the receiving half
     /// requested.
     pub fn wants_write(&self) -> bool {
         self.common.wants_write()
@@ -189,8 +189,8 @@ impl Sender {
     }
 
     /// Queues a close_notify: nothing more is sent (RFC 9846 §6.1), not even a KeyUpdate that the
-    /// peer requests later. The receiving half continues. Does nothing if a close_notify or a fatal
-    /// alert has already been queued.
+    /// peer requests later. The receiving half continues. Does nothing if a close_notify has
+    /// already been requested, or if the connection has failed.
     pub fn send_close_notify(&mut self) {
         self.after_requests(CommonState::send_close_notify);
     }
@@ -198,8 +198,9 @@ impl Sender {
     /// Replaces the keys for both directions: queues a KeyUpdate that requests one in return (RFC
     /// 9846 §4.7.3), unless it is a reply itself, or an earlier request is still unanswered.
     ///
-    /// Does nothing after a close_notify, or while the sending key from an earlier update is
-    /// unused. A key that reaches its usage limit is replaced automatically, without this call.
+    /// Does nothing after a close_notify, after 2^48 - 1 updates, or while the sending key from an
+    /// earlier update is unused and the peer has not requested another update. A key that reaches
+    /// its usage limit is replaced automatically, without this call.
     ///
     /// # Errors
     ///
@@ -244,7 +245,7 @@ impl Sender {
         self.after_requests(CommonState::send_owed_update);
     }
 
-    /// True if a KeyUpdate that the peer requested has not been sent yet.
+    /// True if a KeyUpdate that the peer requested is still to be sent.
     fn owes_update(&self) -> bool {
         let established = self.common.established.as_ref();
         self.common.records.sending == Sending::Traffic
@@ -278,8 +279,8 @@ impl CommonState {
         }
     }
 
-    /// Sends the KeyUpdate that the peer requested, unless output is queued. So output does not
-    /// grow if the peer requests many updates and reads nothing.
+    /// Sends the KeyUpdate that the peer requested, if any, unless output is queued. So output does
+    /// not grow if the peer requests many updates and reads nothing.
     fn send_owed_update(&mut self) {
         if !self.records.outgoing.is_empty() {
             return;

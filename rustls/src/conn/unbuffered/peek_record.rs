@@ -20,7 +20,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// order: KeyUpdates and alerts after a deferred record wait too.
     ///
     /// Process records with `max_payload` 0 immediately, because they carry no application data.
-    /// These include all records of the handshake, and early data that is not accepted (RFC 9846
+    /// These include records of the handshake, and early data that is not accepted (RFC 9846
     /// §4.3.10). For accepted early data, `max_payload` is at most the number of bytes still
     /// allowed.
     ///

@@ -12,7 +12,7 @@ use crate::handshake::server::connection_data::ServerConnectionData;
 /// The state holds the data from one record. Take it as from [`ReadTraffic`](super::ReadTraffic).
 pub struct ReadEarlyData<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
-    /// The early data in the caller's buffer; empty if the connection has a copy.
+    /// The early data in the caller's buffer; empty if only the connection's copy is left.
     payload: &'i [u8],
 }
 
@@ -23,8 +23,7 @@ impl<'c, 'i, Data> ReadEarlyData<'c, 'i, Data> {
 }
 
 impl ReadEarlyData<'_, '_, ServerConnectionData> {
-    /// Returns the record's early data in the buffer that received it, or `None` if it has already
-    /// been taken.
+    /// Returns the record's early data, or `None` if it has already been taken.
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
         let payload = self.conn.pending.take(self.payload)?;
         Some(Ok(AppDataRecord::new(payload)))

@@ -15,7 +15,7 @@ use crate::error::Error;
 /// [`peek_record`](super::UnbufferedConnectionCommon::peek_record) first.
 pub struct ReadTraffic<'c, 'i, Data> {
     conn: &'c mut UnbufferedConnectionCommon<Data>,
-    /// The application data in the caller's buffer; empty if the connection has a copy.
+    /// The application data in the caller's buffer; empty if only the connection's copy is left.
     payload: &'i [u8],
 }
 
@@ -25,8 +25,8 @@ impl<'c, 'i, Data> ReadTraffic<'c, 'i, Data> {
         Self { conn, payload }
     }
 
-    /// Returns the record's application data in the buffer that received it, or `None` if it has
-    /// already been taken. Later records are returned in later states.
+    /// Returns the record's application data, or `None` if it has already been taken. Later records
+    /// are returned in later states.
     #[inline]
     pub fn next_record(&mut self) -> Option<Result<AppDataRecord<'_>, Error>> {
         let payload = self.conn.pending.take(self.payload)?;

@@ -151,8 +151,8 @@ impl<Data> WriteTraffic<'_, Data> {
     }
 
     /// Moves queued bytes to the front of `outgoing_tls`, and encrypts a close_notify after them,
-    /// unless one has already been sent. Returns the number of bytes to send. Nothing can be sent
-    /// after a close_notify.
+    /// unless one has already been sent. Returns the number of bytes to send. No application data
+    /// can be sent after a close_notify.
     ///
     /// # Errors
     ///
@@ -205,8 +205,8 @@ impl<Data> WriteTraffic<'_, Data> {
     /// message is sent with the next [`Self::encrypt`]; otherwise, the next state is an
     /// [`EncodeTlsData`](super::EncodeTlsData) for it.
     ///
-    /// Does nothing after a close_notify, or while the sending key from an earlier update is
-    /// unused.
+    /// Does nothing after a close_notify, after 2^48 - 1 updates, or while the sending key from an
+    /// earlier update is unused and the peer has not requested another update.
     ///
     /// # Errors
     ///
