@@ -1,8 +1,8 @@
 //! The handshake messages of TLS 1.3 (RFC 9846 §4) and 1.2 ([`tls12`]), as structs with a codec.
 //!
-//! Reading only checks syntax: lengths, bounds, duplicates. The handshakes decide what a message
-//! means and whether it is allowed at that point. Most values borrow from the message they were
-//! read from.
+//! Reading checks syntax, for example lengths, bounds and duplicates. The handshakes decide what a
+//! message means and whether it is allowed at that point. Most values borrow from the message they
+//! were read from.
 //!
 //! ```text
 //!   record::joiner ──► HandshakeMessage ──► the tables of handshake::{machine, tls13, tls12}
@@ -11,8 +11,9 @@
 //! ```
 //!
 //! There is one file for each family of messages. A message with extensions has a table of its
-//! extensions ([`extension_block`]). Extensions that occur in several messages are in
-//! [`extensions`], together with the table of which extension is allowed in which message.
+//! extensions ([`extension_block`]). Bodies of extensions that occur in several messages are in
+//! [`extensions`] or have their own files. The table of which extension is allowed in which message
+//! is in [`extensions`].
 
 pub(crate) mod certificate;
 pub(crate) mod certificate_request;

@@ -24,7 +24,7 @@ use super::transport_parameters::{EitherCodePoint, TransportParameters};
 
 extension_block! {
     /// The extensions of a ClientHello that this library supports. All but `pre_shared_key` are
-    /// sent in shuffled order.
+    /// sent in a shuffled order; see [`Layout`].
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub(crate) struct ClientExtensions<'a> in ClientHello {
         ServerName => server_name: Option<ServerNamePayload<'a>> as HostName,
@@ -91,7 +91,7 @@ pub(crate) enum Layout {
     #[default]
     Shuffled,
     /// The layout of a ClientHelloInner: the extensions shared with the ClientHelloOuter are
-    /// together at the end, in the outer order (RFC 9849 §5.1).
+    /// together at the end, in the outer order, followed only by `pre_shared_key` (RFC 9849 §5.1).
     Inner,
     /// The layout of an EncodedClientHelloInner: `ech_outer_extensions` lists the shared extensions
     /// instead.

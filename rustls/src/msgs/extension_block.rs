@@ -7,8 +7,8 @@
 //! ```
 //!
 //! From the rows, [`extension_block!`] derives the fields and the code that sends and reads them.
-//! Forms that several extensions use are below. A form that only one extension uses is next to its
-//! payload. An extension is sent if its field is set.
+//! General forms are below. A form for one kind of payload is next to that payload. An extension is
+//! sent only if its field is set.
 
 use alloc::vec::Vec;
 
@@ -130,7 +130,7 @@ pub(super) trait ExtensionBlock<'a> {
     /// The types of all rows, in order.
     const TYPES: &'static [ExtensionType];
 
-    /// Appends all extensions whose fields are set to `block`.
+    /// Appends the extensions whose fields are set to `block`.
     fn encode_all(&self, block: &mut ExtensionWriter<'_>);
 
     /// Appends the extension `typ` to `block` if its field is set.

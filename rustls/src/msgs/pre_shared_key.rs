@@ -30,7 +30,8 @@ impl OfferedPsks<'_> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PskIdentity<'a> {
-    /// The identity of the key, which is a ticket; never empty in a decoded message.
+    /// The identity of the key: a ticket, or random bytes in a GREASE PSK. Never empty in a decoded
+    /// message.
     pub(crate) identity: &'a [u8],
     pub(crate) obfuscated_ticket_age: u32,
 }
