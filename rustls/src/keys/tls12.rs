@@ -49,7 +49,7 @@ pub(crate) struct Randoms {
 }
 
 impl Randoms {
-    /// Returns the seed for the master secret and for exporters.
+    /// Returns the seed for exporters, and for a master secret that is not extended.
     fn client_server(&self) -> [u8; 64] {
         Self::joined(&self.client, &self.server)
     }
@@ -85,7 +85,7 @@ impl SessionSecret {
         Ok(Self(secret))
     }
 
-    /// Creates a secret from the bytes in a stored session.
+    /// Creates a secret from the bytes in a session.
     pub(crate) fn copy(kept: &[u8; MASTER_SECRET_LEN]) -> Self {
         let Ok(secret) = Self::derived(|secret| {
             secret.copy_from_slice(kept);
@@ -223,7 +223,7 @@ impl MasterSecret {
 /// deriving one Finished, so a handshake does it once.
 enum PreparedSecret {
     ByProvider(Box<dyn tls12::PreparedSecret>),
-    /// The provider cannot prepare a secret.
+    /// The provider does not prepare secrets.
     Unprepared(&'static dyn Prf, SessionSecret),
 }
 
@@ -277,8 +277,8 @@ impl PreparedSecret {
 /// The explicit nonce is the first one that a sender uses. RFC 5288 §3 leaves the choice to the
 /// sender, and receivers do not need it.
 ///
-/// The key block also derives the content of both Finished messages, because it lives until they
-/// are checked.
+/// The key block also derives the content of both Finished messages, because the handshake keeps it
+/// until then.
 pub(crate) struct KeyBlock {
     suite: &'static Tls12CipherSuite,
     bytes: Zeroizing<Vec<u8>>,
@@ -330,8 +330,8 @@ impl KeyBlock {
         self.extract(side)
     }
 
-    /// Returns the keys that `side` receives with, which are the peer's sending keys. The explicit
-    /// part of each nonce is in the record.
+    /// Returns the keys that `side` receives with, which are the peer's sending keys. If nonces
+    /// have an explicit part, each record contains its own.
     ///
     /// # Errors
     ///

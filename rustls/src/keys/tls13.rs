@@ -56,7 +56,7 @@ pub(crate) enum EarlySecret {
 }
 
 impl EarlySecret {
-    /// Creates the stage. `psk` is the negotiated pre-shared key, if any.
+    /// Creates the stage. `psk` is the offered or negotiated pre-shared key, if any.
     pub(crate) fn new(suite: &'static Tls13CipherSuite, psk: Option<&[u8]>) -> Self {
         let Some(psk) = psk else {
             return Self::WithoutPsk(suite);
@@ -131,7 +131,7 @@ impl EarlySecret {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`ActiveKeyExchange::complete`].
+    /// Returns the errors of [`ActiveKeyExchange::complete_for_tls_version`].
     pub(crate) fn into_handshake_secret(
         self,
         kx: Box<dyn ActiveKeyExchange>,
@@ -187,7 +187,7 @@ impl HandshakeSecret {
     }
 }
 
-/// The stage for all traffic after the handshake.
+/// The stage for application traffic, exporters and resumption.
 pub(crate) struct MainSecret(Stage);
 
 impl MainSecret {

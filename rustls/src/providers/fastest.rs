@@ -1,7 +1,8 @@
 //! The provider made of the fastest parts of both libraries: feature `fastest`.
 //!
-//! No library is the fastest everywhere. This provider takes each primitive from the one that
-//! serves bulk data and handshakes best on the processor where the program runs:
+//! No library is the fastest everywhere. This provider takes each primitive from the one that has
+//! served bulk data and handshakes best in measurements. For AES-GCM, that depends on the processor
+//! where the program runs:
 //!
 //! | primitive | library | `bench primitives` |
 //! |---|---|---|
@@ -23,9 +24,9 @@
 //! Handshakes are faster with SHA-256 from aws-lc-rs, and with SHA-384 from ring (`bench
 //! handshake-ticket`).
 //!
-//! The choice depends only on the processor's features and the operating system, so it is the same
-//! on all machines of a kind. `Debug` of the provider prints it. Without `std`, the processor is
-//! unknown, and AES-GCM comes from aws-lc-rs.
+//! The choice depends on the processor's features and the operating system, so a program makes the
+//! same choice on all machines of a kind. `Debug` of the provider prints it. Without `std`, the
+//! processor is unknown, and AES-GCM comes from aws-lc-rs.
 //!
 //! All items have the same names as in [`aws_lc_rs`](mod@crate::crypto::aws_lc_rs), and all except
 //! `Ticketer` have the same types. Sessions and tickets created with one provider can be resumed
@@ -50,8 +51,8 @@ rustls_core::provider_ticketer!(
     &Random
 );
 
-/// Returns a provider with [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and everything else in
-/// this module.
+/// Returns a provider with [`DEFAULT_CIPHER_SUITES`], [`DEFAULT_KX_GROUPS`] and
+/// [`SUPPORTED_SIG_ALGS`]. In a FIPS build of aws-lc-rs, returns the provider of aws-lc-rs.
 pub fn default_provider() -> CryptoProvider {
     if rustls_provider_aws_lc::IS_FIPS_BUILD {
         // another package enabled FIPS, without this package's feature `fips`
@@ -64,7 +65,7 @@ pub fn default_provider() -> CryptoProvider {
     }
 }
 
-/// The processor features that determine which library a primitive comes from.
+/// The processor features that determine which library AES-GCM comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Processor {
     /// x86-64 with VAES, VPCLMULQDQ and AVX2, which ring's fastest AES-GCM needs.
@@ -78,7 +79,8 @@ struct Processor {
 const AWS_LC_USES_AVX512: bool = cfg!(not(any(windows, target_vendor = "apple")));
 
 impl Processor {
-    /// Detects the processor that runs this program.
+    /// Detects the features of the processor that runs this program. Without `std`, and on other
+    /// architectures than x86-64, there are none.
     fn current() -> Self {
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
         return Self {
@@ -103,8 +105,8 @@ fn ring_has_faster_aes_gcm() -> bool {
     Processor::current().ring_has_faster_aes_gcm()
 }
 
-/// Randomness from ring, or from aws-lc-rs in a FIPS build. `Debug` prints which library each
-/// primitive comes from.
+/// Randomness from ring, or from aws-lc-rs in a FIPS build. In other builds, `Debug` prints the
+/// library of each primitive.
 struct Random;
 
 impl SecureRandom for Random {
