@@ -1,4 +1,4 @@
-//! The client side of the public API: configuration, certificate resolvers and session storage.
+//! The client side of the public API: for example connections, configuration and session storage.
 
 mod connection;
 

@@ -1,4 +1,4 @@
-//! The server side of the public API: configuration, certificate resolvers and session storage.
+//! The server side of the public API: for example connections, configuration and session storage.
 
 #[cfg(feature = "std")]
 mod acceptor;

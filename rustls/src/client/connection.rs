@@ -129,12 +129,13 @@ impl ClientConnection {
 
     /// True if the server has accepted early data.
     ///
-    /// If this is false when the handshake is complete, early data was lost and may be sent again.
+    /// If this is false when the handshake is complete, any early data was lost and may be sent
+    /// again.
     pub fn is_early_data_accepted(&self) -> bool {
         self.inner.negotiated.facts.is_early_data_accepted()
     }
 
-    /// Returns the number of session tickets received from the server.
+    /// Returns the number of TLS 1.3 session tickets received from the server.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.driver.data.tickets_received
     }
@@ -189,7 +190,7 @@ impl ClientConnection {
     /// ```
     ///
     /// The halves pass work to each other without a lock. The other half does that work at its next
-    /// call:
+    /// call that sends or processes data:
     ///
     /// | event | effect on the other half |
     /// |---|---|
@@ -295,12 +296,13 @@ impl UnbufferedClientConnection {
 
     /// True if the server has accepted early data.
     ///
-    /// If this is false when the handshake is complete, early data was lost and may be sent again.
+    /// If this is false when the handshake is complete, any early data was lost and may be sent
+    /// again.
     pub fn is_early_data_accepted(&self) -> bool {
         self.inner.negotiated.facts.is_early_data_accepted()
     }
 
-    /// Returns the number of session tickets received from the server.
+    /// Returns the number of TLS 1.3 session tickets received from the server.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.data().tickets_received
     }

@@ -34,7 +34,7 @@ pub struct ConnectionCommon<Data> {
 impl<Data: SideData> ConnectionCommon<Data> {
     /// Returns the peer's encoded transport parameters (RFC 9000 §18).
     ///
-    /// They are available to a server once it has replied to a ClientHello, and to a client once it
+    /// They are available to a server once it has accepted a ClientHello, and to a client once it
     /// has read EncryptedExtensions. Before that, a client that offers a session gets the
     /// parameters from the connection that created the session (RFC 9000 §7.4.1), or no bytes if
     /// that was not a QUIC connection. No parameters are authenticated until the handshake is
@@ -48,8 +48,8 @@ impl<Data: SideData> ConnectionCommon<Data> {
     ///
     /// A client has them from the start if [`ClientConfig::enable_early_data`] is set and the
     /// offered session allows early data. A server that accepts early data has them once it has
-    /// read the ClientHello. They are removed when the server rejects early data and when the
-    /// handshake is complete.
+    /// read the ClientHello. They are removed when the server rejects early data, and when the
+    /// handshake is complete or has failed.
     pub fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
         self.quic.as_deref()?.zero_rtt_keys()
     }
@@ -63,7 +63,7 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// # Errors
     ///
     /// Any [`Error`] ends the connection. [`alert`](Self::alert) then returns the alert for the
-    /// peer, no more keys are returned, and each later call returns the same error.
+    /// peer, if any, no more keys are returned, and each later call returns the same error.
     pub fn read_hs(&mut self, plaintext: &[u8]) -> Result<(), Error> {
         fail_on_panic(&mut self.driver, |driver| driver.process_crypto(plaintext))
     }
@@ -97,9 +97,9 @@ impl<Data: SideData> ConnectionCommon<Data> {
     /// Returns the TLS alert to send in a CONNECTION_CLOSE frame, as error code 0x0100 plus the
     /// alert (RFC 9001 §4.8).
     ///
-    /// This is close_notify after [`send_close_notify`](CommonState::send_close_notify). Otherwise,
-    /// returns `None` if nothing has failed, or if [`read_hs`](Self::read_hs) failed with an error
-    /// that is reported as a QUIC PROTOCOL_VIOLATION rather than a TLS alert (RFC 9000 §20.1).
+    /// This is close_notify after [`send_close_notify`](CommonState::send_close_notify), until the
+    /// connection fails. Otherwise, returns `None` if nothing has failed, or if the error is
+    /// reported as a QUIC PROTOCOL_VIOLATION rather than a TLS alert (RFC 9000 §20.1).
     pub fn alert(&self) -> Option<AlertDescription> {
         self.quic.as_deref()?.alert
     }
@@ -174,13 +174,13 @@ impl ClientConnection {
 
     /// True if the server has accepted early data.
     ///
-    /// If this is false when the handshake is complete, the data in 0-RTT packets was lost and may
+    /// If this is false when the handshake is complete, any data in 0-RTT packets was lost and may
     /// be sent again.
     pub fn is_early_data_accepted(&self) -> bool {
         self.inner.negotiated.facts.is_early_data_accepted()
     }
 
-    /// Returns the number of session tickets received from the server.
+    /// Returns the number of TLS 1.3 session tickets received from the server.
     pub fn tls13_tickets_received(&self) -> u32 {
         self.inner.driver.data.tickets_received
     }
@@ -261,7 +261,7 @@ impl ServerConnection {
     }
 
     /// Returns the server name that the client requested (SNI, RFC 6066 §3), once its ClientHello
-    /// has been read. Returns `None` if the client sent none.
+    /// has been read. Returns `None` if the client sent no host name.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
     }

@@ -117,8 +117,8 @@ impl Acceptor {
         }
     }
 
-    /// Reads TLS bytes with one call to `rd.read`. Returns the number of bytes read, which is 0 at
-    /// the end of the stream. Call [`Self::accept`] next.
+    /// Reads TLS bytes with at most one call to `rd.read`. Returns the number of bytes read, which
+    /// is 0 at the end of the stream. Call [`Self::accept`] next.
     ///
     /// # Errors
     ///
@@ -140,8 +140,8 @@ impl Acceptor {
     ///
     /// - Any error in the records or the ClientHello that does not depend on a configuration, with
     ///   the alert for the client, if any;
-    /// - [`Error::InappropriateMessage`] without an alert if the client sent something other than a
-    ///   handshake;
+    /// - [`Error::InappropriateMessage`] without an alert if the client sent application data or a
+    ///   change_cipher_spec before its ClientHello;
     /// - [`Error::General`] without an alert if an earlier call returned an [`Accepted`] or an
     ///   error.
     pub fn accept(&mut self) -> Result<Option<Accepted>, (Error, AcceptedAlert)> {
@@ -274,9 +274,9 @@ impl AcceptedAlert {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Self::write`], except [`io::ErrorKind::Interrupted`], which is
-    /// retried, and [`io::ErrorKind::WriteZero`] if `wr` accepts no bytes. The unwritten bytes can
-    /// be written later.
+    /// Returns [`io::ErrorKind::WriteZero`] if `wr` accepts no bytes, and the errors of
+    /// [`Self::write`]; [`io::ErrorKind::Interrupted`] is retried. The unwritten bytes can be
+    /// written later.
     pub fn write_all(&mut self, wr: &mut dyn io::Write) -> Result<(), io::Error> {
         while !self.0.is_empty() {
             match self.write(wr) {

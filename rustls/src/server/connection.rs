@@ -75,7 +75,7 @@ impl ServerConnection {
     /// # Errors
     ///
     /// Returns [`Error::BadMaxFragmentSize`], or [`Error::General`] if the verifier's authority
-    /// names do not fit into a CertificateRequest.
+    /// names do not fit into a CertificateRequest or one of them is empty.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: ConnectionCommon::new(start(CommonState::new(Side::Server), config)?),
@@ -83,7 +83,7 @@ impl ServerConnection {
     }
 
     /// Returns the server name that the client requested (SNI, RFC 6066 §3), once its ClientHello
-    /// has been processed. Returns `None` if the client sent none.
+    /// has been processed. Returns `None` if the client sent no host name.
     pub fn server_name(&self) -> Option<&str> {
         self.inner.driver.data.server_name()
     }
@@ -120,7 +120,7 @@ impl ServerConnection {
     /// accepted. The data remains available after the handshake.
     ///
     /// Returns `None` before the ClientHello has been processed, and if early data is not accepted.
-    /// Early data is accepted if all of these conditions hold:
+    /// Early data is accepted only if all of these conditions hold:
     ///
     /// - [`ServerConfig::max_early_data_size`] allows it;
     /// - the client resumes the first session that it offers, a TLS 1.3 session from the [session
@@ -221,7 +221,7 @@ impl UnbufferedServerConnection {
     /// # Errors
     ///
     /// Returns [`Error::BadMaxFragmentSize`], or [`Error::General`] if the verifier's authority
-    /// names do not fit into a CertificateRequest.
+    /// names do not fit into a CertificateRequest or one of them is empty.
     pub fn new(config: Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             inner: UnbufferedConnectionCommon::new(start(CommonState::new(Side::Server), config)?),
