@@ -1,4 +1,4 @@
-//! A map that evicts its oldest entry when it is full, for caches of sessions and peers.
+//! A map that evicts its oldest entry when it is full, for caches of sessions and certificates.
 
 use alloc::collections::BTreeMap;
 use core::borrow::Borrow;
@@ -13,7 +13,7 @@ use hashbrown::{DefaultHashBuilder as RandomState, HashMap};
 
 /// A map of at most `capacity` entries. Inserting into a full map evicts the oldest entry.
 ///
-/// A key that is inserted again keeps its age.
+/// Replacing the value of an entry does not change the entry's age.
 pub(crate) struct BoundedMap<K, V, S = Buffering> {
     entries: HashMap<K, Entry<V>, S>,
     /// The keys of `entries`, by their insertion number.
@@ -86,8 +86,9 @@ impl<K: Clone + Eq + Hash, V, S: BuildHasher + Default> BoundedMap<K, V, S> {
         Some(value)
     }
 
-    /// Checks the next `count` entries in order of age, and removes those for which `is_dead`
-    /// returns true. Stops at the newest entry; the next sweep then restarts at the oldest.
+    /// Checks up to `count` entries in order of age, from where the last sweep stopped, and removes
+    /// those for which `is_dead` returns true. A sweep that finds no further entry stops; the next
+    /// one starts at the oldest.
     #[cfg(feature = "std")]
     pub(crate) fn sweep(&mut self, count: usize, is_dead: impl Fn(&V) -> bool) {
         for _ in 0..count {

@@ -1,8 +1,8 @@
 //! Calls into the application's code, synchronous or through futures.
 //!
-//! A call returns a [`Called`]: its result, or a future for it. The lookup of a session may make
-//! several calls, and is an `async` function. A server that cannot wait runs it synchronously. That
-//! works because it then only calls synchronous methods.
+//! A call returns a [`Called`]: its result, or a future for it. A server's negotiation may make
+//! several calls, and is an `async` function. A server that need not wait runs it synchronously.
+//! That works because it then only calls synchronous methods.
 
 use alloc::boxed::Box;
 use core::future::Future;
@@ -16,7 +16,7 @@ use crate::error::Error;
 /// The kinds of callbacks that a connection may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Callbacks {
-    /// The synchronous methods of rustls 0.23.
+    /// Only the synchronous methods.
     #[default]
     Sync,
     /// Also the methods that return futures. The owner of the connection polls the futures.

@@ -1,10 +1,11 @@
 //! The interface of crypto providers, the built-in providers, and the selection between them.
 //!
-//! A [`CryptoProvider`] supplies all the cryptography of a connection. Two providers are built in,
-//! each behind the crate feature of the same name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and
+//! A [`CryptoProvider`] supplies the cryptography of a connection. Two providers are built in, each
+//! behind the crate feature of the same name: [`aws_lc_rs`](mod@aws_lc_rs), the default, and
 //! [`ring`](mod@ring). With both, [`fastest`] combines them. Others are separate crates. Pass the
-//! provider to [`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider),
-//! or install a process-wide default with [`CryptoProvider::install_default`].
+//! provider to the configuration's builder, as in
+//! [`ClientConfig::builder_with_provider`](crate::ClientConfig::builder_with_provider), or install
+//! a process-wide default with [`CryptoProvider::install_default`].
 //!
 //! The traits of this module document what a provider must implement. Bulk encryption differs from
 //! rustls 0.23: see [`cipher`]. [`blocks`] implements most of a provider on top of small traits
@@ -41,8 +42,8 @@ pub use crate::providers::ring;
 /// ```
 ///
 /// [`ClientConfig::fips`](crate::ClientConfig::fips) and
-/// [`ServerConfig::fips`](crate::ServerConfig::fips) return true if everything that a configuration
-/// uses is approved.
+/// [`ServerConfig::fips`](crate::ServerConfig::fips) return true if connections with a
+/// configuration run in FIPS-approved mode.
 #[cfg(feature = "fips")]
 pub fn default_fips_provider() -> CryptoProvider {
     aws_lc_rs::default_provider()

@@ -104,8 +104,9 @@ impl Connection {
         either!(self, conn => conn.refresh_traffic_keys())
     }
 
-    /// See [`send_close_notify`](crate::ConnectionCommon::send_close_notify). The [`CommonState`]
-    /// method of the same name would keep the session if the connection fails.
+    /// See [`send_close_notify`](crate::ConnectionCommon::send_close_notify). If the connection
+    /// fails, the [`CommonState`] method of the same name leaves the session in its store until the
+    /// next call that processes input or sends.
     pub fn send_close_notify(&mut self) {
         either!(self, conn => conn.send_close_notify());
     }

@@ -6,7 +6,8 @@ use crate::error::Error;
 /// An error, and the alert that goes with it.
 ///
 /// Any error converts into a failure, with the alert that [`Error::alert`] names. A handler may
-/// choose a more precise alert. Handlers only return failures; the connection sends the alert.
+/// choose a more precise alert. Handlers only return failures; the connection sends the alert, or
+/// passes it to QUIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
@@ -23,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// Creates a failure without a TLS alert. The QUIC implementation reports it as a
+    /// Creates a failure without a TLS alert, for QUIC. The QUIC implementation reports it as a
     /// PROTOCOL_VIOLATION (RFC 9000 §20.1).
     pub(crate) fn without_alert(error: impl Into<Error>) -> Self {
         Self {
@@ -35,8 +36,8 @@ impl Failure {
     /// Creates the failure for a certificate or signature that the verifier rejected.
     ///
     /// The verifier may belong to the application. Errors about the peer keep their alert. Any
-    /// other error arose in another context, and its alert would mislead the peer, so it becomes
-    /// handshake_failure.
+    /// other error arose in another context, and its alert would mislead the peer, so the alert
+    /// becomes handshake_failure.
     pub(crate) fn rejected_by_verifier(error: Error) -> Self {
         match error {
             Error::InvalidCertificate(_)

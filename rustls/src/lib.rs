@@ -1,8 +1,9 @@
 //! TLS 1.2 and 1.3: a drop-in replacement for rustls 0.23 whose records need no allocation.
 //!
-//! The public API is that of rustls 0.23.46. The implementation is new. Its core is a record layer
-//! that writes each record directly into a buffer owned by the caller or the connection, and opens
-//! each record where it arrived, or directly into the reader's buffer.
+//! The public API follows that of rustls 0.23.46; `docs/differences.md` in the repository lists the
+//! exceptions. The implementation is new. Its core is a record layer that writes each record
+//! directly into a buffer owned by the caller or the connection, and opens each record where it
+//! arrived, or directly into the reader's buffer.
 //!
 //! # A client
 //!
@@ -31,7 +32,7 @@
 //!
 //! # Where to look
 //!
-//! - [`ClientConfig`] and [`ServerConfig`]: all settings; [`ConfigBuilder`] creates them.
+//! - [`ClientConfig`] and [`ServerConfig`]: the configuration; [`ConfigBuilder`] creates it.
 //! - [`client`], [`server`]: certificate verification, certificate resolvers, session storage.
 //! - [`unbuffered`], [`split`], [`kernel`]: the alternatives to buffered connections.
 //! - `relay`: proxies.
@@ -40,9 +41,9 @@
 //! - [`client::EchConfig`]: Encrypted ClientHello of clients.
 //! - [`certificates`]: certificates parsed once and shared.
 //! - [`crypto`]: crypto providers, and how to write one.
-//! - [`Error`]: all errors.
-//! - `rustls::manual`: chapters on choosing an API, certificates, sessions, debugging, throughput
-//!   and memory.
+//! - [`Error`]: the errors of connections and configurations.
+//! - `rustls::manual`: chapters on choosing an API, certificates, sessions, debugging and other
+//!   subjects.
 //!
 //! # Features
 //!
@@ -59,7 +60,8 @@
 //! - `read_buf`: [`Reader`] and [`Stream`] read into uninitialized memory, on nightly compilers
 //!   with the unstable `Read::read_buf`.
 //! - `x509`: properties of [certificates], with the crate x509-cert.
-//! - `std` (default): I/O, the clock, in-memory session caches. Without it, `alloc` is needed.
+//! - `std` (default): buffered connections, I/O, the clock, in-memory session caches. Without it,
+//!   `alloc` is needed.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -200,8 +202,8 @@ pub mod time_provider {
 /// Signing in a hardware module, calling a remote service to verify a certificate, or accessing a
 /// session storage over the network takes milliseconds. By default, a connection calls synchronous
 /// methods, which block its thread. A connection with [`set_async`](crate::CommonState::set_async)
-/// calls methods that return a [`BoxFuture`](crate::operation::BoxFuture), and waits without
-/// blocking a thread.
+/// first calls methods that may return a [`BoxFuture`](crate::operation::BoxFuture), and waits for
+/// the future without blocking a thread.
 ///
 /// [`Offload`](crate::operation::Offload) turns any private key into one that signs asynchronously,
 /// on a pool of threads. The examples `remote_key` (a key in another process), `pkcs11_key` (a key
@@ -246,11 +248,12 @@ pub mod relay {
 /// Set one as [`ClientConfig::observer`](crate::ClientConfig::observer) or
 /// [`ServerConfig::observer`](crate::ServerConfig::observer).
 ///
-/// Each enum in an event has a method `label`, which returns a short, stable name for metrics. The
-/// enum's constant `LABELS` lists all of them, for example to create counters in advance. Only
-/// versions, cipher suites, groups and signature schemes have neither, because their registries are
-/// long; their method `as_str` returns a name. Later versions may add labels, but never change or
-/// remove one. `docs/observer-labels.txt` in the repository lists all of them.
+/// Most enums in an event have a method `label`, which returns a short, stable name for metrics,
+/// and a constant `LABELS` with all names, for example to create counters in advance. An
+/// [`Error`](crate::Error) has only the method. Versions, cipher suites, groups and signature
+/// schemes have neither, because their registries are long; their method `as_str` returns a name if
+/// there is one. Later versions may add labels, but never change or remove one.
+/// `docs/observer-labels.txt` and `docs/error-labels.txt` in the repository list them.
 pub mod observer {
     pub use rustls_core::record::traffic::Traffic;
 

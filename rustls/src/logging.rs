@@ -1,11 +1,17 @@
 //! Log messages through the [`log`] crate with feature `logging`; no-ops without it.
 //!
-//! `trace`: the type of each message sent or received, and dropped records. `debug`: negotiated
-//! parameters, resumptions, the reasons for not using a session or early data, waits for
-//! operations, sent warnings such as close_notify, and one line for each failed connection. `warn`:
-//! ignored alerts, messages out of order, worn keys, an unusable key log file, operations that are
-//! never polled, defects of the crypto provider. Secrets, message contents and text whose length a
-//! peer chooses are never logged.
+//! These are, for example:
+//!
+//! - `trace`: the types of messages sent and received, dropped records, sessions of another
+//!   configuration;
+//! - `debug`: negotiated parameters, resumptions, the reasons for not resuming a session or
+//!   rejecting early data, waits for operations, sent warnings such as close_notify, and the
+//!   failure of a connection, unless `warn` has it;
+//! - `warn`: ignored alerts, connections that failed because of a message out of order, a sending
+//!   key that has reached its limit, an unusable key log file, operations that are not polled,
+//!   defects of the crypto provider.
+//!
+//! Secrets are never logged. Text from a peer is logged only if it is short or truncated.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, trace, warn};
