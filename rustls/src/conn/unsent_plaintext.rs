@@ -30,7 +30,8 @@ impl UnsentPlaintext {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_none()
+        // after a failed allocation, there may be a box without writes
+        self.0.as_ref().is_none_or(|unsent| unsent.writes.is_empty())
     }
 
     /// Appends one write. Ignores an empty one.

@@ -28,7 +28,7 @@ pub(crate) fn write_outgoing(
         Some(record) => (record.len(), wr.write_vectored(&[IoSlice::new(record)])?),
         None => write_records(outgoing, wr)?,
     };
-    outgoing.consume(written);
+    outgoing.consume(written.min(given));
     if written <= given {
         Ok(written)
     } else {
@@ -166,6 +166,37 @@ mod tests {
                 left -= taken;
             }
             assert!(outgoing.is_empty() && writer.0.is_empty());
+        }
+    }
+
+    /// A writer that claims to have written ten times as much as it was given.
+    struct Boastful;
+
+    impl io::Write for Boastful {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            unreachable!()
+        }
+
+        fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+            Ok(bufs.iter().map(|buf| buf.len()).sum::<usize>() * 10)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn records_that_a_writer_was_not_given_stay_queued() {
+        const RECORD: &[u8] = b"\x17\x03\x03\x00\x02hi";
+        for count in [1, 64, 65, 128, 1000, 20_000] {
+            let mut outgoing = OutgoingBuffer::default();
+            for _ in 0..count {
+                outgoing.append(RECORD);
+            }
+            write_outgoing(&mut outgoing, &mut Boastful).unwrap_err();
+            let left = count - count.min(MOST_RECORDS);
+            assert_eq!(outgoing.len(), left * RECORD.len());
         }
     }
 }
