@@ -1,11 +1,11 @@
-//! Certificates that are parsed once, cached and shared.
+//! Parsed certificates and revocation lists, and accepted chains, which connections share.
 //!
-//! Each cache is bounded and reports [`CacheStats`].
+//! Each cache is bounded, and the public ones report [`CacheStats`].
 //!
-//! - Revocation lists are indexed once for all verifiers: [`RevocationList`].
+//! - Verifiers that use the same revocation list can share its index: [`RevocationList`].
 //! - Connections and sessions of one peer share its certificates: [`PeerChains`].
-//! - Chains that a verifier accepted are not verified again under the same rules until a date on
-//!   them passes: [`VerifiedChains`].
+//! - Chains that a verifier accepted need not be verified again under the same rules for some time:
+//!   [`VerifiedChains`].
 //! - The identity of a peer: [`PeerIdentity`].
 #![cfg_attr(
     feature = "x509",

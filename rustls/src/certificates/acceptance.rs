@@ -1,8 +1,10 @@
 //! A verifier's acceptance of a chain, and the conditions for relying on it later.
 //!
-//! The verdict of a verifier is a function of its rules, the chain, and the time. The time enters
-//! only through comparisons with dates in certificates and revocation lists. So an acceptance holds
-//! for the same rules and the same chain until the first such date passes.
+//! A built-in verifier's verdict on a chain depends only on its rules and the time, apart from the
+//! check of the server's name. The time is only compared with dates in certificates and revocation
+//! lists. So an acceptance holds for the same rules and the same chain until the first such date
+//! passes. A custom verifier states that date itself. Acceptances of clients also have a maximum
+//! age.
 
 use core::fmt;
 
@@ -16,12 +18,12 @@ use crate::error::InvalidMessage;
 /// verifier is called. **Do not use it in a verifier that consults anything that may change**, such
 /// as the platform's trust store, a file, or a field behind a lock.
 ///
-/// Verifiers with equal rules must accept the same chains at the same time. The built-in verifiers
-/// compute their rules from their roots, revocation lists, policy and algorithms. A custom verifier
+/// Verifiers with equal rules must accept the same chains at the same time. The rules of the
+/// built-in verifiers cover their roots, revocation lists, policy and algorithms. A custom verifier
 /// hashes its own inputs, together with a name and a version for its code.
 ///
-/// Rules are stored in sessions. Give them the same value on all machines that share sessions, and
-/// a new value when the verifier's code changes its verdicts.
+/// Servers store rules in sessions. Use the same value on all machines that share sessions, and a
+/// new value when the verifier's code changes its verdicts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VerifierRules([u8; Self::LEN]);
 
@@ -85,8 +87,8 @@ impl Acceptance {
     pub(crate) const LEN: usize = VerifierRules::LEN + 8 + 8;
 
     /// The maximum age in seconds of an acceptance in a session. Machines that share sessions may
-    /// run different versions of the code that verifies, and a fix in that code does not change the
-    /// rules.
+    /// run different versions of the code that verifies, and a fix in that code may leave the rules
+    /// unchanged.
     const MAX_AGE_IN_SESSION: u64 = 24 * 60 * 60;
 
     /// Creates the acceptance by the verifier of `basis`, which has verified the chain in full at
@@ -123,7 +125,7 @@ impl Acceptance {
         self.holds(basis, now) && is_young
     }
 
-    /// Returns the seconds since the chain was verified.
+    /// Returns the seconds between `now` and the verification of the chain.
     fn age(&self, now: UnixTime) -> u64 {
         now.as_secs().abs_diff(self.verified_at)
     }

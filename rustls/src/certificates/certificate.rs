@@ -6,8 +6,9 @@
 //!   the types of the properties.
 //! - [`error`]: the error of a property that cannot be parsed.
 //!
-//! The crates x509-cert and der parse the DER; their types are not in the public API. Nothing here
-//! decides whether a certificate can be trusted: that is the task of a verifier.
+//! The crate `der`, re-exported by x509-cert, parses most of the DER; its types are not in the
+//! public API. Nothing here decides whether a certificate can be trusted: that is the task of a
+//! verifier.
 
 mod alt_name;
 mod element;
@@ -48,10 +49,10 @@ use crate::error::Error;
 /// An X.509 certificate (RFC 5280) with its properties.
 ///
 /// Creating one parses nothing. Each property is parsed on first use, and the value or the error is
-/// cached. A property that cannot be parsed does not affect the others. A malformed entry in a list
-/// of names does not affect the other names: it is a [`GeneralName::Other`], or an attribute
-/// without [text](Attribute::text). An extension that occurs twice is an error. Many threads may
-/// query a certificate at once.
+/// cached. A property that cannot be parsed does not affect the others. In a list of names, an
+/// entry with a malformed value does not affect the others. It is a [`GeneralName::Other`], or an
+/// attribute without [text](Attribute::text). An extension that occurs twice is an error. Many
+/// threads may query a certificate at once.
 ///
 /// A property that can be parsed is not necessarily true. The certificate in
 /// [`peer_identity`](crate::CommonState::peer_identity) has been verified; other certificates may
@@ -86,7 +87,7 @@ pub struct Certificate {
     extended_key_usages: Parsed<Option<ExtendedKeyUsages>>,
     basic_constraints: Parsed<Option<BasicConstraints>>,
     fingerprint: Fingerprint,
-    /// The number of properties parsed.
+    /// The number of calls that parsed something.
     #[cfg(test)]
     reads: AtomicUsize,
 }
@@ -128,7 +129,7 @@ impl Certificate {
     /// # Errors
     ///
     /// Returns [`PropertyError`] if the subject is not a list of attributes, or if the certificate
-    /// as a whole cannot be parsed. The value of an attribute is never an error.
+    /// as a whole cannot be parsed. The contents of an attribute's value are never an error.
     #[inline]
     pub fn subject(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Subject;
@@ -140,7 +141,7 @@ impl Certificate {
     /// # Errors
     ///
     /// Returns [`PropertyError`] if the issuer is not a list of attributes, or if the certificate
-    /// as a whole cannot be parsed. The value of an attribute is never an error.
+    /// as a whole cannot be parsed. The contents of an attribute's value are never an error.
     #[inline]
     pub fn issuer(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Issuer;
@@ -220,13 +221,13 @@ impl Certificate {
     }
 
     /// Returns the names in the extension subjectAltName, in order. The list is empty if the
-    /// certificate does not have the extension. A name that violates RFC 5280 is a
+    /// certificate does not have the extension. A name that fits no other variant is a
     /// [`GeneralName::Other`].
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the extension is not a list of one name or more, or if the list
-    /// of extensions or the certificate as a whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension occurs twice or is not a list of one name or
+    /// more, or if the list of extensions or the certificate as a whole cannot be parsed.
     #[inline]
     pub fn subject_alt_names(&self) -> Result<&[GeneralName], PropertyError> {
         let field = CertificateField::SubjectAltName;
@@ -242,8 +243,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the extension, the list of extensions, or the certificate as a
-    /// whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension occurs twice, or if the extension, the list of
+    /// extensions or the certificate as a whole cannot be parsed.
     #[inline]
     pub fn key_usages(&self) -> Result<Option<KeyUsages>, PropertyError> {
         let field = CertificateField::KeyUsage;
@@ -256,8 +257,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the extension, the list of extensions, or the certificate as a
-    /// whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension occurs twice, or if the extension, the list of
+    /// extensions or the certificate as a whole cannot be parsed.
     #[inline]
     pub fn extended_key_usages(&self) -> Result<Option<&ExtendedKeyUsages>, PropertyError> {
         let field = CertificateField::ExtendedKeyUsage;
@@ -267,13 +268,13 @@ impl Certificate {
     }
 
     /// Returns the basic constraints, which state whether the certificate belongs to an authority.
-    /// Returns `None` if the certificate does not have the extension, and so does not belong to an
-    /// authority.
+    /// Returns `None` if the certificate does not have the extension: it does not belong to an
+    /// authority, or is not of version 3.
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the extension, the list of extensions, or the certificate as a
-    /// whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension occurs twice, or if the extension, the list of
+    /// extensions or the certificate as a whole cannot be parsed.
     #[inline]
     pub fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PropertyError> {
         let field = CertificateField::BasicConstraints;
@@ -300,18 +301,18 @@ impl Certificate {
 
     /// Returns the SHA-256 of the whole certificate, like `openssl x509 -fingerprint -sha256`.
     ///
-    /// The first call computes it with `provider`; later calls return the cached value.
+    /// If it is not cached, computes it with `provider`.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if no cipher suite of `provider` uses SHA-256, because the hash
-    /// comes from the suites, or if its SHA-256 returns wrong results.
+    /// Returns [`Error::General`] if it is not cached, and `provider` cannot compute it: no cipher
+    /// suite uses SHA-256, or the provider's SHA-256 returns wrong results.
     pub fn sha256_fingerprint(&self, provider: &CryptoProvider) -> Result<&[u8; 32], Error> {
         self.fingerprint(|| sha256(provider))
     }
 
-    /// Returns the SHA-256 of the whole certificate, computed on the first call with the function
-    /// that `hash` returns.
+    /// Returns the SHA-256 of the whole certificate. If it is not cached, computes it with the
+    /// function that `hash` returns.
     pub(in crate::certificates) fn fingerprint(
         &self,
         hash: impl FnOnce() -> Option<&'static dyn Hash>,

@@ -5,7 +5,7 @@ use core::hash::{BuildHasher, Hasher};
 use super::peer_chain::PeerChain;
 
 /// The number of bytes hashed, from the end of the end-entity certificate or raw public key. They
-/// belong to a signature or key, so more bytes would not distinguish more chains.
+/// usually belong to a signature or key, so they differ between most peers.
 pub(super) const HASHED: usize = 8;
 
 /// Hashes the kind of `chain`, all lengths, and the end of the first certificate.

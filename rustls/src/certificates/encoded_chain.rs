@@ -2,8 +2,8 @@
 //!
 //! A [`PeerChain`](super::PeerChain) has an allocation for each certificate. A peer may send
 //! thousands of certificates of one byte, which would then take many times their length. So a chain
-//! is held in this form until its peer is authenticated. Sessions use this form too, if it is
-//! shorter.
+//! is held in this form until its peer's signature has arrived. Encoded sessions contain this form,
+//! too.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -101,7 +101,7 @@ impl WaitingChain {
         self.der().next().map(CertificateDer::from)
     }
 
-    /// Copies the chain, once the peer is authenticated.
+    /// Copies the chain. Call this only once the peer's signature has arrived.
     pub(crate) fn to_chain(&self) -> PeerChain {
         PeerChain::copy(self.kind, self.der())
     }

@@ -12,7 +12,8 @@ use crate::error::Error;
 pub(super) struct Fingerprint(Once<[u8; 32]>);
 
 impl Fingerprint {
-    /// Returns the SHA-256 of `bytes`, computed by `hash` on the first call.
+    /// Returns the SHA-256 of `bytes`. If it is not known yet, computes it with the function that
+    /// `hash` returns.
     ///
     /// # Errors
     ///
@@ -41,12 +42,12 @@ impl Fingerprint {
     }
 }
 
-/// True if `hash` is SHA-256, and not a stub.
+/// True if `hash` is SHA-256, and hashes a test message correctly.
 fn is_sha256(hash: &dyn Hash) -> bool {
     hash.algorithm() == HashAlgorithm::SHA256 && is_correct(hash)
 }
 
-/// True if `hash` is SHA-256, SHA-384 or SHA-512, and not a stub.
+/// True if `hash` is SHA-256, SHA-384 or SHA-512, and hashes a test message correctly.
 pub(crate) fn is_correct(hash: &dyn Hash) -> bool {
     // FIPS 180, two blocks each
     let (message, digest): ([&[u8]; 2], &[u8]) = match hash.algorithm() {
@@ -92,7 +93,7 @@ pub(crate) fn sha256(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
 }
 
 /// Returns a collision-resistant hash from the cipher suites of `provider`: SHA-256 if possible,
-/// otherwise SHA-384 or SHA-512, in this order of preference. The order of its suites does not
+/// otherwise SHA-384 or SHA-512, in this order of preference. The order of the suites does not
 /// matter.
 #[cfg(feature = "std")]
 pub(crate) fn any_sha2(provider: &CryptoProvider) -> Option<&'static dyn Hash> {

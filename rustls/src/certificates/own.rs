@@ -2,8 +2,7 @@
 //!
 //! A [`CertifiedKey`] has only public fields, so it has no room for parsed properties. They are
 //! stored in a separate map, whose key is a hash of the certificate. The map holds weak references.
-//! Strong references are held by the resolvers that have the key ([`ParsedEndEntity`]) and by
-//! callers.
+//! Strong references are held by some resolvers ([`ParsedEndEntity`]) and by callers.
 //!
 //! [`CertifiedKey`]: crate::sign::CertifiedKey
 
@@ -34,8 +33,8 @@ const CAPACITY: usize = 4096;
 #[cfg(feature = "std")]
 const SWEPT_PER_ENTRY: usize = 2;
 
-/// The number of bytes hashed, from the end of a certificate. They belong to its signature, which
-/// is unique. Hashing all of it would take longer than parsing a property.
+/// The number of bytes hashed, from the end of a certificate. They usually belong to its signature,
+/// which is unique. Hashing the whole certificate would take longer than parsing a property.
 #[cfg(feature = "std")]
 const HASHED: usize = 64;
 
@@ -96,8 +95,8 @@ impl OwnCertificates {
         self.find_by(self.state.hash_one((der.len(), &der[end..])), der)
     }
 
-    /// Returns the shared object for `der`, or a new one. Holds no lock while it hashes, compares,
-    /// copies or frees certificates.
+    /// Returns the shared object for `der`, or a new one. Holds no lock while it compares or copies
+    /// certificates.
     fn find_by(&self, hash: u64, der: &CertificateDer<'static>) -> Arc<Certificate> {
         if let Some(found) = self.alive(hash).filter(|found| found.der() == der) {
             return found;

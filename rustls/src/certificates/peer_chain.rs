@@ -83,12 +83,13 @@ impl PeerChain {
         Self::new(kind, copies)
     }
 
-    /// True if sessions should share this chain; false if a session's own encoded copy is shorter.
+    /// True if sessions should share this chain. False for a chain of many tiny certificates, which
+    /// takes less memory in encoded form.
     ///
     /// A real certificate is many times longer than its entry in the list. A certificate of a few
     /// bytes is shorter, and a hostile peer may send thousands of them.
     pub(crate) fn is_worth_sharing(&self) -> bool {
-        /// A chain of at most this length is small in any form.
+        /// Up to this many certificates, the overhead is small.
         const FEW: usize = 4;
         let bytes: usize = self.der().map(<[u8]>::len).sum();
         let besides = self.len() * size_of::<CertificateDer<'_>>();

@@ -8,9 +8,9 @@
 //!                      └────────────────────────────────────────────┘
 //! ```
 //!
-//! The map holds weak references: the connections and sessions keep a chain alive. It is bounded,
-//! and it is used only after a peer is authenticated. Anybody can present a public certificate, and
-//! the duration of a lookup would reveal whether its owner is connected.
+//! The map holds weak references, which do not keep a chain alive. It is bounded, and it is used
+//! only after a peer is authenticated. Anybody can present a public certificate, and the duration
+//! of a lookup would reveal whether its owner is connected.
 
 use core::fmt;
 
@@ -45,9 +45,9 @@ const DEFAULT_CAPACITY: usize = 8192;
 /// }
 /// ```
 ///
-/// The map holds only weak references: a chain is freed with its last connection or session.
-/// Without the crate feature `std`, a chain is shared only between a connection and its own
-/// sessions.
+/// The map holds only weak references, so it does not keep unused chains in memory. Without the
+/// crate feature `std`, a chain is shared only between a connection, its sessions, and the
+/// connections that resume them.
 pub struct PeerChains {
     enabled: Option<Interner>,
 }
@@ -80,15 +80,15 @@ impl PeerChains {
     /// Returns the statistics.
     ///
     /// `entries` counts the known chains, including freed ones that have not been removed yet.
-    /// `bytes` is the total length of the live certificates, which connections and sessions hold. A
-    /// hit is a chain for which an equal live one was found.
+    /// `bytes` is the total length of those that are alive. A hit is a chain for which an equal
+    /// live one was found.
     pub fn stats(&self) -> CacheStats {
         let enabled = self.enabled.as_ref();
         enabled.map_or_else(CacheStats::default, Interner::stats)
     }
 
-    /// Returns the shared copy of `chain`, whose peer is authenticated. That is `chain` itself if
-    /// no equal chain is alive.
+    /// Returns an equal chain from the map, or `chain` itself if there is none. The peer must be
+    /// authenticated.
     pub(crate) fn share(&self, chain: PeerChain) -> PeerChain {
         match &self.enabled {
             Some(interner) => interner.share(chain),

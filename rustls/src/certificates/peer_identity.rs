@@ -19,9 +19,9 @@ use crate::error::Error;
 /// The credentials of an authenticated peer: its certificates, or its raw public key.
 ///
 /// [`peer_identity`](crate::CommonState::peer_identity) returns it. It may outlive the connection,
-/// and a clone shares everything. Parsed properties are stored with the certificates. Connections
-/// that share the certificates ([`PeerChains`](super::PeerChains)) share the properties, so the
-/// certificate of a returning client is not parsed again.
+/// and a clone shares everything. Parsed properties are stored with the certificates, so
+/// connections that share the certificates ([`PeerChains`](super::PeerChains)) share the
+/// properties, too.
 ///
 /// ```
 /// use rustls::certificates::PeerIdentity;
@@ -36,7 +36,7 @@ use crate::error::Error;
 #[derive(Clone)]
 pub struct PeerIdentity {
     chain: PeerChain,
-    /// SHA-256, if the connection's crypto provider supports it.
+    /// SHA-256, if a cipher suite of the connection's crypto provider uses it.
     sha256: Option<&'static dyn Hash>,
 }
 
@@ -51,7 +51,7 @@ pub enum PeerIdentityKind {
 }
 
 impl PeerIdentity {
-    /// Creates the identity of a peer that presented `chain`, on a connection that uses `provider`.
+    /// Creates the identity of a peer with this `chain`, on a connection that uses `provider`.
     pub(crate) fn new(chain: PeerChain, provider: &CryptoProvider) -> Self {
         Self {
             chain,
@@ -59,7 +59,7 @@ impl PeerIdentity {
         }
     }
 
-    /// Replaces the chain with the shared copy in `chains`.
+    /// Replaces the chain with an equal one from `chains`, if there is one.
     pub(crate) fn share_chain(&mut self, chains: &PeerChains) {
         self.chain = chains.share(self.chain.clone());
     }
@@ -137,13 +137,13 @@ impl PeerIdentity {
         }
     }
 
-    /// Returns the SHA-256 of [`der`](Self::der), computed once by the connection's crypto
-    /// provider.
+    /// Returns the SHA-256 of [`der`](Self::der). If it is not cached, the connection's crypto
+    /// provider computes it.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if no cipher suite of the provider uses SHA-256, because the hash
-    /// comes from the suites, or if its SHA-256 returns wrong results.
+    /// Returns [`Error::General`] if it is not cached, and the provider cannot compute it: no
+    /// cipher suite uses SHA-256, or the provider's SHA-256 returns wrong results.
     pub fn sha256_fingerprint(&self) -> Result<&[u8; 32], Error> {
         #[cfg(feature = "x509")]
         if let Some(certificate) = self.certificate() {
@@ -174,7 +174,7 @@ impl PartialEq for PeerIdentity {
 impl Eq for PeerIdentity {}
 
 impl fmt::Debug for PeerIdentity {
-    /// Prints only lengths, so that nothing is parsed.
+    /// Prints only the kind and the lengths, so that nothing is parsed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lens = self.chain.iter().map(|certificate| certificate.len());
         f.debug_struct("PeerIdentity")

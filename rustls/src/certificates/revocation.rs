@@ -1,4 +1,4 @@
-//! Certificate revocation lists. Verifiers with the same list share one parsed object and its
+//! Certificate revocation lists. Verifiers with the same list can share one parsed object and its
 //! index.
 //!
 //! `list` is a parsed list; `sharing` finds a list already parsed from the same bytes; `issue`

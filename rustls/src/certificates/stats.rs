@@ -1,9 +1,9 @@
-//! The statistics that all caches report.
+//! The statistics of a cache.
 
 /// The size and the hit counts of a cache.
 ///
-/// The caches here and in `rustls-trust` use this type. A number that does not apply to a given
-/// cache stays 0. Counters start at 0 and only grow.
+/// Caches here and in `rustls-trust` report it. A number that does not apply to a given cache stays
+/// 0. Counters start at 0.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CacheStats {

@@ -1,7 +1,7 @@
 //! The dates of certificates in seconds since 1970 (RFC 5280 §4.1.2.5).
 //!
 //! [`ValidityPeriod`] parses one field of a certificate without the crate feature `x509`.
-//! `Certificate` parses all properties and needs that feature.
+//! `Certificate` parses other properties, too, and needs that feature.
 
 use core::time::Duration;
 
@@ -92,7 +92,8 @@ impl<'a> Elements<'a> {
         (found == tag).then_some(Self(content))
     }
 
-    /// Takes the next value, which must be a time, in seconds since 1970.
+    /// Takes the next value, which must be a time. Returns the seconds since 1970, or 0 for an
+    /// earlier time.
     fn time(&mut self) -> Option<u64> {
         let (tag, text) = self.next()?;
         let seconds = seconds_since_1970(tag, text).ok()?;
@@ -127,7 +128,8 @@ pub(super) fn seconds_since_1970(tag: u8, text: &[u8]) -> Result<i64, &'static s
     from_parts(year, rest)
 }
 
-/// Parses month, day, hour, minute and second in `rest`, of two digits each.
+/// Parses month, day, hour, minute and second in `rest`, of two digits each. Returns the seconds
+/// since 1970.
 fn from_parts(year: i64, rest: &[u8]) -> Result<i64, &'static str> {
     let mut parts = [0; 5];
     for (part, text) in parts.iter_mut().zip(rest.chunks_exact(2)) {

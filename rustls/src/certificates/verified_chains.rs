@@ -26,21 +26,21 @@ const DEFAULT_CAPACITY: usize = 1024;
 
 /// Remembers certificate chains that a verifier accepted.
 ///
-/// A later handshake with the same chain then skips the verification of the signatures and
-/// revocation lists up to the root. It still checks the peer's signature and the server's name. An
-/// acceptance is relied on only
+/// A later full handshake with the same chain then skips the verification of the signatures and
+/// revocation lists up to the root. It still checks the peer's signature and the server's name. It
+/// relies on an acceptance only
 ///
-/// - by a verifier with the same [rules](super::VerifierRules): roots, revocation lists, policy,
-///   algorithms;
+/// - if it was given under the same [rules](super::VerifierRules), such as roots, revocation lists,
+///   policy and algorithms;
 /// - for exactly the same bytes of the whole chain;
 /// - until the first date passes on which the verdict could change: a certificate expires or
 ///   becomes valid, or, if the verifier enforces it, a revocation list reaches its next update. If
 ///   the clock was set back to before the verification, the chain is verified again;
 /// - for half a day if the peer is a client, because its sessions carry the acceptance and rely on
-///   it for up to another half day.
+///   it until it is a day old.
 ///
-/// Verifiers that state no rules verify every chain in every handshake. That is the default for
-/// custom verifiers.
+/// If a verifier states no rules, every chain is verified in every full handshake. That is the
+/// default for custom verifiers.
 ///
 /// By default, each configuration and its clones share one map. Set the same one to share it
 /// between several configurations, or [`disabled`](Self::disabled) to verify every chain:
@@ -58,8 +58,8 @@ const DEFAULT_CAPACITY: usize = 1024;
 /// ```
 ///
 /// The map holds chains of up to 16 KiB each, and the properties that the application read from
-/// them. Longer chains are verified each time. Without the crate feature `std`, the map is always
-/// disabled.
+/// them. Longer chains are verified in every full handshake. Without the crate feature `std`, the
+/// map is always disabled.
 ///
 /// Handshakes with known peers are faster, which observers on the network may notice.
 pub struct VerifiedChains {
@@ -84,17 +84,17 @@ impl VerifiedChains {
         }
     }
 
-    /// Creates a map that remembers nothing. Each handshake verifies its chain, and so does each
-    /// resumption with a client certificate.
+    /// Creates a map that remembers nothing. Each full handshake verifies its chain, and so does
+    /// each resumption of a session with a client certificate.
     pub fn disabled() -> Self {
         Self { enabled: None }
     }
 
-    /// Removes all chains. The next handshake with each chain verifies it in full.
+    /// Removes all chains. The next full handshake with each chain verifies it.
     ///
-    /// Sessions keep their acceptances, and resumptions rely on them for up to a day. To invalidate
-    /// those too, change the rules, for example with a new revocation list, or replace the ticket
-    /// key, which ends the sessions.
+    /// A server's sessions keep their acceptances, and resumptions rely on them for up to a day. To
+    /// invalidate those too, change the rules, for example with a new revocation list, or end the
+    /// sessions, for example by replacing the ticket key. A client's sessions are not affected.
     pub fn clear(&self) {
         if let Some(acceptances) = &self.enabled {
             acceptances.clear();
@@ -161,7 +161,7 @@ impl fmt::Debug for VerifiedChains {
 
 /// True if a chain of these certificates is small enough for a map.
 fn has_room_for<'a>(der: impl Iterator<Item = &'a [u8]>) -> bool {
-    /// The maximum memory use of a chain in the map, in bytes.
+    /// The maximum length of a chain in the map in bytes, including the overhead.
     const MAX_CHAIN_LEN: usize = 16 * 1024;
     /// The approximate memory overhead of a certificate, in addition to its bytes.
     const CERTIFICATE_OVERHEAD: usize = 64;

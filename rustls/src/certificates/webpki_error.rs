@@ -9,7 +9,7 @@ use crate::error::{
     CertRevocationListError, CertificateError, Error, ExtendedKeyPurpose, OtherError,
 };
 
-/// Maps an error from parsing or verifying a certificate, or a signature made with it.
+/// Maps an error from parsing or verifying a certificate, or a signature made with its key.
 pub(crate) fn certificate_error(err: WebPkiError) -> Error {
     let cause = match err {
         WebPkiError::BadDer | WebPkiError::BadDerTime | WebPkiError::TrailingData(_) => {

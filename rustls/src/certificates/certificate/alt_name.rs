@@ -15,8 +15,9 @@ use crate::logging::is_deceptive;
 
 /// One name of a certificate's subject, a `GeneralName`.
 ///
-/// Authorities have issued names that violate RFC 5280, such as an email address that is not ASCII.
-/// Such a name is [`Other`](Self::Other), and the other names of the certificate stay readable.
+/// Authorities have issued names with malformed contents, such as an email address that is not
+/// ASCII. Such a name is [`Other`](Self::Other), and the other names of the certificate stay
+/// readable.
 ///
 /// `Display` writes the kind and the name: `DNS:example.com`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl GeneralName {
         Ok(Self::known(&element).unwrap_or_else(|| Self::Other(element.der.into())))
     }
 
-    /// Returns the name, if its kind is known and it conforms to RFC 5280.
+    /// Returns the name, if its kind is known and its contents have the form of that kind.
     fn known(element: &Element<'_>) -> Option<Self> {
         let content = element.content;
         Some(match element.tag {

@@ -1,5 +1,5 @@
-//! DER elements with any tag. The crate der does not know some tags, such as that of GraphicString,
-//! and cannot skip elements with such tags.
+//! DER elements with any tag. The crate `der` rejects some tags, such as GraphicString, and cannot
+//! even skip elements that have them.
 
 use x509_cert::der::{Decode, Length, Reader, SliceReader};
 

@@ -10,8 +10,8 @@ use crate::error::{CertificateError, Error, OtherError};
 /// The error returned for a property of a certificate that cannot be parsed.
 ///
 /// Other properties are not affected, unless [`field`](Self::field) contains them or determines
-/// them: the certificate itself, the list of extensions, or the version, without which there are no
-/// extensions.
+/// them: the certificate itself, the list of extensions, or the version, which must be 3 if there
+/// are extensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PropertyError {
     field: CertificateField,

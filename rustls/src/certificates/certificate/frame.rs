@@ -1,4 +1,5 @@
-//! The boundaries of the fields of a certificate. Their contents are parsed on demand.
+//! The boundaries of the fields and extensions of a certificate. Their contents are parsed on
+//! demand.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

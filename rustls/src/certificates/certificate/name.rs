@@ -19,12 +19,12 @@ use crate::logging::is_deceptive;
 /// Names are equal if their DER is equal. That is stricter than RFC 5280 §7.1, which ignores case
 /// and the type of a text.
 ///
-/// An attribute may have any value. A value that is not text, or violates the encoding of its type,
-/// has no [text](Attribute::text) and is written as `#` with its DER in hexadecimal.
+/// An attribute may have any value. A value that is not text, or cannot be decoded as text, has no
+/// [text](Attribute::text) and is written as `#` with its DER in hexadecimal.
 ///
-/// `Display` writes the format of RFC 4514, the last attribute first, for example
-/// `CN=Ann Example,O=Example\, Inc.,C=NO`. It escapes control characters, invisible characters, and
-/// those that change the direction of text: each byte is written as `\` with two hexadecimal
+/// `Display` writes the format of RFC 4514, the last set of attributes first, for example
+/// `CN=Ann Example,O=Example\, Inc.,C=NO`. It escapes control characters, and some characters that
+/// are invisible or change the direction of text: each byte is written as `\` with two hexadecimal
 /// digits.
 #[derive(Clone)]
 pub struct Name(Box<Parts>);
@@ -130,8 +130,8 @@ fn read_set(reader: &mut SliceReader<'_>, attributes: &mut Vec<Entry>) -> Result
     Ok(())
 }
 
-/// Returns the text of a value, if its type is one of the text types of RFC 5280 and permits the
-/// bytes.
+/// Returns the text of a value, if its type is one of the text types of RFC 5280 and its bytes can
+/// be decoded.
 fn read_text(value: &Element<'_>) -> Option<Box<str>> {
     let bytes = value.content;
     let text = match value.tag {
@@ -231,8 +231,8 @@ impl<'a> Attribute<'a> {
         &self.entry.oid
     }
 
-    /// Returns the attribute's value as text, or `None` if it has a type other than a text type, or
-    /// bytes that its type forbids.
+    /// Returns the attribute's value as text, or `None` if its type is not a text type or its bytes
+    /// cannot be decoded.
     ///
     /// The text may contain any character, including NUL.
     pub fn text(&self) -> Option<&'a str> {
@@ -301,8 +301,8 @@ fn write_escaped(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 /// The contents of the object identifier 2.5.4.3.
 const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 
-/// Returns the short name of an attribute type, from RFC 4514 §3 or the registry of LDAP (RFC
-/// 4520).
+/// Returns the short name of an attribute type: from RFC 4514 §3, the LDAP registry (RFC 4520), or
+/// X.520.
 fn descriptor(oid: &Oid) -> Option<&'static str> {
     Some(match oid.as_bytes() {
         // id-at, 2.5.4

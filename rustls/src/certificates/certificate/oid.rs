@@ -109,9 +109,9 @@ impl FromStr for Oid {
 
     /// # Errors
     ///
-    /// Returns [`InvalidOid`] unless `text` consists of two or more decimal numbers between dots.
-    /// The first is at most 2. The second is at most 39, unless the first is 2. None has a leading
-    /// zero or more than 128 bits.
+    /// Returns [`InvalidOid`] unless `text` consists of two or more decimal numbers, separated by
+    /// dots. The first is at most 2. The second is at most 39, unless the first is 2. None has a
+    /// leading zero or more than 128 bits.
     fn from_str(text: &str) -> Result<Self, InvalidOid> {
         let mut numbers = text.split('.').map(|number| {
             let is_plain = number.bytes().all(|byte| byte.is_ascii_digit())

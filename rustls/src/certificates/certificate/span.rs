@@ -2,7 +2,7 @@
 
 use x509_cert::der::Length;
 
-/// A range of bytes, in half the size of a `Range<usize>`.
+/// A range of bytes, in half the size of a `Range<usize>` on 64-bit platforms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,

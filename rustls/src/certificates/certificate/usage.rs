@@ -151,9 +151,10 @@ const ANY: &[u8] = &[0x55, 0x1d, 0x25, 0];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BasicConstraints {
-    /// True if the certificate may issue others.
+    /// True if the certificate belongs to an authority, which may issue others.
     pub ca: bool,
-    /// The maximum number of intermediate certificates between this one and the end entity's.
+    /// The maximum number of intermediate certificates between this one and the end entity's, not
+    /// counting self-issued ones.
     pub path_len_constraint: Option<u32>,
 }
 

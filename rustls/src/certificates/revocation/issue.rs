@@ -1,7 +1,8 @@
 //! The issue of a revocation list: its date, the date of the next update, and its number.
 //!
 //! webpki checks these fields but does not expose them. They are parsed from lists that webpki
-//! accepted. This crate only reports them; `rustls-trust` uses them to choose the newest list.
+//! accepted. In this crate, only the next update has an effect: if a verifier enforces it, its
+//! acceptances do not hold beyond it. `rustls-trust` uses the fields to choose the newest list.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -18,8 +19,8 @@ pub(super) struct Issue {
 }
 
 impl Issue {
-    /// Parses the fields of a `CertificateList` (RFC 5280 §5.1). Returns `None` if `der` is
-    /// something else, or a list without a next update or extensions.
+    /// Parses the fields of a `CertificateList` (RFC 5280 §5.1). Returns `None` if `der` has
+    /// another form, for example no next update or no extensions.
     pub(super) fn read(der: &[u8]) -> Option<Self> {
         let mut list = Tlv::SEQUENCE.only(der)?;
         let mut tbs = Tlv::SEQUENCE.take(&mut list)?;

@@ -25,7 +25,7 @@ use crate::error::CertRevocationListError;
 /// `with_crls`.
 ///
 /// The signature is not verified here, because the issuer's key is not known yet. A verifier checks
-/// it over all bytes each time it uses the list.
+/// it each time it uses the list, and hashes the whole list for that.
 ///
 /// A list takes about twice as much memory as its encoding, plus about 150 bytes per revoked
 /// certificate.
@@ -46,8 +46,9 @@ impl RevocationList {
     ///
     /// # Errors
     ///
-    /// Returns an error if the list cannot be parsed, is not version 2, has no next update or no
-    /// extensions, has an unsupported critical extension, or is a delta list or an indirect list.
+    /// Returns an error if the list cannot be parsed, or is not supported: for example, if it is
+    /// not version 2, has no next update or no extensions, has an unknown critical extension, or is
+    /// a delta list or an indirect list.
     pub fn from_der(
         der: CertificateRevocationListDer<'static>,
     ) -> Result<Arc<Self>, CertRevocationListError> {
@@ -95,7 +96,7 @@ impl RevocationList {
 
     /// Returns the date of issue.
     ///
-    /// `None` for unusual encodings that only webpki can parse; no authority issues such lists.
+    /// `None` for unusual encodings that only webpki can parse.
     pub fn this_update(&self) -> Option<UnixTime> {
         Some(self.issue.as_ref()?.this_update)
     }
@@ -114,17 +115,17 @@ impl RevocationList {
         self.issue.as_ref()?.number.as_deref()
     }
 
-    /// Returns the content of the issuing distribution point (RFC 5280 §5.2.5), if any: the scope
-    /// of the list.
+    /// Returns the value of the extension issuingDistributionPoint (RFC 5280 §5.2.5) in DER, if
+    /// any: the scope of the list.
     pub fn issuing_distribution_point(&self) -> Option<&[u8]> {
         self.parsed.issuing_distribution_point()
     }
 
     /// Returns the first 32 bytes of `hash` over the encoding. Returns `None` if `hash` returns
-    /// less, or if it should be SHA-256 and returns wrong results.
+    /// less.
     ///
-    /// The SHA-256 of the list is computed on the first call, once for all verifiers. Other hashes
-    /// are computed in each call.
+    /// The SHA-256 of the list is computed only once for all verifiers. Returns `None` if `hash`
+    /// has to compute it and returns wrong results. Other hashes are computed in each call.
     #[cfg(feature = "std")]
     pub(crate) fn digest(&self, hash: &'static dyn Hash) -> Option<[u8; 32]> {
         if hash.algorithm() == HashAlgorithm::SHA256 {

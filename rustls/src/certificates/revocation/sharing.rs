@@ -1,7 +1,7 @@
 //! Shares one list object between all users of the same bytes in the process.
 //!
-//! The map holds weak references and removes unused ones. Its lock is held only while entries are
-//! looked up, inserted, removed or counted. Hashing, comparing and parsing happen without it.
+//! The map holds weak references and removes unused ones. Lists are hashed, compared and parsed
+//! without its lock.
 
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
@@ -78,7 +78,8 @@ impl SharedLists {
         }
     }
 
-    /// Returns the known list for `der`, or adds a new one that other threads find from now on.
+    /// Returns the known list for `der`, or a new one. Adds the new one to the map, where other
+    /// threads find it, unless the map is full.
     fn find_or_start(&self, hash: u64, der: CertificateRevocationListDer<'static>) -> InUse {
         let new = Arc::new(Parsing {
             der: Arc::new(der),
@@ -174,7 +175,7 @@ struct KnownLists {
     by_hash: HashMap<u64, Vec<Known>>,
     /// The number of entries in all buckets, including dead ones.
     len: usize,
-    /// The number of entries at which dead ones are removed.
+    /// Twice the number of entries that the last removal of dead ones left.
     prune_at: usize,
 }
 

@@ -16,8 +16,8 @@ use crate::certificates::chain_hash::{Hashed, hash_end_entity};
 use crate::certificates::peer_chain::PeerChain;
 use crate::lock::{Mutex, MutexGuard};
 
-/// Accepted chains, keyed by a hash of the verifier and the end-entity certificate. On a collision,
-/// the newer chain replaces the older.
+/// Accepted chains, keyed by a hash for each verifier and end entity. On a collision, the newer
+/// chain replaces the older.
 ///
 /// `S` is a keyed hasher, so that peers cannot choose the hashes of their certificates. No lock is
 /// held while a chain is hashed, compared or freed.
@@ -128,8 +128,8 @@ impl<S: BuildHasher> Acceptances<S> {
     }
 
     /// Returns the key of `chain` for the verifier of `basis`. All chains with the same end entity
-    /// have the same key, so that a peer with one certificate cannot evict the others by adding
-    /// intermediates.
+    /// have the same key, so that a peer with one certificate cannot evict other peers' chains by
+    /// adding intermediates.
     fn hash(&self, basis: Basis, chain: &PeerChain) -> u64 {
         hash_end_entity(&self.state, chain, basis.prefix())
     }
