@@ -1,12 +1,13 @@
 //! The application's choices: the configurations of both sides and everything in them.
 //!
 //! [`builder`] leads to a configuration; [`client`] and [`server`] have the two kinds. A handshake
-//! reads its configuration through [`settings`]. The other modules are the parts of a
+//! reads its configuration through [`settings`]. Most other modules are the parts of a
 //! configuration: versions, verifiers ([`verify`], [`webpki`]), keys ([`sign`]; `offload` signs on
 //! other threads) and their choice ([`resolver`]), ECH, certificate compression, key logs,
 //! observers, and sessions with their stores. [`carrier`] is the layer below TLS: records or QUIC.
+//! [`handshake_kind`] is reported by connections.
 //!
-//! Nothing here imports a handshake or a connection.
+//! Apart from tests, nothing here imports a handshake or a connection.
 
 pub(crate) mod builder;
 pub(crate) mod carrier;

@@ -5,8 +5,8 @@
 //!  builder ────────────────────────────────────▲              └─► WantsServerCert ──► ServerConfig
 //! ```
 //!
-//! The first step is the same for both sides and lives here. The later steps are next to the
-//! configuration that they build.
+//! The first step lives here, except the client's alternative with ECH. The later steps are next to
+//! the configuration that they build.
 
 use alloc::format;
 use alloc::sync::Arc;
@@ -26,9 +26,10 @@ use crate::time_provider::TimeProvider;
 
 /// Builds a [`ClientConfig`] or a [`ServerConfig`].
 ///
-/// Start with one of their `builder` functions, then make three choices: the protocol versions, the
-/// verification of the peer, and the credentials of this side. A choice has no default if a default
-/// would be a risk. Each step has its own `State` type, so code that skips a step does not compile.
+/// Start with one of their `builder` functions. Then choose the protocol versions, unless that
+/// function has chosen them, the verification of the peer, and the credentials of this side. A
+/// choice has no default if a default would be a risk. Each step has its own `State` type, so code
+/// that skips a step does not compile.
 ///
 /// A client that trusts a root store and has no certificate:
 ///

@@ -114,13 +114,13 @@ impl Carrier {
         }
     }
 
-    /// Checks that the peer has sent transport parameters, or, over records, that it has not sent
-    /// any.
+    /// Checks that the peer has sent transport parameters over QUIC, and none over records. Over
+    /// records, those of QUIC drafts are ignored.
     ///
     /// # Errors
     ///
     /// Returns [`PeerMisbehaved::MissingQuicTransportParameters`] if there are none over QUIC (RFC
-    /// 9001 §8.2), and an error if there are any over records.
+    /// 9001 §8.2), and [`Error::General`] if there are any over records.
     pub(crate) fn check_peer_parameters(
         self,
         received: &TransportParameters<'_>,

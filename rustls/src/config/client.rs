@@ -43,7 +43,7 @@ use crate::time_provider::TimeProvider;
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     /// Sends the server's name (`server_name`, RFC 6066 §3). True by default, because most servers
-    /// need it. IP addresses are never sent.
+    /// need it. IP addresses are never sent. The public name of ECH is sent in any case.
     pub enable_sni: bool,
 
     /// The application protocols to offer, most preferred first (ALPN, RFC 7301). If empty (the
@@ -68,7 +68,8 @@ pub struct ClientConfig {
     /// [`default_cert_compressors`] by default. TLS 1.2 never compresses certificates.
     pub cert_compressors: Vec<&'static dyn CertCompressor>,
 
-    /// Caches the client's compressed certificates. Holds four of them by default.
+    /// Caches the client's compressed certificates. By default, holds four of them, or none without
+    /// the crate feature `std`.
     pub cert_compression_cache: Arc<CompressionCache>,
 
     /// The algorithms that servers may compress their certificates with, most preferred first. If
@@ -86,8 +87,8 @@ pub struct ClientConfig {
     /// Remembers accepted chains, so that later handshakes with the same server do not verify its
     /// chain again.
     ///
-    /// Each configuration has [its own](VerifiedChains::default) by default;
-    /// [`VerifiedChains::disabled`] verifies every chain in every handshake.
+    /// Each configuration has [its own](VerifiedChains::default) by default. With
+    /// [`VerifiedChains::disabled`], every chain is verified in every full handshake.
     pub verified_chains: Arc<VerifiedChains>,
 
     /// Stores sessions for resumption: by default, about 256 of them in memory. Without the crate
@@ -108,8 +109,8 @@ pub struct ClientConfig {
     /// the number to the server.
     pub send_ticket_request: Option<TicketRequest>,
 
-    /// The maximum number of plaintext bytes in a record, plus 5 for its header. `None` sets no
-    /// limit below the protocol's own, 2¹⁴ + 5.
+    /// The maximum number of plaintext bytes in a sent record, plus 5 for its header. `None` sets
+    /// no limit below the protocol's own, 2¹⁴ + 5.
     ///
     /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not between
     /// 32 and 16389.
@@ -254,8 +255,8 @@ impl ConfigBuilder<ClientConfig, WantsVersions> {
     /// Encrypts ClientHellos, or makes them look encrypted (GREASE), depending on `mode` (RFC
     /// 9849). Enables only TLS 1.3, because an encrypted ClientHello may offer no other version.
     ///
-    /// An [`EchMode::Enable`] belongs to one server: use a separate configuration for each server
-    /// that publishes a different ECH configuration list.
+    /// An [`EchMode::Enable`] works only for servers that publish the same ECH configuration list:
+    /// use a separate configuration for each list.
     /// [`ClientConnection::ech_status`](crate::ClientConnection::ech_status) reports the outcome.
     ///
     /// # Errors
@@ -321,8 +322,8 @@ pub struct WantsClientCert {
 }
 
 impl ConfigBuilder<ClientConfig, WantsClientCert> {
-    /// Authenticates with this certificate chain, end entity first, and its private key. The hints
-    /// that a server sends are ignored.
+    /// Authenticates with this certificate chain, end entity first, and its private key. The
+    /// authorities that a server names are ignored.
     ///
     /// # Errors
     ///

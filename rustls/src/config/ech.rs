@@ -1,4 +1,5 @@
-//! The application's choice whether to encrypt ClientHellos (ECH), and for which server.
+//! The application's choice whether to encrypt ClientHellos (ECH) and for which server, and the
+//! status of ECH on a connection.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -227,7 +228,7 @@ impl EchGreaseConfig {
     ///
     /// Nobody decrypts these hellos, so the private key is not needed. Create the key with
     /// `suite.generate_key_pair()` and use it for any number of connections. RFC 9849 §6.2.1
-    /// recommends varying `suite`, but not between connections to the same server.
+    /// recommends varying `suite`, but allows the same one for successive connections to a server.
     pub fn new(suite: &'static dyn Hpke, placeholder_key: HpkePublicKey) -> Self {
         Self {
             suite,

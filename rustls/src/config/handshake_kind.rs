@@ -7,7 +7,8 @@ pub enum HandshakeKind {
     Full,
 
     /// A full handshake in which the server requested a second ClientHello (RFC 9846 §4.2.4), at
-    /// the cost of an extra round trip.
+    /// the cost of an extra round trip. Also reported while it is not known yet whether a session
+    /// is resumed.
     FullWithHelloRetryRequest,
 
     /// A handshake that resumed a session.

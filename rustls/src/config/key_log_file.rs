@@ -21,7 +21,7 @@ use crate::logging::warn;
 pub struct KeyLogFile(Mutex<Option<File>>);
 
 impl KeyLogFile {
-    /// Opens the file that the environment variable names now. Later changes of the variable have
+    /// Opens the file that the environment variable names now. Later changes to the variable have
     /// no effect.
     pub fn new() -> Self {
         Self::open(env::var_os("SSLKEYLOGFILE").as_deref())

@@ -124,7 +124,7 @@ pub trait Observer: Debug + Send + Sync {
 #[non_exhaustive]
 pub struct Observed<'a> {
     /// A number that is unique within the process, to correlate the events of one connection. On
-    /// 32-bit platforms, numbers repeat after 2^32 connections.
+    /// 32-bit platforms, numbers are reused after 2^32.
     pub id: u64,
     /// The application's number for the connection, as set by
     /// [`set_observer_context`](crate::CommonState::set_observer_context), or 0.

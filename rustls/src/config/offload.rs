@@ -64,9 +64,9 @@ impl<F: Fn(Job) + Send + Sync> Spawn for F {
 ///
 /// # Errors of signatures
 ///
-/// A handshake fails with [`Error::General`] if the key panics or the pool drops the job. If the
-/// key returns an error, the handshake fails with it. If a connection is dropped while its job is
-/// queued, the job does nothing.
+/// A handshake fails with [`Error::General`] if the key panics on the pool, or the pool drops the
+/// job. If the key returns an error, the handshake fails with it. If a connection is dropped while
+/// its job is queued, the job does nothing.
 ///
 /// # Examples
 ///
@@ -229,7 +229,7 @@ impl Slot {
 }
 
 impl Promise {
-    /// True if the future still exists.
+    /// True if the future still needs a result.
     fn is_awaited(&self) -> bool {
         matches!(*self.0.lock(), Content::Awaited(_))
     }

@@ -102,8 +102,8 @@ pub struct ServerConfig {
     /// Configurations may share a storage, under the same rule as a [`ticketer`](Self::ticketer).
     pub session_storage: Arc<dyn StoresServerSessions>,
 
-    /// The maximum number of plaintext bytes in a record, plus 5 for its header. `None` sets no
-    /// limit below the protocol's own, 2¹⁴ + 5.
+    /// The maximum number of plaintext bytes in a sent record, plus 5 for its header. `None` sets
+    /// no limit below the protocol's own, 2¹⁴ + 5.
     ///
     /// Creating a connection fails with [`Error::BadMaxFragmentSize`] if the value is not between
     /// 32 and 16389.
@@ -119,7 +119,8 @@ pub struct ServerConfig {
     /// [`default_cert_compressors`] by default. TLS 1.2 never compresses certificates.
     pub cert_compressors: Vec<&'static dyn CertCompressor>,
 
-    /// Caches the server's compressed certificates. Holds four of them by default.
+    /// Caches the server's compressed certificates. By default, holds four of them, or none without
+    /// the crate feature `std`.
     pub cert_compression_cache: Arc<CompressionCache>,
 
     /// The algorithms that clients may compress their certificates with, most preferred first. If
@@ -137,8 +138,9 @@ pub struct ServerConfig {
     /// Remembers accepted chains, so that later handshakes with the same client do not verify its
     /// chain again.
     ///
-    /// Each configuration has [its own](VerifiedChains::default) by default;
-    /// [`VerifiedChains::disabled`] verifies every chain in every handshake, resumptions included.
+    /// Each configuration has [its own](VerifiedChains::default) by default. With
+    /// [`VerifiedChains::disabled`], every chain is verified in every handshake, resumptions
+    /// included.
     pub verified_chains: Arc<VerifiedChains>,
 
     /// Receives the secrets of all connections, for debugging. [`NoKeyLog`] by default.

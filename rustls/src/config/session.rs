@@ -31,7 +31,7 @@ pub(crate) struct Lifetime {
 }
 
 impl Lifetime {
-    /// Creates a lifetime without tolerance, for sessions that one machine creates and resumes.
+    /// Creates a lifetime without clock tolerance, for sessions in the server's storage.
     pub(crate) fn exactly(secs: u32) -> Self {
         Self {
             promised: secs,

@@ -29,12 +29,12 @@ pub(crate) struct ServerSettings {
     pub(crate) carrier: Carrier,
     /// The configured versions that the carrier supports.
     pub(crate) versions: EnabledVersions,
-    /// The current verifier, if it differs from the configured one.
+    /// The current verifier, if the configured one returned another.
     replaced: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 impl ServerSettings {
-    /// Creates the settings for a handshake that starts now.
+    /// Creates the settings for a ClientHello that has just arrived.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ pub(crate) struct ClientSettings {
     replaced: Option<Box<Replaced>>,
 }
 
-/// The verifier and resolver of a client, if one of them differs from the configured one.
+/// The verifier and resolver of a client, if one of the configured ones returned another.
 struct Replaced {
     verifier: Arc<dyn ServerCertVerifier>,
     client_auth: Arc<dyn ResolvesClientCert>,

@@ -15,7 +15,8 @@ use crate::error::{Error, InconsistentKeys};
 /// A certificate chain and the private key of its first certificate.
 #[derive(Clone, Debug)]
 pub struct CertifiedKey {
-    /// The certificates, end entity first, each followed by the certificate of its issuer.
+    /// The certificates, end entity first, then those of the issuers. For raw public keys (RFC
+    /// 7250), a single `SubjectPublicKeyInfo`.
     pub cert: Vec<CertificateDer<'static>>,
 
     /// The private key. It may be outside this process: see [`SigningKey`].
@@ -81,9 +82,10 @@ impl CertifiedKey {
 
     /// Returns the end-entity certificate, whose properties can be queried.
     ///
-    /// All keys in the process with the same certificate share one object and its parsed
-    /// properties. It lives while a resolver of this library holds such a key, or while the caller
-    /// keeps the returned `Arc`. Without the crate feature `std`, each call returns a new object.
+    /// Keys in the process with the same certificate share one object and its parsed properties. It
+    /// lives while the caller keeps the returned `Arc`, or while a resolver such as
+    /// [`SingleCertAndKey`] holds such a key. Without the crate feature `std`, each call returns a
+    /// new object.
     ///
     /// Handshakes do not use this object. It is for related tasks, such as monitoring a
     /// certificate's expiry, its names or its OCSP response.

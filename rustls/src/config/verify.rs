@@ -191,8 +191,8 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     }
 
     /// Returns a digest of everything that the verdict of
-    /// [`verify_server_cert`](Self::verify_server_cert) depends on, apart from its arguments.
-    /// With `None`, the default, every chain is verified in every handshake.
+    /// [`verify_server_cert`](Self::verify_server_cert) depends on, apart from its arguments. With
+    /// `None`, the default, every chain is verified in every full handshake.
     ///
     /// **Return `None`** if the verdict depends on anything that may change while this object
     /// exists: the platform's trust store, a file, or a request to another service. Let
@@ -250,9 +250,10 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
     /// Verifies that `end_entity` belongs to the server `server_name` at the time `now`.
     ///
     /// Sessions with the server are resumed without another call, until the time of
-    /// [`ServerCertVerified::assertion_until`]. If the proof has no such time, or has a past time
-    /// under another verifier's rules, sessions end when `end_entity` expires. If a verifier
-    /// accepts an expired `end_entity`, its expiry does not limit sessions.
+    /// [`ServerCertVerified::assertion_until`], and for a week at most. If the proof has no such
+    /// time, or has a past time under rules that this verifier does not state, sessions end when
+    /// `end_entity` expires. If a verifier accepts an expired `end_entity`, its expiry does not
+    /// limit sessions.
     ///
     /// `intermediates` are the other certificates that the server sent, in its order, which may not
     /// be the order of a chain. `ocsp_response` is empty if the server stapled none. The
@@ -405,8 +406,9 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// certificate again, unless the session proves that a verifier with the same
     /// [`rules`](Self::rules) accepted it.
     ///
-    /// When a connection is created, it calls [`offer_client_auth`](Self::offer_client_auth) and
-    /// [`root_hint_subjects`](Self::root_hint_subjects) of the configured verifier.
+    /// When a connection is created, it calls [`offer_client_auth`](Self::offer_client_auth) of the
+    /// configured verifier and, if that returns true,
+    /// [`root_hint_subjects`](Self::root_hint_subjects).
     ///
     /// A verifier that wraps another verifier and adds rules must also wrap the verifier returned
     /// here.

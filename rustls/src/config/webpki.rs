@@ -1,10 +1,11 @@
 //! Certificate verification by rustls-webpki.
 //!
 //! [`RootCertStore`] holds the trust anchors. [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`]
-//! build a path from a certificate to one of them. Both use `chain`; `signature` verifies handshake
-//! signatures.
+//! build a path from a certificate to one of them. Both use `chain`; `rules` identifies verifiers
+//! that accept the same chains; `signature` verifies handshake signatures.
 //!
-//! There is no X.509 parser here: webpki parses certificates.
+//! webpki parses and verifies certificates. The only fields parsed again are their validity
+//! periods.
 
 mod anchors;
 mod chain;

@@ -77,7 +77,8 @@ impl Decoder<'_> {
     }
 }
 
-/// Changes the first byte of a stream to ask for a window of at most 2^18 bytes.
+/// Changes the first byte of a stream to request a window of at most 2^18 bytes, if the output fits
+/// into that window.
 ///
 /// A decoder allocates the window that the peer requests, up to 2^24 bytes. References never reach
 /// back beyond the output, so a larger window does not change the result.

@@ -13,7 +13,7 @@ use super::{CertCompressor, CompressionFailed, CompressionLevel};
 #[cfg(feature = "std")]
 use crate::enums::CertificateCompressionAlgorithm;
 
-/// The number of uses after which a chain is compressed thoroughly.
+/// The number of the use at which a chain is compressed thoroughly.
 #[cfg(feature = "std")]
 const MANY_USES: u32 = 100;
 
@@ -36,7 +36,7 @@ impl CompressionCache {
     /// [`Disabled`](Self::Disabled).
     ///
     /// A good size is the number of certificates in use times the number of algorithms that peers
-    /// prefer. Stay below a few hundred, because each full handshake searches all entries.
+    /// prefer. Stay below a few hundred, because a handshake may search all entries.
     #[cfg(feature = "std")]
     pub fn new(size: usize) -> Self {
         if size == 0 {
@@ -91,8 +91,8 @@ pub struct CompressionCacheInner {
 #[cfg(feature = "std")]
 impl CompressionCacheInner {
     /// Returns the cached chain, or compresses it quickly. Compresses it thoroughly only at use
-    /// number [`MANY_USES`], because that takes a hundred times as long. If it did so at the first
-    /// use, clients that select among more certificates than fit could force it in every handshake.
+    /// number [`MANY_USES`], because that takes much longer. If it did so at the first use, clients
+    /// that select among more certificates than fit could force it in every handshake.
     fn compress(
         &self,
         compressor: &dyn CertCompressor,
@@ -120,7 +120,8 @@ impl CompressionCacheInner {
 
     /// Returns the cached chain and its number of uses, including this one.
     ///
-    /// The key is the whole message (context, certificates, OCSP response), compared byte by byte.
+    /// The key is the algorithm and the whole message (context, certificates, OCSP response),
+    /// compared byte by byte.
     fn find(
         &self,
         algorithm: CertificateCompressionAlgorithm,
@@ -162,7 +163,7 @@ struct Entry {
     uses: u32,
 }
 
-/// A compressed chain, shared by all connections that send it.
+/// A compressed chain. Clones share the memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Compressed(Arc<[u8]>);
 

@@ -12,12 +12,12 @@ use crate::error::Error;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConnectionFailed<'a> {
-    /// The facts of the handshake that are known so far. After the handshake, all are known, and
-    /// the data is counted up to the failure.
+    /// The facts of the handshake that are known so far.
     pub handshake: HandshakeFacts<'a>,
     /// True if the handshake was not complete.
     pub during_handshake: bool,
-    /// The error; `None` if the connection was dropped before its handshake was complete.
+    /// The error; `None` if the connection was dropped without an error before its handshake was
+    /// complete.
     pub error: Option<&'a Error>,
     /// The [label](Error::label) of the error. Without an error, `end_of_stream` if a buffered
     /// connection reached the end of the stream, and `dropped` otherwise.
@@ -25,7 +25,7 @@ pub struct ConnectionFailed<'a> {
     /// The party that caused the failure.
     pub fault: Fault,
     /// The alert that was sent because of the error, or the received alert that is the error.
-    /// `None` if there was none, or if it could no longer be sent.
+    /// `None` if there was none, or if it could not be sent.
     pub alert: Option<Alert>,
 }
 
@@ -124,9 +124,8 @@ pub enum TicketAction {
 pub struct SessionEvent {
     /// True on a server if the storage accepted the session, and on a client if the session was
     /// passed to the store. False if the storage did not accept it, or if a client could not use
-    /// it: it has no store for it, does not know the time, its verifier or resolver was replaced
-    /// and dropped, or the ticket or the verification of the server does not outlive the
-    /// handshake.
+    /// it, for example because it has no store for it or does not know the time, or because the
+    /// ticket or the verification of the server does not outlive the handshake.
     pub is_stored: bool,
 }
 

@@ -75,9 +75,9 @@ pub enum SessionSource {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerChainCheck {
-    /// No chain was accepted: the peer sent none, its chain was rejected, or a session was resumed.
-    /// A server that resumes a session checks the client's chain again, but does not report that
-    /// check.
+    /// No chain was accepted, for example because the peer sent none, its chain was rejected, or a
+    /// session was resumed. A server that resumes a session also decides whether the client's chain
+    /// is still acceptable, but does not report that.
     #[default]
     None,
     /// The verifier verified the chain in this handshake.
@@ -94,7 +94,7 @@ pub enum ClientCertificate {
     /// The server did not request one in this handshake.
     #[default]
     NotRequested,
-    /// The server requested one, but the client did not send one.
+    /// The server requested one, but the client has not sent one.
     Missing,
     /// The client sent one.
     Sent,

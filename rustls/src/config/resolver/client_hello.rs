@@ -26,7 +26,7 @@ pub struct ClientHello<'a> {
 pub(crate) enum Lists<'a> {
     /// The handshake decoded all lists.
     Decoded(DecodedLists<'a>),
-    /// Each list is decoded when its accessor is first called.
+    /// Most lists are decoded when they are first requested.
     #[cfg(feature = "std")]
     OnDemand(OnDemand<'a>),
 }

@@ -28,15 +28,17 @@ use crate::suites::Tls13CipherSuite;
 
 /// A client's resumption settings: where sessions are stored, and which kinds are resumed.
 ///
-/// By default, sessions are stored in the memory of this process.
+/// By default, sessions are stored in the memory of this process; without the crate feature `std`,
+/// they are not stored.
 ///
 /// A session is not resumed after the time that the verifier stated
 /// ([`assertion_until`](crate::client::danger::ServerCertVerified::assertion_until)). If it stated
-/// none, the session ends when the server's certificate expires.
+/// none, the session ends when the server's certificate expires, if that time is in the future.
+/// Sessions last a week at most.
 ///
-/// A resumption calls no verifier and sends no client certificate. So a session is resumed only
-/// with the verifier and the certificate resolver that it was created with. These must be the same
-/// objects, as in clones of a configuration. If they replace themselves
+/// A resumption verifies no certificate and sends no client certificate. So a session is resumed
+/// only with the verifier and the certificate resolver that it was created with. These must be the
+/// same objects, as in clones of a configuration. If they replace themselves
 /// ([`current_verifier`](ServerCertVerifier::current_verifier)), the current objects are compared.
 /// Configurations with different objects may share a store, but do not resume each other's
 /// sessions.
@@ -121,15 +123,15 @@ pub enum Tls12Resumption {
 ///
 /// A store may drop anything at any time, and need not store anything. Its contents are secret.
 pub trait ClientSessionStore: fmt::Debug + Send + Sync {
-    /// Returns the key exchange group that the server last chose. With ECH, `server_name` is the
-    /// public name.
+    /// Returns the key exchange group that the server last chose in TLS 1.3. With ECH,
+    /// `server_name` is the public name.
     fn kx_hint(&self, server_name: &ServerName<'_>) -> Option<NamedGroup>;
 
     /// Stores the key exchange group that the server chose. With ECH, `server_name` is the public
     /// name.
     fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup);
 
-    /// Adds a TLS 1.3 session. Servers send several sessions, and each is used once.
+    /// Adds a TLS 1.3 session. Servers may send several sessions, and each is used once.
     fn insert_tls13_ticket(&self, server_name: ServerName<'static>, value: Tls13ClientSessionValue);
 
     /// Removes and returns a TLS 1.3 session.
@@ -430,7 +432,7 @@ mod memory {
     use crate::lock::MakeMutex;
     use crate::lock::{Mutex, MutexGuard};
 
-    /// The maximum number of TLS 1.3 sessions for one server. Servers send fewer by default, and no
+    /// The maximum number of TLS 1.3 sessions for one server. Most servers send fewer, and no
     /// server can fill a client's memory.
     const MAX_TLS13_TICKETS_PER_SERVER: usize = 8;
 

@@ -1,6 +1,7 @@
 //! Cached digests of the long values that a server's sessions are bound to.
 //!
-//! Each configuration caches the digests of its certificates and of its verifier's authorities.
+//! With `std`, each configuration caches the digests of its certificates and of its verifier's
+//! authorities.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -17,7 +18,7 @@ use crate::msgs::certificate_request::DistinguishedName;
 /// The length of a [`Digest`] in bytes.
 pub(crate) const DIGEST_LEN: usize = 32;
 
-/// A SHA-256 hash, or a longer hash cut to this length.
+/// A SHA-256 hash, or another hash that is cut or padded to this length. Zero if there is no hash.
 pub(crate) type Digest = [u8; DIGEST_LEN];
 
 /// The digests cached by one configuration and its clones. Without `std` nothing is cached.

@@ -33,7 +33,7 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     /// only one gets it.
     ///
     /// The protection against replayed early data ([`ServerConfig::max_early_data_size`]) depends
-    /// on this alone.
+    /// on this.
     ///
     /// [`ServerConfig::max_early_data_size`]: crate::ServerConfig::max_early_data_size
     fn take(&self, key: &[u8]) -> Option<Vec<u8>>;
@@ -186,7 +186,7 @@ mod memory {
     /// Stores a limited number of sessions in the memory of this process. The oldest are evicted
     /// first.
     ///
-    /// Sessions with one client share its certificates if they are stored by
+    /// Sessions with one client can share its certificates if they are stored by
     /// [`put_session`](StoresServerSessions::put_session).
     pub struct ServerSessionMemoryCache {
         sessions: Mutex<Sessions>,

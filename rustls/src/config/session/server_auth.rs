@@ -2,7 +2,8 @@
 //!
 //! A resumed session shows the client no certificate. Servers of different names may share a
 //! ticketer or a storage, and a network attacker may redirect a client from one server to the
-//! other. So a session is resumed only if the client would accept the server's current certificate.
+//! other. So a session is resumed only if the server's current certificate is the same as before,
+//! or valid for the name that the client requests.
 
 use alloc::sync::Arc;
 

@@ -1,5 +1,5 @@
 //! A session in a server's storage: its bytes, and the client's certificates, which many sessions
-//! share.
+//! may share.
 
 use alloc::vec::Vec;
 use core::{fmt, mem};
@@ -12,9 +12,9 @@ use crate::certificates::PeerChain;
 /// A server's session, for a [`StoresServerSessions`](super::server::StoresServerSessions) in the
 /// memory of this process.
 ///
-/// The client's certificates make up most of a session's length. Usually, they are stored
-/// separately from the session's bytes, in memory shared by all sessions and connections of the
-/// client. The [encoded form](Self::into_vec) contains a copy of them.
+/// If the client has certificates, they make up most of a session's length. Usually, they are
+/// stored separately from the session's bytes, in memory shared by all sessions and connections of
+/// the client. The [encoded form](Self::into_vec) contains a copy of them.
 ///
 /// A value contains the session's secrets, which are zeroized on drop.
 #[derive(Clone)]

@@ -231,7 +231,8 @@ pub(crate) trait SessionValue<'a>: Sized {
         chain.encode(bytes);
     }
 
-    /// Converts the session for a storage, which may share the chain.
+    /// Converts the session to the form that is stored. The stored value shares the client's chain
+    /// if that saves memory.
     fn to_stored(&self) -> ServerSessionValue {
         let mut bytes = Vec::new();
         match self.facts().client_chain {

@@ -265,8 +265,8 @@ impl ChainVerifier {
     }
 
     /// Verifies a path from `end_entity` to a root. All certificates on it must be allowed for the
-    /// verifier's usage, valid at the time `now`, and not revoked. Returns the parsed
-    /// `end_entity`, and the proof.
+    /// verifier's usage, valid at the time `now`, and acceptable according to the revocation lists,
+    /// if there are any. Returns the parsed `end_entity`, and the proof.
     pub(super) fn verify<'a>(
         &self,
         end_entity: &'a CertificateDer<'a>,

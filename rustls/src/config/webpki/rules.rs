@@ -28,7 +28,7 @@ use crate::logging::warn;
 /// sessions end after a day.
 const FORMAT: &str = "rustls-inplace 1, rustls-webpki 0.103.16";
 
-/// Everything that a verdict depends on, apart from the chain and the time.
+/// Everything that a verdict on a chain depends on, apart from the time.
 #[derive(Clone, Copy)]
 pub(super) struct RulesInputs<'a> {
     pub(super) usage: Usage,
@@ -42,7 +42,7 @@ pub(super) struct RulesInputs<'a> {
 
 type Algorithms = &'static [&'static dyn SignatureVerificationAlgorithm];
 
-/// The rules of a verifier. They are digested when a chain is first looked up or stored.
+/// The rules of a verifier. They are digested on first use, usually in a handshake.
 ///
 /// They are not digested earlier, because hashing a typical root store takes as long as a few
 /// signatures, and some programs create a configuration for each connection, or never use it.

@@ -25,7 +25,7 @@ pub struct Tls12ClientSessionValue {
 
 impl Tls12ClientSessionValue {
     /// Creates a session that can be resumed by `session_id`, unless that is empty, and by
-    /// `ticket`.
+    /// `ticket`, if there is one.
     pub(crate) fn new(
         common: ClientSessionCommon,
         suite: &'static Tls12CipherSuite,

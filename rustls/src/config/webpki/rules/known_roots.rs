@@ -1,7 +1,7 @@
 //! Digests of roots and algorithms, keyed by the objects that hold them.
 //!
 //! Some programs create a configuration for each connection, with the same roots. Hashing the roots
-//! each time would cost as much as a signature.
+//! each time would cost as much as a few signatures.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::vec::Vec;
