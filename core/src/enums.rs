@@ -1,8 +1,7 @@
-//! The code points of the protocol: registries of one or two bytes, and properties of individual
-//! values.
+//! The code points of the protocol, of one or two bytes, and properties of individual values.
 //!
-//! Values outside a registry are kept as `Unknown`, so that they can be echoed, reported or
-//! ignored. The code that reads a message decides which values are acceptable.
+//! Values without a name here are kept as `Unknown`, so that they can be echoed, reported or
+//! ignored. The code that handles a message decides which values are acceptable.
 
 mod cipher_suite;
 mod extension_type;
@@ -143,7 +142,7 @@ pub enum KeyExchangeAlgorithm {
 }
 
 wire_enum! {
-    /// `ProtocolVersion`: RFC 9846 §4.2.2 and the earlier versions it lists.
+    /// `ProtocolVersion`: RFC 9846 §4.2.2, with the values of SSL and DTLS.
     #[allow(non_camel_case_types)] // 0.23's names
     pub enum ProtocolVersion(u16) {
         /// SSL 2.0, prohibited by RFC 6176.
@@ -185,7 +184,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// `HandshakeType`: RFC 9846 §4, with the values reserved for older versions.
+    /// `HandshakeType`: RFC 9846 §4 and RFC 8879, with values of older versions.
     pub enum HandshakeType(u8) {
         /// `hello_request`: TLS 1.2 only.
         HelloRequest = 0,
@@ -232,7 +231,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// `AlertLevel`: RFC 9846 §6. TLS 1.3 ignores it.
+    /// `AlertLevel`: RFC 9846 §6. In TLS 1.3, the description implies it.
     pub enum AlertLevel(u8) {
         /// `warning`.
         Warning = 1,
@@ -242,7 +241,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// `AlertDescription`: RFC 9846 §6, with the values reserved for older versions.
+    /// `AlertDescription`: RFC 9846 §B.2, except `general_error`, and RFC 9849.
     pub enum AlertDescription(u8) {
         /// `close_notify`: the sender sends no more data.
         CloseNotify = 0,
@@ -320,7 +319,7 @@ wire_enum! {
 
 wire_enum! {
     /// `NamedGroup`: RFC 9846 §4.3.7, RFC 7919 and the groups with ML-KEM.
-    #[allow(non_camel_case_types)] // IANA's spelling
+    #[allow(non_camel_case_types)] // 0.23's names
     pub enum NamedGroup(u16) {
         /// NIST P-256.
         secp256r1 = 0x0017,
@@ -409,7 +408,7 @@ wire_enum! {
 impl SignatureScheme {
     /// Returns the kind of key that makes signatures with this scheme.
     ///
-    /// Returns `Unknown` with the low byte of the scheme if TLS 1.2 has no name for the kind.
+    /// Returns `Unknown` with the low byte of the scheme for ML-DSA and for unknown schemes.
     pub fn algorithm(&self) -> SignatureAlgorithm {
         match self {
             Self::ED25519 => SignatureAlgorithm::ED25519,
@@ -430,7 +429,7 @@ impl SignatureScheme {
     }
 
     /// True if TLS 1.3 allows the scheme in CertificateVerify. Unknown schemes are allowed unless
-    /// they are pairs of a TLS 1.2 hash and signature.
+    /// their first byte is a TLS 1.2 hash.
     pub fn supported_in_tls13(&self) -> bool {
         match self {
             Self::ECDSA_NISTP256_SHA256

@@ -1,8 +1,8 @@
 //! The library's errors.
 //!
-//! Fallible calls return [`Error`]. Its variants classify failures by cause, and most contain one
-//! of the more precise enums below. The `alert` submodule has the alert for each error, and `label`
-//! its name for metrics. Builders and early data have their own error types.
+//! Most fallible calls return [`Error`]. Its variants classify failures by cause, and most contain
+//! one of the more precise enums below. The `alert` submodule has the alert for each error, and
+//! `label` its name for metrics. Builders and early data, for example, have their own error types.
 
 mod alert;
 mod label;

@@ -1,10 +1,10 @@
-//! The registry of TLS cipher suites: names and code points, whether supported or not.
+//! The names and code points of TLS cipher suites, supported or not.
 
 use super::wire_enum;
 
 wire_enum! {
-    /// `CipherSuite`: IANA's "TLS Cipher Suites" registry. Listed suites are not necessarily
-    /// supported.
+    /// `CipherSuite`: suites in IANA's "TLS Cipher Suites" registry, and a few others. Listed
+    /// suites are not necessarily supported.
     #[allow(non_camel_case_types)] // IANA's spelling, and 0.23's
     #[allow(missing_docs)] // a registry: the name says everything
     pub enum CipherSuite(u16) named if is_printed_by_name {

@@ -1,9 +1,10 @@
-//! The registry of TLS extensions. Message parsers decide which extensions a message may carry.
+//! The names and code points of TLS extensions. The code that handles a message decides which
+//! extensions it may carry.
 
 use super::wire_enum;
 
 wire_enum! {
-    /// `ExtensionType`: RFC 9846 §4.3 and IANA's registry. Names follow the registry.
+    /// `ExtensionType`: RFC 9846 §4.3 and IANA's registry, with its names.
     pub enum ExtensionType(u16) {
         /// `server_name`: RFC 6066 §3.
         ServerName = 0,
@@ -107,7 +108,7 @@ wire_enum! {
         EncryptedClientHello = 0xfe0d,
         /// `renegotiation_info`: RFC 5746.
         RenegotiationInfo = 0xff01,
-        /// `quic_transport_parameters` with the code point of QUIC's last drafts.
+        /// `quic_transport_parameters` with the code point of QUIC drafts.
         QuicTransportParametersDraft = 0xffa5,
     }
 }

@@ -1,4 +1,4 @@
-//! The registries of HPKE (RFC 9180), which Encrypted Client Hello uses.
+//! The algorithms of HPKE (RFC 9180), which Encrypted Client Hello uses.
 
 use super::wire_enum;
 

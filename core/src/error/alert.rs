@@ -1,4 +1,5 @@
-//! The alert that the peer receives when a connection fails: RFC 9846 §6.2, as one table.
+//! The alert that the peer receives when a connection fails (RFC 9846 §6.2), as a table for each
+//! type of error.
 //!
 //! To change the alert for an error, move its line to the match arm for that alert. If the alert
 //! depends on the message, the handshake chooses it.
@@ -11,8 +12,8 @@ impl Error {
     /// the handshake selects another.
     ///
     /// Returns `None` if no alert is sent, because the peer already sent one or floods the
-    /// connection, because the alert's record could not be sealed, or because errors of this kind
-    /// do not end a connection.
+    /// connection, because records can no longer be sealed, or because errors of this kind do not
+    /// end a connection.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),

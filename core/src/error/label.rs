@@ -1,4 +1,4 @@
-//! The labels of errors and alerts: names for metrics and alerting rules, as one table.
+//! The labels of errors and alerts: names for metrics and alerting rules, as tables.
 //!
 //! Labels are spelled out, so that no renaming of a variant can change one. To add a variant, give
 //! it a label here, and add that to `docs/error-labels.txt`.
