@@ -1,5 +1,5 @@
-//! Building blocks for crypto providers: the code that all providers need, on top of small traits
-//! that a provider implements with its crypto library.
+//! Building blocks for crypto providers: code that providers share, on top of small traits that a
+//! provider implements with its crypto library.
 //!
 //! A provider that implements one of these traits gets:
 //!
@@ -23,9 +23,9 @@
 //!
 //! [`Choice`] combines the AEADs of two libraries, and chooses between them at run time.
 //!
-//! A provider adds a source of randomness ([`SecureRandom`](crate::crypto::SecureRandom)), the
-//! algorithms that verify signatures, and the lists of what it offers, in order of preference.
-//! Together they form a [`CryptoProvider`](crate::provider::CryptoProvider).
+//! A [`CryptoProvider`](crate::provider::CryptoProvider) also needs a source of randomness
+//! ([`SecureRandom`](crate::crypto::SecureRandom)), the algorithms that verify signatures, and
+//! lists of suites and groups, in order of preference.
 //!
 //! Every block is optional, and implements traits of the provider interface. Implement these traits
 //! directly if your library can do more, for example if it drives a hardware record engine.

@@ -1,4 +1,4 @@
-//! A choice between two implementations of the same cryptography, made at run time.
+//! A choice between two implementations of one AEAD, made at run time.
 
 use alloc::boxed::Box;
 
@@ -12,8 +12,8 @@ use crate::suites::ConnectionTrafficSecrets;
 /// Two implementations of one AEAD, usually from two libraries. A function chooses between them,
 /// for example by the features of the processor.
 ///
-/// This type implements the same trait as both, so it can be the AEAD of any cipher suite, even a
-/// static one. The choice is made when a key is created and costs nothing per record.
+/// This type implements the same trait as both, so it can be part of a cipher suite, even a static
+/// one. The choice is made when a key is created, and costs nothing per record or packet.
 ///
 /// ```
 /// use rustls_core::blocks::Choice;

@@ -87,8 +87,8 @@ impl Curve {
         }
     }
 
-    /// True if `share` has the length and format that TLS requires. The library checks whether it
-    /// lies on the curve.
+    /// True if `share` has the length and format that TLS requires. The library checks whether the
+    /// point is on the curve.
     pub(super) fn encodes(self, share: &[u8]) -> bool {
         // RFC 9846 §4.3.8.2: points on NIST curves are uncompressed
         const UNCOMPRESSED: u8 = 0x04;

@@ -69,7 +69,7 @@ pub trait Computation: Clone + Send + Sync + 'static {
 /// Like [`HkdfUsingHmac`](crate::crypto::tls13::HkdfUsingHmac) and
 /// [`PrfUsingHmac`](crate::crypto::tls12::PrfUsingHmac), but a key used only once stays on the
 /// stack. An expander takes one allocation instead of two, and [`Hkdf::with_expander`] takes none.
-/// This saves more than twenty allocations per handshake.
+/// This saves allocations in each handshake.
 pub struct Hashing<H>(PhantomData<H>);
 
 impl<H: HashFunction> Hashing<H> {

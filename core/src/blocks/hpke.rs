@@ -405,7 +405,7 @@ impl Sequence {
         Ok(Nonce::new(&self.base_nonce, self.next))
     }
 
-    /// Advances to the next message, once [`Self::nonce`] has succeeded.
+    /// Advances to the next message. Call this only after [`Self::nonce`] has succeeded.
     fn advance(&mut self) {
         self.next += 1;
     }

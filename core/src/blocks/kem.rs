@@ -4,7 +4,7 @@
 //!
 //! A client's share is an encapsulation key, and a server's share a ciphertext for it. A hybrid
 //! concatenates the shares and the secrets of its two parts. The group determines which part comes
-//! first, for both shares and secrets (draft-ietf-tls-ecdhe-mlkem §4).
+//! first, for both shares and secrets (draft-ietf-tls-ecdhe-mlkem).
 
 use alloc::boxed::Box;
 use alloc::format;

@@ -70,7 +70,7 @@ pub trait KeyPair: Sized + Send + Sync + 'static {
     }
 }
 
-/// The kind of a private key, which determines its encoding and its schemes.
+/// The kind of a private key, which determines its algorithm identifier and its schemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyKind {
@@ -95,7 +95,7 @@ impl KeyKind {
         Self::Ed25519,
     ];
 
-    /// Returns the schemes that a key of this kind can use, most preferred first.
+    /// Returns the schemes that this library uses with keys of this kind, most preferred first.
     pub const fn schemes(self) -> &'static [SignatureScheme] {
         match self {
             Self::Rsa => &[
@@ -147,7 +147,7 @@ fn into_pkcs8(kind: KeyKind, key: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(der(SEQUENCE, &[&version, &algorithm, &private_key]))
 }
 
-/// The reason why a library rejects a key.
+/// The reason why a key is rejected.
 #[derive(Debug)]
 pub struct KeyRejected(String);
 
@@ -177,8 +177,7 @@ pub fn any_supported_type<K: KeyPair>(
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is not such a key, or if the library does not support its
-/// size.
+/// Returns [`Error::General`] if `der` is not such a key, or if the library rejects it.
 pub fn any_rsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     if !matches!(der, PrivateKeyDer::Pkcs1(_) | PrivateKeyDer::Pkcs8(_)) {
         return Err(Error::General(
@@ -197,8 +196,7 @@ pub fn any_rsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn Signi
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is not such a key, or the library does not support its
-/// curve.
+/// Returns [`Error::General`] if `der` is not such a key, or if the library rejects it.
 pub fn any_ecdsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     load::<K>(der, |kind| kind.algorithm() == SignatureAlgorithm::ECDSA).map_err(|rejections| {
         Error::General(format!(
@@ -211,7 +209,7 @@ pub fn any_ecdsa_type<K: KeyPair>(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn Sig
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is not such a key.
+/// Returns [`Error::General`] if `der` is not such a key, or if the library rejects it.
 pub fn any_eddsa_type<K: KeyPair>(
     der: &PrivatePkcs8KeyDer<'_>,
 ) -> Result<Arc<dyn SigningKey>, Error> {
@@ -228,7 +226,7 @@ pub fn any_eddsa_type<K: KeyPair>(
 ///
 /// # Errors
 ///
-/// Returns the library's reason for rejecting each kind.
+/// Returns the reason why each kind was rejected.
 fn load<K: KeyPair>(
     der: &PrivateKeyDer<'_>,
     wanted: fn(KeyKind) -> bool,

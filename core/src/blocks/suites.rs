@@ -1,7 +1,8 @@
 //! Cipher suites over a library's AEADs and hash functions: code points, limits, signature schemes.
 //!
-//! The AEAD and the hash function determine the suite, by the table in
-//! [`bulk_cipher`](crate::crypto::bulk_cipher). A pair without a TLS cipher suite does not compile.
+//! The AEAD determines the suites and their hash function, by the table in
+//! [`bulk_cipher`](crate::crypto::bulk_cipher). An AEAD with another hash function does not
+//! compile.
 
 use core::marker::PhantomData;
 

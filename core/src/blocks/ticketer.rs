@@ -1,4 +1,4 @@
-//! A provider's `Ticketer`. Every provider has the same type, built on its own cryptography.
+//! A provider's `Ticketer`: the same code on each provider's cryptography.
 
 /// Declares `Ticketer`, a crypto provider's recommended session ticket protection: AES-256-GCM,
 /// with random keys or with a fleet's keys.
