@@ -4,7 +4,7 @@
 //! This file defines randomness, private-key loading and the list of signature verification
 //! algorithms. Key exchange, hashing, key derivation, bulk encryption, QUIC and HPKE each have
 //! their own module. Cipher suites ([`crate::suites`]) and the whole provider ([`crate::provider`])
-//! are made of these. No cryptography is implemented here.
+//! are made of these. The primitives come from the provider.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -84,8 +84,8 @@ pub struct WebPkiSupportedAlgorithms {
     ///
     /// These signatures name their algorithm in X.509 terms, so this list need not match `mapping`.
     ///
-    /// A verifier in this library relies on the result of another verifier if their algorithms are
-    /// equal, which is decided by identifiers, `fips` and [`Debug`](fmt::Debug) output. If two
+    /// A verifier in this library relies on the result of another verifier only if their algorithms
+    /// are equal, which is decided by identifiers, `fips` and [`Debug`](fmt::Debug) output. If two
     /// implementations accept different signatures under the same identifiers, their `Debug` output
     /// must differ. The output must be the same in every process.
     pub all: &'static [&'static dyn SignatureVerificationAlgorithm],
@@ -121,7 +121,7 @@ impl WebPkiSupportedAlgorithms {
 }
 
 impl fmt::Debug for WebPkiSupportedAlgorithms {
-    /// Prints only the schemes, because the algorithms have no names.
+    /// Prints the schemes, but not the algorithms.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         struct Schemes<'a>(&'a WebPkiSupportedAlgorithms);
 

@@ -3,8 +3,8 @@
 //! For each algorithm, a provider implements the creation of keys ([`AeadAlgorithm`]) and their
 //! operations. There are three kinds of keys:
 //!
-//! - [`SealingKey`] and [`OpeningKey`]: the records of one direction. They have one owner, so they
-//!   may keep mutable state, such as a nonce counter or a cipher context.
+//! - [`SealingKey`] and [`OpeningKey`]: the records of one direction, or HPKE messages. They have
+//!   one owner, so they may keep mutable state, such as a nonce counter or a cipher context.
 //! - [`Aead`]: QUIC packets and tickets. It is used behind a shared reference, so mutable state
 //!   needs a lock.
 //!
@@ -130,7 +130,7 @@ pub trait Aead: Send + Sync {
 }
 
 /// Record keys over an [`Aead`], for libraries that only seal in place. [`SealingKey::seal`] copies
-/// the plaintext once; the other operations do not copy.
+/// the plaintext once; the other operations do not copy it.
 pub struct InPlace<K>(pub K);
 
 impl<K: Aead> SealingKey for InPlace<K> {

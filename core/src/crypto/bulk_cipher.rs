@@ -1,7 +1,7 @@
 //! The bulk ciphers: the AEADs of this library's cipher suites.
 //!
-//! `BulkCipher::properties` is the only place where they differ. Cipher suites, record framing,
-//! QUIC and HPKE take their lengths, limits and code points from it.
+//! `BulkCipher::properties` is the table of their properties. Cipher suites, record framing, QUIC
+//! and HPKE take their lengths, limits and code points from it.
 
 use super::cipher::{AeadKey, ConnectionTrafficSecrets, Iv};
 use crate::enums::{CipherSuite, HashAlgorithm, HpkeAead};
@@ -148,7 +148,7 @@ pub(crate) enum Tls12Nonce {
     Implicit,
 }
 
-/// The usage limits of a [`BulkCipher`] key.
+/// The usage limits of a [`BulkCipher`].
 pub(crate) struct Limits {
     /// The number of records that the key may encrypt (RFC 9846 §5.5).
     pub(crate) records: u64,

@@ -76,7 +76,7 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 ///
 /// - Write the record header: the record layer does that.
 /// - Split or pad the payload: it has already been split into records.
-/// - Read `out` in [`Self::encrypt`].
+/// - Read the old content of `out` in [`Self::encrypt`].
 ///
 /// # Example
 ///
@@ -407,7 +407,7 @@ impl core::error::Error for InsufficientSizeError {}
 #[non_exhaustive]
 pub enum EncryptError {
     /// The output is too short for the encrypted payload. Nothing was written and the sequence
-    /// number is unused, so the same call with more room succeeds.
+    /// number is unused, so the call can be repeated with more room.
     InsufficientSize(InsufficientSizeError),
 
     /// The cipher failed.
@@ -505,7 +505,7 @@ impl Nonce {
 
     /// Creates the nonce for packet `pn` on path `path_id` of a multipath QUIC connection: the path
     /// identifier and the packet number, each big-endian, XORed into the IV
-    /// (draft-ietf-quic-multipath §2.4).
+    /// (draft-ietf-quic-multipath).
     pub fn for_path(path_id: u32, iv: &Iv, pn: u64) -> Self {
         let mut nonce = Self::new(iv, pn);
         for (byte, id) in nonce.0[..4].iter_mut().zip(path_id.to_be_bytes()) {

@@ -15,7 +15,7 @@
 
 use core::hint::black_box;
 
-/// Calls `work`, which derives secrets with HMAC. Then overwrites the 4 KiB of stack below the
+/// Calls `work`, which derives secrets with HMAC. Then overwrites almost 4 KiB of stack below the
 /// caller.
 ///
 /// The caller's frame is not overwritten. So `work` must write secrets into their final places, and

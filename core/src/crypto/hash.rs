@@ -1,7 +1,7 @@
 //! Hash functions, implemented by a provider.
 //!
-//! The transcript hash (RFC 9846 §4.1) uses them. HMAC and signatures do not: the provider does
-//! their hashing itself.
+//! The transcript hash (RFC 9846 §4.1) and other digests use them. HMAC and signatures do not: the
+//! provider does their hashing itself.
 
 use alloc::boxed::Box;
 

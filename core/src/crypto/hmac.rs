@@ -1,6 +1,6 @@
 //! HMAC (RFC 2104), implemented by a provider.
 //!
-//! The TLS 1.2 PRF ([`super::tls12`]) and HKDF ([`super::tls13`]) are built on it.
+//! The TLS 1.2 PRF ([`super::tls12`]) and HKDF ([`super::tls13`]) can be built on it.
 
 use alloc::boxed::Box;
 

@@ -46,8 +46,9 @@ pub trait SupportedKxGroup: Send + Sync + fmt::Debug {
 
     /// Returns the parameters of a finite-field group; `None` for all other groups.
     ///
-    /// The default looks [`name`](Self::name) up among the groups of RFC 7919. Override it to keep
-    /// the primes of unused groups out of the binary.
+    /// The default looks [`name`](Self::name) up among the groups of RFC 7919. If all groups
+    /// override this and [`ActiveKeyExchange::ffdhe_group`], the primes of unused groups stay out
+    /// of the binary.
     fn ffdhe_group(&self) -> Option<FfdheGroup<'static>> {
         ffdhe_groups::by_name(self.name())
     }

@@ -161,7 +161,7 @@ struct HkdfLabelLengths {
 impl HkdfLabelLengths {
     const PREFIX: &'static [u8] = b"tls13 ";
 
-    /// The room in bytes for the encoding of every TLS label, with the longest hash.
+    /// The room in bytes for the encoding of every TLS label, with a hash of up to 48 bytes.
     const ONE_PIECE: usize = 96;
 
     fn new(hash_len: usize, label: &[u8], context: &[u8]) -> Self {
@@ -182,8 +182,8 @@ impl HkdfLabelLengths {
         })
     }
 
-    /// Calls `expand` with the encoding, as one piece unless an exporter makes it too long. Hashing
-    /// one piece is faster than hashing six.
+    /// Calls `expand` with the encoding, as one piece if it fits into [`Self::ONE_PIECE`] bytes.
+    /// Hashing one piece is faster than hashing six.
     fn with_info<T>(&self, label: &[u8], context: &[u8], expand: impl FnOnce(&[&[u8]]) -> T) -> T {
         let pieces: [&[u8]; 6] = [
             &self.output,

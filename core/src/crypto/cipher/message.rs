@@ -117,9 +117,10 @@ impl<'a> OutboundChunks<'a> {
         }
     }
 
-    /// Returns the bytes as one slice if they are contiguous.
+    /// Returns the bytes as one slice if they are a single piece.
     ///
-    /// A cipher reads a single piece in place. Several pieces are first gathered into the output.
+    /// A single piece is passed to the cipher as it is. Several pieces are first gathered into the
+    /// output.
     #[inline]
     pub fn as_single(&self) -> Option<&'a [u8]> {
         match self {
@@ -134,7 +135,7 @@ impl<'a> OutboundChunks<'a> {
         pieces.next().is_none().then_some(first)
     }
 
-    /// Returns the length of the pieces that end within the first `max` bytes.
+    /// Returns the total length of the pieces that end within the first `max` bytes.
     pub(crate) fn whole_pieces_len(&self, max: usize) -> usize {
         let ends = self.pieces().scan(0usize, |end, piece| {
             *end = end.saturating_add(piece.len());
@@ -207,7 +208,7 @@ impl<'a, const N: usize> From<&'a [u8; N]> for OutboundChunks<'a> {
     }
 }
 
-/// A received record, still encrypted, in the buffer it arrived in.
+/// A received record that has not been decrypted, in the buffer it arrived in.
 pub struct InboundOpaqueMessage<'a> {
     /// The content type in the record's header.
     pub typ: ContentType,
@@ -263,7 +264,7 @@ impl<'a> InboundOpaqueMessage<'a> {
     /// # Errors
     ///
     /// Returns [`Error::PeerSentOversizedRecord`] if the `TLSInnerPlaintext` is longer than 2^14 +
-    /// 1 bytes. Returns [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if it contains only padding.
+    /// 1 bytes. Returns [`PeerMisbehaved::IllegalTlsInnerPlaintext`] if it has no content type.
     #[inline]
     pub fn into_tls13_unpadded_message(self) -> Result<InboundPlainMessage<'a>, Error> {
         let inner = self.payload.into_inner();

@@ -16,8 +16,8 @@ pub trait PacketAlgorithm: AeadAlgorithm {
     /// The key that masks headers.
     type HeaderKey: HeaderMask + 'static;
 
-    /// Creates a packet key from the [`key_len`] bytes of `key`. Its nonces are packet numbers
-    /// XORed into `iv`.
+    /// Creates a packet key from the [`key_len`] bytes of `key`. Its nonces are made of `iv` and
+    /// packet numbers.
     ///
     /// [`key_len`]: crate::crypto::bulk_cipher::BulkCipher::key_len
     fn packet_key(key: &AeadKey, iv: &Iv) -> Self::PacketKey;
@@ -63,7 +63,8 @@ impl<A: PacketAlgorithm> Algorithm for QuicPackets<A> {
 
 /// A [`PacketKey`] (RFC 9001 §5.3) over an AEAD.
 ///
-/// The nonce is the IV XORed with the packet number. The additional data is the header.
+/// The nonce is the IV XORed with the packet number, and with the path identifier if there is one.
+/// The additional data is the header.
 pub struct AeadPacketKey<A> {
     aead: A,
     iv: Iv,
@@ -164,7 +165,7 @@ pub const SAMPLE_LEN: usize = 16;
 /// The length in bytes of a header protection mask (RFC 9001 §5.4.1).
 pub const MASK_LEN: usize = 5;
 
-/// The header protection cipher under one key. This is all that a provider implements for headers.
+/// The header protection cipher under one key.
 pub trait HeaderMask: Send + Sync {
     /// Returns the mask for `sample`: AES-ECB or ChaCha20 as in RFC 9001 §5.4.3 and §5.4.4.
     ///
