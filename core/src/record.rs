@@ -2,8 +2,8 @@
 //! wire.
 //!
 //! ```text
-//!   application bytes ─► sender ─► framing ─► Aead::seal ─► caller's slice | OutgoingBuffer
-//!   socket ─► ReceiveBuffer | caller's slice ─► receiver ─► framing ─► Aead::open_in_place
+//!   application bytes ─► sender ─► framing ─► SealingKey ─► caller's slice | OutgoingBuffer
+//!   socket ─► ReceiveBuffer | caller's slice ─► receiver ─► framing ─► OpeningKey
 //!   handshake records and QUIC's CRYPTO frames ─► joiner ─► messages
 //! ```
 //!

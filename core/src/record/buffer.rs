@@ -1,12 +1,13 @@
 //! Buffers for connections whose caller does not provide any: one for outgoing records, one for
 //! received data.
 //!
-//! Each holds memory only while it is not empty, in proportion to its content. The memory comes
-//! from a per-thread pool and returns there. So an idle connection holds no buffer and a busy one
-//! does not allocate.
+//! Each holds memory only while it is not empty, in proportion to its content. With feature `std`,
+//! the memory comes from a per-thread pool and returns there. So an idle connection holds no buffer
+//! and a busy one rarely allocates.
 //!
-//! Bytes are moved within a buffer only if the room gained is at least a quarter of their number.
-//! So each byte is copied only a few times, however slowly a buffer is drained or filled.
+//! If moving bytes within a buffer gains less room than a quarter of their number, the buffer
+//! grows, so that the next move gains more. So each byte is copied only a few times, however slowly
+//! a buffer is drained or filled.
 
 mod outgoing;
 mod received;

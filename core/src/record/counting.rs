@@ -33,7 +33,7 @@ macro_rules! counting {
                 }
             }
 
-            /// Stops counting. Returns the counter, unless no records are counted.
+            /// Stops counting. Returns the counter if records were being counted.
             pub fn stop_counting(&mut self) -> Option<alloc::boxed::Box<Counted>> {
                 let Protection::Counted(counted) = &mut self.protection else {
                     return None;

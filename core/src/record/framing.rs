@@ -1,7 +1,7 @@
 //! Record framing: nonce, additional data, inner content type, explicit nonce.
 //!
 //! TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC 7905)
-//! add these to a record around the encryption. This file does so for all providers, over their
+//! add these to a record around the encryption. This file does so for providers, over their
 //! [`SealingKey`] and [`OpeningKey`]. The state of a direction (sequence number, limits) is in
 //! [`super::sender`] and [`super::receiver`].
 
@@ -187,7 +187,7 @@ impl<K: OpeningKey> Tls13Record<K> {
         Ok(msg)
     }
 
-    /// Decrypts a record whose outer type or version is wrong.
+    /// Decrypts a record whose outer type or version is unusual.
     #[cold]
     fn decrypt_unusual<'a>(
         &mut self,

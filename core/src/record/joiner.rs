@@ -1,10 +1,10 @@
 //! Reassembles handshake messages from handshake records (RFC 9846 §5.1) or QUIC's CRYPTO frames,
 //! whether fragmented or coalesced.
 //!
-//! Messages that arrive whole stay where they are, unless earlier bytes are buffered. The joiner
-//! owns all other bytes from their arrival until their message has been handled. It interprets only
-//! message lengths. Its owner checks what may arrive between fragments, and uses
-//! [`HandshakeJoiner::is_empty`] to check that no message spans a change of keys.
+//! Messages that arrive whole usually stay where they are. The joiner owns all other bytes from
+//! their arrival until their message has been handled. It interprets only message lengths. Its
+//! owner checks what may arrive between fragments, and uses [`HandshakeJoiner::is_empty`] to check
+//! that no message spans a change of keys.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -21,12 +21,12 @@ pub const HANDSHAKE_HEADER_LEN: usize = 4;
 
 /// The longest accepted body of a handshake message, in bytes.
 ///
-/// The wire format allows 2^24 - 1. The length is checked before memory is allocated for it.
+/// The wire format allows 2^24 - 1.
 pub const MAX_HANDSHAKE_LEN: usize = 0xffff;
 
-/// The memory grows by a quarter, in steps of this many bytes. So a peer that sends single bytes
-/// does not cause an allocation for each byte, and a peer that stops sending does not occupy much
-/// more memory than the bytes it has sent.
+/// The memory usually grows by at least a quarter, in steps of this many bytes. So a peer that
+/// sends single bytes does not cause an allocation for each byte, and a peer that stops sending
+/// does not occupy much more memory than the bytes it has sent.
 const STEP: usize = 256;
 
 /// Collects pieces of the handshake and splits them into messages.
@@ -65,7 +65,7 @@ const STEP: usize = 256;
 /// # Ok::<(), rustls_core::error::InvalidMessage>(())
 /// ```
 ///
-/// It holds memory only while a handshake message is being received.
+/// It holds memory only while handshake bytes are buffered.
 #[derive(Default)]
 pub struct HandshakeJoiner {
     memory: Vec<u8>,
@@ -83,9 +83,10 @@ pub struct HandshakeJoiner {
 }
 
 impl HandshakeJoiner {
-    /// Begins to take messages from `payload`, the payload of a handshake record, without copying
-    /// them. Returns `payload`, for [`Self::next_in`] and [`Self::keep`]. If earlier bytes are
-    /// buffered, appends `payload` to them instead, and returns an empty slice.
+    /// Begins to take messages from `payload`, the payload of a handshake record or bytes from
+    /// CRYPTO frames, without copying them. Returns `payload`, for [`Self::next_in`] and
+    /// [`Self::keep`]. If earlier bytes are buffered or a message is lent, appends `payload` to the
+    /// buffer instead, and returns an empty slice.
     ///
     /// # Errors
     ///
@@ -126,7 +127,7 @@ impl HandshakeJoiner {
         self.push(rest)
     }
 
-    /// Appends a piece: the payload of a handshake record.
+    /// Appends a piece: the payload of a handshake record, or bytes from CRYPTO frames.
     ///
     /// # Errors
     ///

@@ -2,8 +2,8 @@
 
 use super::HEADER_LEN;
 
-/// The records of an [`OutgoingBuffer`](super::buffer::OutgoingBuffer), first to last. All records
-/// are complete, except that the first may be partly sent.
+/// The records in one piece of an [`OutgoingBuffer`](super::buffer::OutgoingBuffer), first to last.
+/// All records are complete, except that the first may be partly sent.
 #[derive(Clone, Debug)]
 pub struct OutgoingRecords<'a> {
     rest: &'a [u8],

@@ -1,13 +1,12 @@
 //! The memory of record buffers, in a few lengths, and each thread's pool of unused buffers.
 //!
-//! A connection needs a buffer only from the first byte of a record to the last, and a thread works
-//! on few connections at a time. So a handful of buffers serves any number of connections, stays in
-//! the cache, and is cheap to take and return. Without feature `std` there is no thread-local
+//! A connection needs a buffer only for received records, unread plaintext and unsent output, and a
+//! thread works on few connections at a time. So a few buffers can serve many connections, stay in
+//! the cache, and are cheap to take and return. Without feature `std` there is no thread-local
 //! storage for a pool, so each buffer is allocated and freed.
 //!
 //! A pool keeps at most [`BUDGET`] bytes, and a few buffers of each length. Beyond the budget, it
-//! frees the least recently used buffers. A buffer beyond the number for its length is freed when
-//! it is given back.
+//! frees the least recently used buffers. Buffers beyond the number for their length are freed.
 //!
 //! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
 //! that last used them. The pool remembers that connection, which gets its own buffers back
@@ -51,7 +50,8 @@ pub(super) const MAX_POOLED_LEN: usize = 72 * 1024;
 #[cfg(feature = "std")]
 const BUDGET: usize = 160 * 1024;
 
-/// Identifies a connection to the pool. All of a connection's buffers share it.
+/// The identity of a connection, by which the pool recognises its buffers. All buffers of one
+/// connection have the same owner.
 ///
 /// The default identifies no connection: each of its buffers counts as another connection's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -192,8 +192,7 @@ pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> 
     try_take_other(len, owner)
 }
 
-/// Implements the slow path of [`try_take`], used if the buffer that was returned last does not
-/// fit.
+/// Implements the slow path of [`try_take`]: takes any other pooled buffer, or allocates one.
 #[cold]
 fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     #[cfg(feature = "std")]
@@ -205,7 +204,7 @@ fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     Memory::new(fitting_len(len))
 }
 
-/// Like [`try_take`], but allocates exactly `len` bytes if only the longest pooled length fits, and
+/// Like [`try_take`], but allocates about `len` bytes if only the longest pooled length fits, and
 /// would be much too long.
 ///
 /// # Errors
@@ -220,7 +219,7 @@ pub(super) fn try_take_close(len: usize, owner: Owner) -> Result<Memory, OutOfMe
     }
 }
 
-/// Returns a buffer from [`take`] to the pool.
+/// Returns a buffer to the pool, which may free it.
 #[inline]
 pub(super) fn put_back(memory: Memory, owner: Owner) {
     #[cfg(feature = "std")]
@@ -275,15 +274,15 @@ mod threads {
         *last
     }
 
-    /// The number of buffers of each length in a pool, not counting the newest. It is enough for
-    /// both directions of a connection, and of a second connection to which data is forwarded, and
-    /// lower for buffers longer than a record.
+    /// The maximum number of buffers of each length in a pool, not counting the newest: enough for
+    /// both directions of a connection, and of a second connection to which data is forwarded, but
+    /// fewer for buffers longer than a record.
     const SLOTS: [usize; LENS.len()] = [4, 4, 4, 4, 4, 4, 4, 2, 1];
 
     /// The largest of [`SLOTS`].
     const MOST_SLOTS: usize = 4;
 
-    /// A buffer, with its last owner and the time when it was returned.
+    /// A buffer, with its last owner and the [`Others::clock`] when it was added.
     struct Slot {
         memory: Option<Memory>,
         owner: u64,
@@ -330,7 +329,8 @@ mod threads {
         len: Cell<usize>,
         owner: Cell<u64>,
         /// The total length of the buffers in [`Others`], or [`WITHOUT_OTHERS`] while they do not
-        /// exist: before the thread's first buffer, and while its locals are being destroyed.
+        /// exist: before the thread's first buffer, and while its thread-local variables are being
+        /// destroyed.
         held: Cell<usize>,
     }
 
@@ -379,9 +379,9 @@ mod threads {
     }
 
     impl Others {
-        /// Moves the newest buffer to the others, and then takes one of length `LENS[class]`: one
-        /// of `owner` if possible, or one of another connection. Returns `None` if there is none,
-        /// or if a second one should be allocated for `owner`.
+        /// Moves the newest buffer to the others (see [`Self::keep`]), and then takes one of length
+        /// `LENS[class]`: one of `owner` if possible, or one of another connection. Returns `None`
+        /// if there is none, or if a second one should be allocated for `owner`.
         fn take(&mut self, newest: &Newest, class: usize, owner: u64) -> Option<Memory> {
             if let Some(memory) = newest.take() {
                 self.keep(newest, memory, newest.owner.get(), 0);
@@ -407,10 +407,10 @@ mod threads {
             Some(memory)
         }
 
-        /// Makes `memory` the newest, and keeps the previous newest. If both have the same length
-        /// and there are enough others of that length, frees `memory` instead. Buffers allocated in
-        /// a burst are then freed from last to first, so that the allocator can return their memory
-        /// to the system.
+        /// Makes `memory` the newest, and moves the previous newest to the others, where it may be
+        /// freed (see [`Self::keep`]). If both have the same length and there are enough others of
+        /// that length, frees `memory` instead. Buffers allocated in a burst are then freed from
+        /// last to first, so that the allocator can return their memory to the system.
         fn put_back(&mut self, newest: &Newest, memory: Memory, owner: u64) {
             let len = memory.len();
             let Some(older) = newest.take() else {
@@ -428,9 +428,9 @@ mod threads {
             }
         }
 
-        /// Adds `memory`, or frees it if there are enough of its length. After adding it, frees the
-        /// least recently used buffers until all of them fit into [`BUDGET`] together with the
-        /// newest, which has `beside` bytes.
+        /// Adds `memory`, or frees it if there are enough of its length or it exceeds the budget.
+        /// Before adding it, frees the least recently used buffers until all of them fit into
+        /// [`BUDGET`] together with the newest, which has `beside` bytes.
         // inlining halves the time, because the arguments stay in registers
         #[inline(always)]
         fn keep(&mut self, newest: &Newest, memory: Memory, owner: u64, beside: usize) {
@@ -510,8 +510,8 @@ mod threads {
         };
     }
 
-    /// Calls `work` with the whole pool. Returns `None` if the pool is gone, because the thread's
-    /// locals are being destroyed.
+    /// Calls `work` with the whole pool. Returns `None` while the thread's thread-local variables
+    /// are being destroyed.
     fn with_pool<T>(work: impl FnOnce(&mut Others, &Newest) -> T) -> Option<T> {
         let result = OTHERS.try_with(|others| {
             NEWEST.try_with(|newest| {
@@ -550,7 +550,8 @@ mod threads {
         with_pool(|others, newest| others.take(newest, class, owner.id))?
     }
 
-    /// Keeps `memory` for the next [`take_newest`], unless the pool has no buffers of its length.
+    /// Keeps `memory` for the next [`take_newest`] if the pool has buffers of its length, and room
+    /// for it.
     #[inline]
     pub(super) fn put_back(memory: Memory, owner: Owner) {
         let len = memory.len();

@@ -1,5 +1,5 @@
-//! The receiving half of a connection's record layer: finds records in received data and opens each
-//! one in place.
+//! The receiving half of a connection's record layer: finds records in received data and opens
+//! them, in place or into the caller's memory.
 //!
 //! The receiver owns the decrypter, the sequence number and the limits on useless records. It owns
 //! no buffer and does not interpret the content of records. Its caller, which has the
@@ -69,7 +69,7 @@ struct Opener {
 /// The header of a record (RFC 9846 §5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// The content type; always application_data for a protected TLS 1.3 record.
+    /// The content type; application_data for a protected TLS 1.3 record.
     pub typ: ContentType,
     /// The legacy version in the header.
     pub version: ProtocolVersion,
@@ -83,9 +83,9 @@ impl RecordHeader {
     ///
     /// # Errors
     ///
-    /// Returns an error at the first byte that no TLS 1.2 or 1.3 record can have, so the caller
-    /// does not wait for more or store it. The length limit depends on the keys, so it is not
-    /// checked here.
+    /// Returns an error as soon as the type is unknown, the major version is not 3, or the length
+    /// is zero in a record other than application data. So the caller does not wait for the rest.
+    /// The length limit depends on the keys, so it is not checked here.
     pub fn read(bytes: &[u8]) -> Result<Option<Self>, InvalidMessage> {
         let (typ, version, payload_len) = match *bytes {
             [typ, ..] if matches!(ContentType::from(typ), ContentType::Unknown(_)) => {
@@ -397,8 +397,8 @@ impl RecordReceiver {
         })
     }
 
-    /// Implements the slow path of [`Self::open`], for unprotected records, counted records, other
-    /// TLS 1.2 types, errors and incomplete headers.
+    /// Implements the slow path of [`Self::open`], for example for unprotected or counted records,
+    /// and for errors.
     #[inline(never)]
     fn open_unusual(&mut self, buf: &mut [u8]) -> Result<Option<OpenedRecord>, Error> {
         let opened = self.open_uncounted(buf);

@@ -19,8 +19,8 @@ use crate::error::Error;
 #[cfg(test)]
 mod tests;
 
-/// The maximum number of records that one key protects, even if its AEAD allows more. Sequence
-/// numbers must not wrap (RFC 9846 §5.3), and the last ones are reserved for alerts.
+/// The maximum number of records that one key protects, apart from alerts, even if its AEAD allows
+/// more. Sequence numbers must not wrap (RFC 9846 §5.3), and the last ones are reserved for alerts.
 const MAX_RECORDS: u64 = u64::MAX - 16;
 
 /// The maximum number of bytes that an encrypter may add to a record: 256 in TLS 1.3 (RFC 9846
@@ -34,7 +34,7 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 /// The sending half of the record layer.
 ///
 /// A record in its buffer, before and after sealing. `offset` is eight bytes for TLS 1.2 AES-GCM
-/// and empty otherwise:
+/// and empty otherwise. Only TLS 1.3 has `type`:
 ///
 /// ```text
 ///          ┌─ head_len() ────┐┌─ payload ─────────────────────┐┌─ tail_len() ─┐
@@ -44,15 +44,15 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 ///          └──────────────────────────── one record ──────────────────────────┘
 /// ```
 ///
-/// Hot paths make only one comparison: `record_limit` shows whether the key can protect more
-/// payload, in every state of the sender. So [`Self::close`] sets it to 0.
+/// Hot paths compare only `record_limit` to decide whether the key can protect more payload. So
+/// [`Self::close`] sets it to 0.
 pub struct RecordSender {
     protection: Protection,
     /// The sequence number of the next record.
     seq: u64,
     /// The number of bytes before the payload of a record: header and explicit nonce.
     head_len: usize,
-    /// The number of bytes after the payload of a record: content type and tag.
+    /// The number of bytes after the payload of a record: the content type of TLS 1.3, and the tag.
     tail_len: usize,
     /// The maximum number of plaintext bytes in a record.
     max_fragment_len: usize,
@@ -75,8 +75,7 @@ enum Protection {
     Refused,
     /// Nothing can be sealed, not even unprotected, and no key can be installed.
     Closed,
-    /// Records are protected by the value's [`Counted::protection`], and counted. Only this state
-    /// costs something for each record.
+    /// Records are protected by the value's [`Counted::protection`], and counted.
     Counted(Box<Counted>),
 }
 
@@ -122,7 +121,7 @@ impl RecordSender {
     }
 
     /// Sets the version in the headers of unprotected records. The default is 0x0303. Has no effect
-    /// if records are protected.
+    /// if records are protected, or after [`Self::close`].
     #[inline]
     pub fn set_plaintext_version(&mut self, version: ProtocolVersion) {
         if let Protection::Plain(current) = self.protection.uncounted_mut() {
@@ -207,7 +206,7 @@ impl RecordSender {
         self.record_limit = Ord::min(self.record_limit, self.seq);
     }
 
-    /// True if sent records are protected.
+    /// True if an encrypter is installed, or was refused because of impossible lengths.
     pub fn is_encrypting(&self) -> bool {
         matches!(
             self.protection.uncounted(),
@@ -220,8 +219,9 @@ impl RecordSender {
         self.seq
     }
 
-    /// Returns the number of payload bytes that may be sent before the key must be replaced. One
-    /// record is reserved for the KeyUpdate that announces the new key.
+    /// Returns the number of payload bytes that may be sent, in records of maximum length, before
+    /// the key must be replaced. One record is reserved for the KeyUpdate that announces the new
+    /// key.
     #[inline]
     pub fn payload_left(&self) -> usize {
         self.payload_of_records(self.record_limit.saturating_sub(self.seq))
@@ -244,7 +244,8 @@ impl RecordSender {
         payload_len.wrapping_sub(1) < self.max_fragment_len && self.seq < self.record_limit
     }
 
-    /// Returns the number of payload bytes that a new key may protect.
+    /// Returns the number of payload bytes that a new key may protect, in records of maximum
+    /// length.
     pub fn payload_per_key(&self) -> usize {
         self.payload_of_records(self.key_limit)
     }
@@ -346,8 +347,8 @@ impl RecordSender {
         Ok(required_size)
     }
 
-    /// Like [`Self::seal`], but never inlined. Use it for everything except application data, so
-    /// that only those frequent calls are inlined.
+    /// Like [`Self::seal`], but never inlined. Use it everywhere except on the usual paths of
+    /// application data.
     ///
     /// # Errors
     ///
@@ -475,7 +476,7 @@ impl RecordSender {
     }
 
     /// Returns the range of the record around `payload` in a buffer of `buf_len` bytes; `None` if
-    /// it does not fit.
+    /// it does not fit, or if the payload is empty or too long.
     #[inline]
     fn record_around(&self, payload: &Range<usize>, buf_len: usize) -> Option<Range<usize>> {
         let payload_len = payload.end.checked_sub(payload.start)?;
@@ -518,7 +519,8 @@ impl RecordSender {
         })
     }
 
-    /// Checks that `records` sequence numbers are left: they must not wrap (RFC 9846 §5.3).
+    /// Checks that the sender is not closed, and that `records` sequence numbers are left: they
+    /// must not wrap (RFC 9846 §5.3).
     fn check_sequence(&self, records: u64) -> Result<(), SealError> {
         let is_closed = matches!(self.protection.uncounted(), Protection::Closed);
         if is_closed || self.seq.checked_add(records).is_none() {
@@ -660,7 +662,7 @@ pub enum SealError {
     /// There are fewer sequence numbers left than records, or the sender is closed; nothing
     /// changed.
     Exhausted,
-    /// The cipher failed, or its encrypter claims impossible lengths.
+    /// The cipher failed, or its encrypter reported a wrong length.
     Failed,
 }
 
@@ -686,7 +688,7 @@ pub struct InPlaceRoom {
     pub headroom: usize,
     /// The maximum payload of one record.
     pub max_payload: usize,
-    /// After the payload: content type and authentication tag.
+    /// After the payload: the content type of TLS 1.3, and the authentication tag.
     pub tailroom: usize,
 }
 
@@ -712,7 +714,7 @@ pub enum SealInPlaceError {
     PayloadOutOfBounds,
     /// No sequence number is left, or the sender is closed; nothing changed.
     Exhausted,
-    /// The cipher failed, or its encrypter claims impossible lengths.
+    /// The cipher failed, or its encrypter reported a wrong length.
     Failed,
 }
 

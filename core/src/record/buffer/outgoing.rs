@@ -13,20 +13,22 @@ use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 #[cfg(test)]
 mod tests;
 
-/// Output that fills at most `1 / LITTLE` of its memory block is moved to a shorter one.
+/// Output that fills at most `1 / LITTLE` of its memory block, because the rest has been sent, is
+/// moved to a shorter one.
 const LITTLE: usize = 8;
 
 /// Records queued for sending.
 ///
-/// Up to 72 KiB are in one piece of memory:
+/// Output is usually in one piece of memory:
 ///
 /// ```text
 ///   0          start              end             memory.len()
 ///   │ sent     │ unsent           │ room          │
 /// ```
 ///
-/// More output goes to a new piece. Full pieces are queued, and each is released once it is sent.
-/// So even a connection without a limit uses about as much memory as it has unsent output.
+/// Output that would make a piece longer than 72 KiB goes to a new one, and so does output after
+/// adopted memory. Earlier pieces are queued, and each is released once it is sent. So even a
+/// connection without a limit uses about as much memory as it has unsent output.
 #[derive(Default)]
 pub struct OutgoingBuffer {
     last: Piece,
@@ -169,7 +171,8 @@ impl OutgoingBuffer {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfMemory`] if memory runs out, and leaves the buffer unchanged.
+    /// Returns [`OutOfMemory`] if memory runs out or `len` does not fit into 32 bits, and leaves
+    /// the buffer unchanged.
     #[inline]
     pub fn try_room(&mut self, len: usize) -> Result<&mut [u8], OutOfMemory> {
         if self.last.room() < len {
@@ -229,8 +232,9 @@ impl OutgoingBuffer {
         self.add_piece(len)
     }
 
-    /// Adds a piece with room for `len` bytes, or for a quarter of the unsent output, up to
-    /// [`MAX_POOLED_LEN`], if that is more.
+    /// Adds a piece with room for `len` bytes. If that is at most half of [`MAX_POOLED_LEN`], the
+    /// piece has room for a quarter of the unsent output, up to [`MAX_POOLED_LEN`], if that is
+    /// more.
     fn add_piece(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let piece_len = if len > MAX_POOLED_LEN / 2 {
             len

@@ -14,10 +14,10 @@ use crate::record::{ALERT_LEN, HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LE
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The number of bytes to read if the length of the next record is unknown, and the minimum room
-/// while the memory can grow. Callers may rely on this number, because rustls 0.23 offers the same.
-/// A read for a longer record goes only slightly beyond its end, so that only a few bytes must be
-/// moved to the front for the next record.
+/// The minimum number of bytes to read if the length of the next record is unknown, and the minimum
+/// room while more can be gained. Callers may rely on this number, because rustls 0.23 offers the
+/// same. A read for a longer record goes only slightly beyond its end, so that only a few bytes
+/// must be moved to the front for the next record.
 const READ_LEN: usize = 4096;
 
 /// The number of bytes to read after a long record and the next header, if there is room: the
@@ -46,20 +46,20 @@ const LITTLE: usize = 16;
 ///     └────────────────────────────────────────────────┘
 /// ```
 ///
-/// An opened record stays in place until it is read. Its header is no longer needed, so a marker of
-/// the same five bytes overwrites it: the position and length of the plaintext, and the length of
-/// the record. So any number of records can be unread without a queue, and nothing is moved.
+/// An opened record usually stays in place until it is read. Its header is no longer needed, so a
+/// marker of the same five bytes overwrites it: the position and length of the plaintext, and the
+/// length of the record. So any number of records can be unread without a queue.
 ///
-/// If room runs short, opened records are joined into one, which frees the bytes of headers, tags
-/// and padding. So unread plaintext takes at most 1.25 times its length, even if the peer pads its
-/// records.
+/// If room runs short, opened records are joined into as few as possible, which frees the bytes of
+/// headers, tags and padding. So a peer that pads its records does not make the memory grow much
+/// beyond the unread plaintext.
 ///
-/// The memory is proportional to its content. A read that does not fill the room emptied the
-/// socket, so more data may take a while. Then [`Self::park`] moves the received bytes to a memory
-/// block that fits. It moves up to `READ_LEN` bytes of plaintext only after a read that finds
-/// nothing, because the application usually reads them immediately. Later reads go to a memory
-/// block from the pool and are appended from there. After a read that fills the room, more data is
-/// expected, so nothing is moved.
+/// The memory is proportional to its content. A read that does not fill the room has probably
+/// emptied the socket, so more data may take a while. Then [`Self::park`] moves the received bytes
+/// to a memory block that fits. Unread plaintext keeps at least `READ_LEN` bytes of memory until a
+/// read finds nothing, because the application usually reads it immediately. The rest of a partial
+/// record is read into a memory block from the pool, and appended from there. After a read that
+/// fills the room, more data is expected, so a partial record keeps memory for all of it.
 #[derive(Default)]
 pub struct ReceiveBuffer {
     memory: Memory,
@@ -85,7 +85,7 @@ pub struct ReceiveBuffer {
     /// True if short and long records alternate, as when the header of an HTTP/2 frame has a record
     /// of its own. A read then has room for one of each.
     alternates: bool,
-    /// True if the last read did not fill the room, so the socket was empty.
+    /// True if the last read did not fill the room, so the socket was probably empty.
     has_run_dry: bool,
 }
 
@@ -139,7 +139,7 @@ impl ReceiveBuffer {
     /// The room extends to the end of the current record plus the next header, or covers several
     /// records if they are small or the peer streams. After a long record it also covers an alert,
     /// if the memory has room for it. If the length is unknown, the room is `READ_LEN`, or the
-    /// length of the last long record. It is at least `READ_LEN` unless that much has been
+    /// expected length of a long record. It is at least `READ_LEN` unless that much has been
     /// received.
     #[inline]
     pub fn receive<E>(
@@ -219,8 +219,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns to the pool all memory that the content does not need. Called after a read that
-    /// found nothing: even unread plaintext may then stay for a long time.
+    /// Returns memory that the content does not need to the pool. Called after a read that found
+    /// nothing: even unread plaintext may then stay for a long time.
     #[cold]
     fn shrink_all(&mut self) {
         self.release_if_empty();
@@ -250,7 +250,7 @@ impl ReceiveBuffer {
     /// Returns the number of bytes to read next: to the end of the record and the next header. For
     /// small records it covers several of them, assuming that they have the same length. A read
     /// that ends between two records leaves nothing to move. Each time that happens, the next read
-    /// is twice as long.
+    /// is twice as long, up to [`MAX_AHEAD`].
     #[inline]
     fn wanted(&mut self) -> usize {
         let record_len = self.record_len();
@@ -297,18 +297,18 @@ impl ReceiveBuffer {
     /// Makes [`Self::receive`] provide room for as many long records as fill `len` bytes of
     /// plaintext, up to 64 KiB, while the peer streams.
     ///
-    /// By default, a read has room for one record, which stays in the fastest cache until it is
-    /// opened and read. Reading more of them saves calls to the socket, and costs nothing if they
-    /// are opened into the application's memory.
+    /// By default, a read has room for one long record, which stays in the fastest cache until it
+    /// is opened and read. Reading more of them saves calls to the socket, and costs nothing if
+    /// they are opened into the application's memory.
     #[inline]
     pub fn read_for(&mut self, len: usize) {
         self.most_ahead = Ord::min(len / MAX_FRAGMENT_LEN, MAX_LONG_AHEAD.into()) as u8;
     }
 
     /// Returns the number of records of `record_len` bytes to read next, of which `waiting` bytes
-    /// are already there. This is 1 unless the last read was filled and ended at the end of a
-    /// record: then the peer is streaming, and each read may have room for twice as many records as
-    /// the one before.
+    /// are already there. This is 1 unless the last read was filled and ended soon after the end of
+    /// a record: then the peer is streaming, and each read may have room for twice as many records
+    /// as the one before.
     fn long_records(&mut self, record_len: usize, waiting: usize) -> usize {
         if self.has_run_dry || waiting > HEADER_LEN + GCM_ALERT_LEN {
             self.long_ahead = 1;
@@ -406,8 +406,8 @@ impl ReceiveBuffer {
         (self.read, self.opened) = (0, joined);
     }
 
-    /// Moves the content to a memory block that fits, if the next bytes may take a while. The
-    /// connection calls this whenever it has opened everything that it can.
+    /// Moves the content to a shorter memory block, if that is worthwhile. The connection calls
+    /// this whenever it has opened everything that it can.
     #[inline]
     pub fn park(&mut self) {
         if self.read == self.opened {
@@ -472,7 +472,7 @@ impl ReceiveBuffer {
         self.partly = 0;
     }
 
-    /// Returns the unopened bytes. The record layer opens the first record in place.
+    /// Returns the unopened bytes, in which records can be opened in place.
     #[inline]
     pub fn unopened(&mut self) -> &mut [u8] {
         &mut self.memory[self.opened..self.filled]
@@ -496,7 +496,7 @@ impl ReceiveBuffer {
         self.filled - self.opened >= HEADER_LEN + MAX_WIRE_PAYLOAD_LEN
     }
 
-    /// True if all received records are opened.
+    /// True if there are no unopened bytes.
     #[inline]
     pub fn all_opened(&self) -> bool {
         self.unopened_len() == 0
@@ -508,7 +508,7 @@ impl ReceiveBuffer {
     }
 
     /// Marks the first `record_len` bytes of [`Self::unopened`] as an opened record with plaintext
-    /// at `payload`, which [`Self::chunk`] returns.
+    /// at `payload`, which is then unread.
     #[inline]
     pub fn keep(&mut self, record_len: usize, payload: Range<usize>) {
         let offset = payload.start - HEADER_LEN;
@@ -627,7 +627,7 @@ impl ReceiveBuffer {
 
     /// Returns the number of opened records if each has exactly `room` around its plaintext, so
     /// that they can be sealed again without moving a byte. They have it if both keys belong to the
-    /// same version and kind of suite, and the records are not padded.
+    /// same version and kind of suite, and the records are neither empty nor padded.
     ///
     /// Returns `None` if no record is opened, if part of the first one has been read, or if the
     /// bytes after the records are longer than the records, because [`Self::take_sealed`] moves
