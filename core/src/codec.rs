@@ -1,8 +1,8 @@
 //! The wire codec: encodes and decodes the presentation language of RFC 9846 §3.
 //!
 //! [`Reader`] is a cursor over received bytes that never passes their end. [`Codec`] is the trait
-//! of every wire type. [`LengthSize`] is the width of a vector's length prefix. This module has no
-//! TLS messages; its callers interpret the values.
+//! of wire types. [`LengthSize`] is the width of a vector's length prefix. This module has no TLS
+//! messages; its callers interpret the values.
 //!
 //! ```text
 //!   opaque name<1..2^16-1>          with_length_prefix(bytes, LengthSize::U16, |bytes| ...)
@@ -33,7 +33,7 @@ pub trait Codec<'a>: Debug + Sized {
 
     /// Reads one value from the front of `r`, and leaves the rest unread.
     ///
-    /// The error names the missing or malformed part. After an error, the position of `r` is
+    /// Returns an error if bytes are missing or malformed. After an error, the position of `r` is
     /// unspecified.
     fn read(r: &mut Reader<'a>) -> Result<Self, InvalidMessage>;
 
@@ -222,8 +222,8 @@ impl LengthSize {
 ///
 /// `body` must only append. If the body is longer than [`LengthSize::max_len`], the prefix is the
 /// maximum, the body is still written in full, and the result must not be sent. With a prefix of
-/// two or three bytes, the sender notices this, because the message also exceeds its own limit.
-/// With [`LengthSize::U8`] it would not, so a debug assertion catches that bug.
+/// two or three bytes, the code that encodes messages detects this. With [`LengthSize::U8`] it
+/// would not, so a debug assertion catches that bug.
 #[inline]
 pub fn with_length_prefix(bytes: &mut Vec<u8>, size: LengthSize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = bytes.len();

@@ -1,17 +1,17 @@
 //! Copies of payloads, which may be as long as a record.
 //!
-//! glibc's `memcpy` and `memmove` copy more than a few kilobytes with a single `rep movsb`. On some
-//! AMD processors, this is slow if the destination starts a few bytes after the source, modulo the
-//! page size: 1 to 15 bytes on Zen 4, 1 to 31 on Zen 3. At such an offset, copying 16 KiB takes
-//! 5400 ns instead of 250, several times as long as encrypting them. A record's header moves the
-//! payload to such an offset whenever plaintext and record start at the same offset in a page, as
-//! the large buffers of most allocators do.
+//! On x86-64, glibc's `memcpy` and `memmove` can copy more than a few kilobytes with a single `rep
+//! movsb`. On some AMD processors, this is slow if the destination starts a few bytes after the
+//! source, modulo the page size: 1 to 15 bytes on Zen 4, 1 to 31 on Zen 3. At such an offset,
+//! copying 16 KiB takes 5400 ns instead of 250, several times as long as encrypting them. A
+//! record's header moves the payload to such an offset whenever plaintext and record start at the
+//! same offset in a page, as the large buffers of many allocators do.
 //!
 //! So the functions here copy in short pieces, which take the same time at any offset. Only
 //! [`copy`] knows the offset, and at all other offsets copies everything at once: `rep movsb` does
-//! not read the destination first, which saves a third of the time if it is not in a cache. All
-//! code that copies payloads uses these functions. The tests of `rustls/tests/large_copies` fail if
-//! a longer copy is made.
+//! not read the destination first, which saves a third of the time if it is not in a cache. The
+//! record layer and the connections copy payloads with these functions. The tests of
+//! `rustls/tests/large_copies` look for slow copies.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -24,7 +24,8 @@ const PIECE: usize = 1024;
 /// The size of a page.
 const PAGE: usize = 4096;
 
-/// The distances from source to destination, modulo [`PAGE`], at which a long `memcpy` is slow.
+/// The distances from source to destination, modulo [`PAGE`], at which a long `memcpy` is slow on
+/// some processors.
 const SLOW: Range<usize> = 1..32;
 
 /// Copies `from` to `to`, which has the same length.

@@ -1,5 +1,5 @@
-//! Writes the few DER values (X.690) that this library needs: headers for public keys, and for
-//! private keys if a provider's library reads only one encoding.
+//! Writes DER values (X.690): the headers of public keys, and of private keys if a provider's
+//! library reads only one encoding.
 //!
 //! Nothing here reads DER.
 

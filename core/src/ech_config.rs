@@ -1,9 +1,9 @@
 //! `ECHConfigList`: the keys under which a server accepts Encrypted Client Hello (RFC 9849 §4).
 //!
-//! This module only parses and encodes; the handshake decides which entry a client uses. An entry
-//! with an unknown version or an invalid `public_name` is kept as [`EchConfigPayload::Unknown`].
-//! Any malformed entry makes the list invalid. `Debug` prints bytes in hexadecimal, because errors
-//! contain retry configurations and print them.
+//! This module only parses and encodes; the `rustls` crate decides which entry a client uses. An
+//! entry with an unknown version or an invalid `public_name` is kept as
+//! [`EchConfigPayload::Unknown`]. Other malformed entries make the list invalid. `Debug` prints
+//! bytes in hexadecimal, because errors contain retry configurations and print them.
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -1,9 +1,9 @@
 //! The foundation of rustls-inplace: the wire vocabulary, the crypto-provider interface and the
 //! record layer.
 //!
-//! This crate contains no handshake, no I/O and no cryptography. It is for authors of crypto
-//! providers. Applications use the `rustls` crate, which re-exports what rustls 0.23 has under the
-//! same paths.
+//! This crate contains no handshake, no I/O and no cryptographic primitives. It is for authors of
+//! crypto providers. Applications use the `rustls` crate, which re-exports what rustls 0.23 has
+//! under the same paths.
 //!
 //! ```text
 //!   provider-aws-lc ─┐

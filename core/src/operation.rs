@@ -1,8 +1,8 @@
 //! Asynchronous operations, as futures.
 //!
 //! A private key in a hardware module, or a session storage over the network, takes milliseconds
-//! for each call. So extension points have a second method, which returns a future. It is only
-//! called on connections that the application polls.
+//! for each call. So some extension points have a second method that returns a future, for
+//! connections that the application polls.
 
 use alloc::boxed::Box;
 use core::future::Future;

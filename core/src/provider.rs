@@ -1,5 +1,4 @@
-//! [`CryptoProvider`]: all the cryptography that a configuration uses, and the process-wide
-//! default.
+//! [`CryptoProvider`]: the cryptography that a configuration uses, and the process-wide default.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -13,15 +12,16 @@ mod tests;
 /// The cryptography that a configuration uses: cipher suites, key exchange groups, signature
 /// verification, randomness and private-key loading.
 ///
-/// The fields are independent. To customise a provider, change the fields of an existing one: for
-/// example, drop cipher suites, reorder groups, or keep private keys in hardware.
+/// To customise a provider, change the fields of an existing one: for example, drop cipher suites,
+/// reorder groups, or keep private keys in hardware.
 ///
 /// # The process-wide default
 ///
 /// A configuration built without a provider uses the one given to
 /// [`install_default`](Self::install_default). If there is none, it installs the one that the
-/// features of `rustls` select. The call succeeds only once per process, so only applications
-/// should make it: a library that does so takes the choice away from its users.
+/// features of `rustls` select, and fails if they select none. Installing succeeds only once per
+/// process, so only applications should make it: a library that does so takes the choice away from
+/// its users.
 #[derive(Clone, Debug)]
 pub struct CryptoProvider {
     /// The supported cipher suites, most preferred first.
@@ -32,9 +32,9 @@ pub struct CryptoProvider {
 
     /// The supported key exchange groups, most preferred first.
     ///
-    /// In its first ClientHello, a client sends a key share for the group that this server chose
-    /// earlier, or else for the first group usable in TLS 1.3 (RFC 9846 §4.3.8). Duplicates are
-    /// ignored.
+    /// In its first ClientHello, a client with TLS 1.3 sends a key share for the group that this
+    /// server chose earlier, or else for the first group usable in TLS 1.3 (RFC 9846 §4.3.8).
+    /// Duplicates are ignored.
     pub kx_groups: Vec<&'static dyn SupportedKxGroup>,
 
     /// The signature algorithms for verifying certificates and handshake signatures.

@@ -1,4 +1,4 @@
-//! Private keys and their signatures, implemented by a provider.
+//! Private keys and their signatures, implemented by a provider or an application.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

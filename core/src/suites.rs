@@ -57,7 +57,7 @@ impl SupportedCipherSuite {
         }
     }
 
-    /// Returns the properties that exist in suites for both versions.
+    /// Returns the properties that TLS 1.2 and TLS 1.3 suites have in common.
     pub const fn common(&self) -> &'static CipherSuiteCommon {
         match self {
             Self::Tls12(suite) => &suite.common,
@@ -105,19 +105,19 @@ impl From<&'static Tls13CipherSuite> for SupportedCipherSuite {
     }
 }
 
-/// The properties that exist in suites for both protocol versions.
+/// The properties that TLS 1.2 and TLS 1.3 suites have in common.
 pub struct CipherSuiteCommon {
     /// The code point.
     pub suite: CipherSuite,
 
-    /// The hash function for the transcript and for key derivation.
+    /// The hash function of the suite, used for the transcript.
     pub hash_provider: &'static dyn Hash,
 
     /// The number of records, of any length, that may be encrypted under one key (RFC 9846 §5.5).
     ///
     /// A TLS 1.3 connection updates its keys before it reaches the limit, and a TLS 1.2 connection
-    /// closes. The limit is 2²⁴ for AES-GCM, and `u64::MAX` for ChaCha20-Poly1305, which needs no
-    /// limit.
+    /// closes. In suites made of [`blocks`](crate::blocks), the limit is 2²⁴ for AES-GCM, and
+    /// `u64::MAX` for ChaCha20-Poly1305, which needs no limit.
     pub confidentiality_limit: u64,
 }
 
@@ -135,7 +135,7 @@ impl CipherSuiteCommon {
 
 /// A TLS 1.2 cipher suite.
 pub struct Tls12CipherSuite {
-    /// The properties that exist in suites for both versions.
+    /// The properties that TLS 1.2 and TLS 1.3 suites have in common.
     pub common: CipherSuiteCommon,
 
     /// The key exchange.
@@ -179,7 +179,7 @@ impl fmt::Debug for Tls12CipherSuite {
 
 /// A TLS 1.3 cipher suite.
 pub struct Tls13CipherSuite {
-    /// The properties that exist in suites for both versions.
+    /// The properties that TLS 1.2 and TLS 1.3 suites have in common.
     pub common: CipherSuiteCommon,
 
     /// Derives keys.

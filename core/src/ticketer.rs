@@ -54,7 +54,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
 
     /// Creates a ticket: encrypts `plain` and protects it against modification.
     ///
-    /// Returns `None` on failure, in which case the server sends no ticket.
+    /// Returns `None` on failure. The server then sends no ticket, or in TLS 1.2, an empty one.
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>>;
 
     /// Decrypts the ticket `cipher`. Returns the plaintext given to [`encrypt`](Self::encrypt).
@@ -86,8 +86,8 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// always safe.
     ///
     /// A server whose connections may wait for callbacks has to copy a ClientHello that offers a
-    /// session, unless this is false for its ticketer, its session storage and its client verifier.
-    /// If it is false for all three, the server may look up the session with their synchronous
+    /// session if this is true for its ticketer, its session storage or its client verifier. If
+    /// this is false for all three, the server may look up the session with their synchronous
     /// methods only. A wrapper returns the value of the wrapped object, or true if it has its own
     /// futures. If a wrapper returns false by mistake, slow calls block the thread.
     fn may_wait(&self) -> bool {

@@ -1,7 +1,4 @@
 //! The protocol versions that can be enabled.
-//!
-//! Each version is a static rather than an enum variant, so that the linker can drop the code for
-//! an unreferenced version.
 
 use core::fmt;
 

@@ -1,5 +1,4 @@
-//! Tickets that any machine in a fleet can open. The machines only share a secret and the time of
-//! day.
+//! Tickets that any machine in a fleet can open. The machines share a secret and the time of day.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -17,7 +16,7 @@ use crate::crypto::{SecureRandom, with_deep_stack_erased};
 use crate::error::Error;
 
 /// Ticket protection with keys that every machine derives from one shared secret and the time of
-/// day. A session started on one machine resumes on any other.
+/// day. A session started on one machine can be resumed on any other.
 ///
 /// Time is divided into epochs. A ticket belongs to the epoch of its creator's clock. Machines open
 /// it if their clocks show the same epoch or a neighbouring one:

@@ -38,7 +38,7 @@ struct Rotation {
     may_wait: AtomicBool,
 }
 
-/// The newest key, then the previous one. There is never a third: the next key is created
+/// The newest key, then the previous one. There is never a third: the next key is created more than
 /// `lifetime` seconds after the newest, when the previous one has reached twice that age.
 type KeyRing = [Option<TicketKey>; 2];
 
