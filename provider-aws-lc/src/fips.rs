@@ -2,7 +2,7 @@
 //!
 //! Sealing with AES-GCM is only approved if the module itself ensures that no nonce is used twice.
 //! For TLS, the module has keys that know how the protocol builds its nonces, and reject a nonce
-//! that is not greater than the previous one. With feature `fips`, the cipher suites use these
+//! that is not greater than the previous one. With feature `fips`, the AES-GCM suites use these
 //! keys. Their records are the same, except for the explicit nonces in TLS 1.2. QUIC builds its
 //! nonces like TLS 1.3 (RFC 9001 §5.3) and uses the same keys. So packet numbers must increase, and
 //! connections cannot be multipath: paths repeat each other's packet numbers, which the module
@@ -26,7 +26,7 @@ use rustls_core::crypto::cipher::{AeadKey, Iv, Nonce};
 
 use crate::aead::{HeaderKey, KEY_LEN, LibraryCipher, to_library};
 
-/// AES-GCM for TLS 1.3 records and QUIC packets.
+/// AES-GCM for TLS 1.3 records, QUIC packets and HPKE.
 pub(crate) type Tls13Gcm<C> = Gcm<C, Tls13>;
 
 /// AES-GCM for TLS 1.2 records.

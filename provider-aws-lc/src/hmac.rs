@@ -85,8 +85,8 @@ impl Drop for Block {
     }
 }
 
-/// A key for SHA-256, kept as given. A message of up to [`Self::ROOM`] bytes takes two calls to the
-/// library's hash function, which need no context.
+/// A key for SHA-256 that is not hashed in advance. A message of up to [`Self::ROOM`] bytes takes
+/// two calls to the library's hash function, which need no context.
 pub(crate) struct UnpreparedKey(Block);
 
 impl UnpreparedKey {
@@ -94,8 +94,8 @@ impl UnpreparedKey {
     /// in one call.
     const ROOM: usize = 192;
 
-    /// The number of message bytes to erase. The longest secret messages are the shared secrets
-    /// from which HKDF extracts a key.
+    /// The number of message bytes to erase. The longest secret messages in a handshake with this
+    /// provider's groups are shared secrets of 64 bytes, from which HKDF extracts a key.
     const SECRET_LEN: usize = 80;
 
     #[inline]

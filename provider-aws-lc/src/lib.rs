@@ -1,4 +1,4 @@
-//! The crypto provider of rustls-inplace, based on [aws-lc-rs](aws_lc_rs).
+//! A crypto provider for rustls-inplace, based on [aws-lc-rs](aws_lc_rs).
 //!
 //! `rustls` re-exports this crate as `rustls::crypto::aws_lc_rs`. This file re-exports the public
 //! items and lists the suites and groups in order of preference. The lists of suites follow from

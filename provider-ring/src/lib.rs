@@ -1,4 +1,4 @@
-//! The crypto provider of rustls-inplace, based on [ring].
+//! A crypto provider for rustls-inplace, based on [ring].
 //!
 //! `rustls` re-exports this crate as `rustls::crypto::ring`. This file re-exports the public items
 //! and lists the suites and groups in order of preference. The lists of suites follow from the

@@ -31,7 +31,7 @@ pub fn any_supported_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is not such a key.
+/// Returns [`Error::General`] if `der` is not such a key, or if ring rejects it.
 pub fn any_ecdsa_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_ecdsa_type::<KeyPair>(der)
 }
@@ -41,7 +41,7 @@ pub fn any_ecdsa_type(der: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, Er
 ///
 /// # Errors
 ///
-/// Returns [`Error::General`] if `der` is not such a key.
+/// Returns [`Error::General`] if `der` is not such a key, or if ring rejects it.
 pub fn any_eddsa_type(der: &PrivatePkcs8KeyDer<'_>) -> Result<Arc<dyn SigningKey>, Error> {
     blocks::any_eddsa_type::<KeyPair>(der)
 }
@@ -57,7 +57,7 @@ impl RsaSigningKey {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `der` is not such a key, or if ring does not support its size.
+    /// Returns [`Error::General`] if `der` is not such a key, or if ring rejects it.
     pub fn new(der: &PrivateKeyDer<'_>) -> Result<Self, Error> {
         blocks::any_rsa_type::<KeyPair>(der).map(Self)
     }
