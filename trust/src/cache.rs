@@ -1,4 +1,4 @@
-//! Caches of file contents, for both roots and revocation lists.
+//! The cache of roots and of revocation lists.
 //!
 //! [`Cache`] is the public face of a [`LoadingCache`]. `roots` and `revocation` have the sources.
 
@@ -28,11 +28,11 @@ pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
     /// The default lifetime.
     const LIFETIME: Duration;
 
-    /// Returns the same source with an absolute path.
+    /// Returns the same source, with an absolute path if it has a path.
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no current directory.
+    /// Returns an error if the path is empty, or is relative and there is no current directory.
     fn absolute(&self) -> Result<Cow<'_, Self>, FileError>;
 
     /// Converts a result of the cache to the form that callers get.
@@ -45,9 +45,9 @@ pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
 /// A cache of the contents of sources: [`RootCache`](crate::RootCache) or
 /// [`CrlCache`](crate::CrlCache).
 ///
-/// The first caller reads and parses a source. Other callers of the same source wait; callers of
-/// other sources do not. When its lifetime is over, a source is read again. If that fails, the
-/// cache keeps the old content, logs a warning and reports the failure.
+/// The first caller reads and parses a source. Meanwhile, other callers of the same source wait;
+/// callers of other sources do not. The first call after its lifetime reads a source again. If that
+/// fails, the cache keeps the old content, reports the failure, and logs it if it is new.
 #[derive(Debug)]
 pub struct Cache<S: CacheSource> {
     cache: LoadingCache<S>,
@@ -65,42 +65,44 @@ impl<S: CacheSource> Cache<S> {
         }
     }
 
-    /// Sets the time until a source is read again, in whole seconds.
+    /// Sets the time until a source is read again. Ages are measured in whole seconds.
     ///
     /// [`Duration::ZERO`] turns the cache off: each call reads and parses, and accepts older
     /// revocation lists because there is nothing to compare with. [`Duration::MAX`] disables
     /// expiry. Immutable sources, such as PEM in memory and the roots of `webpki-roots`, never
     /// expire.
     ///
-    /// If the clock was set back, content whose load time is now in the future counts as expired.
-    /// So does all content that can expire while the clock returns no time.
+    /// Content that can expire counts as expired if it was loaded at a time that is now in the
+    /// future, because the clock was set back. It also does if the clock returned no time at the
+    /// load, or returns none now.
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.cache.policy_mut().lifetime = lifetime;
         self
     }
 
     /// Sets the time between a failed attempt to read a source again and the next attempt. Until
-    /// then, calls return the old content, unless change detection finds another change. The
-    /// default is one minute; the interval never exceeds the lifetime.
+    /// then, [`load`](Self::load) returns the old content, unless change detection finds a change
+    /// or cannot rule one out. The default is one minute; the interval never exceeds the lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self
     }
 
-    /// Makes each call check the size and modification time of a file, or of a directory and all
-    /// its files, and read the source again if they have changed.
+    /// Makes each call check the metadata of a file, or of a directory and all its files, and read
+    /// the source again if it has changed. A source that had just been written when it was read is
+    /// also read again, because a later change may have the same metadata.
     ///
-    /// Off by default, so that changes are noticed only when the lifetime is over. Turn it on if
-    /// that is too late and calls are rare, because each call then costs one system call per file.
+    /// Off by default, so that changes are noticed when the lifetime is over. Turn it on if that is
+    /// too late and calls are rare, because each call then costs at least one system call per file.
     /// Changes to the platform's roots are not detected.
     pub fn with_change_detection(mut self, at_each_call: bool) -> Self {
         self.cache.policy_mut().check_for_changes = at_each_call;
         self
     }
 
-    /// Sets the maximum number of sources. Beyond it, the least recently used source is evicted. An
-    /// evicted source of revocation lists is read as if for the first time: older lists are
-    /// accepted.
+    /// Sets the maximum number of sources. Beyond it, the least recently used source is evicted,
+    /// except while it is being read. An evicted source is read as if for the first time: fewer
+    /// roots and older revocation lists are accepted.
     pub fn with_capacity(mut self, sources: usize) -> Self {
         self.cache.policy_mut().capacity = sources;
         self
@@ -135,10 +137,11 @@ impl<S: CacheSource> Cache<S> {
     /// If no older content is cached, returns
     ///
     /// - [`RootsError`](crate::RootsError) if the source cannot be read or has no usable root.
-    /// - [`CrlError`](crate::CrlError) if the source cannot be read, has no list, exceeds a limit,
-    ///   or has anything unusable when it is read for the first time.
+    /// - [`CrlError`](crate::CrlError) if the source cannot be read, exceeds a limit, or has no
+    ///   usable list. When it is read for the first time, anything unusable is an error.
     ///
-    /// Errors are not cached: the next call tries again.
+    /// A relative path without a current directory, and an empty path, are always errors. Errors
+    /// are not cached: the next call tries again.
     pub fn load(&self, source: &S) -> Result<S::Content, S::Error> {
         self.loaded(source).map(S::content)
     }
@@ -153,8 +156,8 @@ impl<S: CacheSource> Cache<S> {
         self.reloaded(source).map(S::content)
     }
 
-    /// Removes the entry for `source`. The next call reads the source, and also accepts fewer roots
-    /// and older revocation lists.
+    /// Removes the entry for `source`. The next call for `source` reads it, and also accepts fewer
+    /// roots and older revocation lists.
     pub fn invalidate(&self, source: &S) {
         // without a current directory, no relative path is cached
         if let Ok(source) = source.absolute() {
@@ -170,8 +173,9 @@ impl<S: CacheSource> Cache<S> {
     /// Returns the statistics. `bytes` counts the roots, PEM in memory, and the encodings of
     /// revocation lists.
     ///
-    /// A call that waited for another thread's load counts as a hit, or as a miss if it returns
-    /// that load's error. A load that replaced nothing because of an error counts as a failure.
+    /// A call that returns the result of another thread's load counts as a hit, or as a miss if
+    /// that is an error. A load that fails counts as a failure, even if the old content is
+    /// returned.
     pub fn stats(&self) -> CacheStats {
         self.cache.stats()
     }

@@ -1,4 +1,4 @@
-//! Reads files of certificates and revocation lists, with limits, and detects changes to them.
+//! Reads files with limits, and detects changes to them.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -15,10 +15,10 @@ use super::loading::Version;
 /// The maximum number of entries in a directory. A directory with more cannot be read.
 pub(crate) const MAX_DIRECTORY_ENTRIES: usize = 16_384;
 
-/// The number of attempts to read a file that changes while it is being read.
+/// The maximum number of attempts to read a file that changes while it is being read.
 const ATTEMPTS: usize = 3;
 
-/// The coarsest resolution of modification times among file systems.
+/// The coarsest resolution of modification times among common file systems: that of FAT.
 const COARSEST_CLOCK: Duration = Duration::from_secs(2);
 
 /// The error from reading a file or a directory.
@@ -35,10 +35,11 @@ pub struct FileError {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FileErrorCause {
-    /// The operating system returned an error.
+    /// The standard library returned an I/O error, usually one from the operating system.
     Io(Arc<io::Error>),
-    /// The path does not lead to a regular file, directly or through a link. Directories cannot be
-    /// read; opening a device may have side effects, and reading a device or a pipe may never end.
+    /// The path does not lead to a regular file, directly or through a link. A directory cannot be
+    /// read as a file; opening a device may have side effects, and reading a device or a pipe may
+    /// never end.
     NotRegular,
     /// The file has more than `limit` bytes: the limit for one file, or what its directory's limit
     /// leaves after the files before it.
@@ -51,8 +52,8 @@ pub enum FileErrorCause {
         /// The maximum number of entries.
         limit: usize,
     },
-    /// The file was written during each of several attempts to read it. Replace files in use by
-    /// renaming.
+    /// In each of several attempts, the file changed while it was read, or its content did not have
+    /// the length in its metadata. Replace files in use by renaming.
     ChangedWhileRead,
 }
 
@@ -98,12 +99,13 @@ impl std::error::Error for FileError {
 
 /// Reads a regular file of up to `limit` bytes.
 ///
-/// If the file changes while it is being read, reads it again, so that old and new content are not
-/// mixed. Cannot detect a writer that pauses halfway.
+/// If the file changes while it is being read, reads it again, up to three times in all, so that
+/// old and new content are not mixed. Cannot detect a writer that pauses halfway.
 ///
 /// # Errors
 ///
-/// Returns [`FileError`] with any of its causes.
+/// Returns [`FileError`] if the file cannot be read, is not a regular file, is too long, or changes
+/// during each attempt.
 pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     for _ in 0..ATTEMPTS {
         if let Some(content) = read_once(path, limit, |_| ())? {
@@ -158,7 +160,8 @@ fn read_once(
     Ok((is_whole && Stat::new(&before) == Stat::new(&after)).then(|| mem::take(&mut *content)))
 }
 
-/// Opens a file for reading. Does not block if a pipe has replaced the file after the check.
+/// Opens a file for reading. On the Unix platforms below, does not block if a pipe has replaced the
+/// file after the check.
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
@@ -170,7 +173,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The flag of `open` as in the C library, because std does not export it; 0 on unknown platforms.
+/// The flag of `open` as in the C library, because std does not export it; 0 on other platforms.
 #[cfg(unix)]
 const O_NONBLOCK: i32 = if cfg!(any(
     target_vendor = "apple",
@@ -211,7 +214,7 @@ fn refuse_irregular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
 ///
 /// # Errors
 ///
-/// Returns [`FileError`] if it cannot be read or has more than [`MAX_DIRECTORY_ENTRIES`].
+/// Returns [`FileError`] if it cannot be read or has more than [`MAX_DIRECTORY_ENTRIES`] entries.
 pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
     let io_error = |error| FileError::io(path, error);
     let mut names = Vec::new();
@@ -229,13 +232,14 @@ pub(crate) fn list_directory(path: &Path) -> Result<Vec<OsString>, FileError> {
     Ok(names)
 }
 
-/// The sizes and modification times of a file, or of a directory and all files in it.
+/// The size and modification time of a file, or of a directory and each of its entries.
 ///
-/// The inode and its change time are included, if the system supports them. So the version changes
-/// even if the file is replaced by another of the same size and date.
+/// On Unix, the device, the inode and its change time are included. So the version changes even if
+/// the file is replaced by another of the same size and date.
 #[derive(Clone, Debug)]
 pub struct FileVersion {
-    /// The name and metadata of each file; the metadata is `None` if it cannot be read.
+    /// The name and metadata of each file or directory; the metadata is `None` if it cannot be
+    /// read.
     stats: Vec<(OsString, Option<Stat>)>,
     is_settled: bool,
 }

@@ -21,17 +21,17 @@
     doc = "| replace certificates and private keys | [`ReloadingCertifiedKeys`] |"
 )]
 //!
-//! The caches in this crate hold parsed inputs, never verdicts. `ClientConfig::verified_chains`
-//! decides whether a handshake verifies a known chain again. Each cache is bounded.
+//! The caches in this crate hold parsed inputs, never verdicts. The `verified_chains` of a
+//! configuration decide whether a handshake verifies a known chain again. Each cache is bounded.
 //!
 //! # Roots
 //!
-//! The first caller reads the roots. All configurations with the same source share them. A
+//! The first caller reads the roots. Configurations with the same source share them. A
 //! [source](RootSource) is a file, a directory, PEM in memory, the platform's store or Mozilla's
-//! list. Files, directories and the platform's store are read again after a day. Your own
-//! [`RootCache`] can use a different interval: never, on each use, or as soon as the file has
-//! changed. If reading fails, the old roots stay in use. The old roots also stay in use if some of
-//! them are missing and part of the source has become unusable.
+//! list. By default, files, directories and the platform's store are read again after a day. Your
+//! own [`RootCache`] can use a different interval: never, on each use, or on the first use after
+//! the file has changed. If reading fails, the old roots stay in use. The old roots also stay in
+//! use if some of them are missing and part of the source has become unusable.
 //!
 //! ```
 //! use std::error::Error;
@@ -39,7 +39,7 @@
 //! use rustls::ClientConfig;
 //! use rustls_trust::{RootCache, RootSource};
 //!
-//! /// Building this configuration is cheap, however many authorities the bundle has.
+//! /// After the first call, this is cheap, however many authorities the bundle has.
 //! fn client_config(bundle: &str) -> Result<ClientConfig, Box<dyn Error>> {
 //!     let roots = RootCache::global().store(&RootSource::PemFile(bundle.into()))?;
 //!     Ok(ClientConfig::builder()
@@ -51,8 +51,8 @@
 //! # Revocation lists
 //!
 //! Verifiers with the same list [share its index](rustls::certificates::RevocationList). A
-//! [`CrlCache`] keeps the lists read from files and directories, and never replaces a list with an
-//! older one.
+//! [`CrlCache`] keeps the lists read from files and directories. An older list does not replace a
+//! cached one, except at the cache's limits.
 //!
 //! ```
 //! use std::error::Error;
@@ -77,16 +77,16 @@
 //! # Reloading
 //!
 //! The `Reloading…` types replace certificates and keys, roots and revocation lists while
-//! configurations use them. They check new files first: the key must belong to the certificate, the
-//! certificate must not have expired, and no revocation list may be older than the current one.
-//! Lists past their next update stay in use, unless the verifier enforces their expiration. If a
-//! check fails, the old values stay in use, and `status` reports the reason. Open connections are
+//! configurations use them. They check new files first. For example, the key must belong to the
+//! certificate, the certificate must not have expired, and a revocation list must not be older than
+//! the current one. Lists past their next update stay in use; a verifier may still reject them. If
+//! a check fails, the old values stay in use, and `status` reports the reason. Open connections are
 //! not affected. Reloading certificates and keys needs the feature `x509`.
 //!
 //! OCSP responses are stapled until their next update. A missing or unusable response does not
-//! prevent a certificate from becoming active, unless the certificate requires one ("must-staple")
-//! and an OCSP file is set. Neither do the dates of the other certificates in the chain, or a clock
-//! that starts in 1970. `status` reports all of these.
+//! prevent a certificate from becoming active, unless the certificate requires one ("must-staple"),
+//! an OCSP file is set, and the current response cannot be used either. Nor do the dates of the
+//! other certificates in the chain, or a clock that starts in 1970. `status` reports all of these.
 //!
 #![cfg_attr(feature = "x509", doc = "```")]
 #![cfg_attr(not(feature = "x509"), doc = "```ignore")]

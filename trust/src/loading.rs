@@ -1,8 +1,8 @@
 //! A generic cache. Threads that need the same source at the same time share one load, and its
-//! value is cached until it is stale.
+//! value is cached.
 //!
-//! This module is independent of certificates. A [`Source`] defines the values and where they come
-//! from. A [`Policy`] defines the lifetime and the capacity.
+//! This module knows nothing about certificates. A [`Source`] defines the values and where they
+//! come from. A [`Policy`] has the settings, such as the lifetime and the capacity.
 //!
 //! ```text
 //!   load ──► look up ──► cached, neither stale nor changed ────────────────────► return it
@@ -14,8 +14,8 @@
 //!                                           └─► failed: return the old value with the error
 //! ```
 //!
-//! The map's lock is held for lookups, never while a source is read or parsed. A slow source delays
-//! only its own callers.
+//! The map's lock is held for lookups and updates, never while a source is read or parsed. A slow
+//! source delays only its own callers.
 
 mod flight;
 mod policy;
@@ -45,8 +45,8 @@ pub trait Source: Clone + Eq + Hash {
     /// Reads and parses the source. Called without a lock. It must not access its own entry in the
     /// cache.
     ///
-    /// `held` is the previous value. Return it if nothing changed, so that its users keep sharing
-    /// it. `now` is the current time according to the policy's clock.
+    /// `held` is the previous value. Reuse what has not changed, so that its users keep sharing it.
+    /// `now` is the current time according to the policy's clock.
     fn load(
         &self,
         held: Option<&Arc<Self::Value>>,
@@ -63,13 +63,14 @@ pub trait Source: Clone + Eq + Hash {
         previous: &Previous<Self>,
     );
 
-    /// Returns the version that a load would read now, if that can be determined without reading.
+    /// Returns the version that a load would read now. Returns `None` if the source has no version
+    /// that can be determined without reading.
     fn version(&self) -> Option<Self::Version>;
 
     /// False if loading again never returns anything new, so that values never become stale.
     fn can_change(&self) -> bool;
 
-    /// Returns the approximate memory use of `value` and this key, in bytes.
+    /// Returns the number of bytes that the statistics count for `value` and this key.
     fn bytes(&self, value: &Self::Value) -> usize;
 }
 
@@ -91,7 +92,7 @@ impl<S: Source> Previous<S> {
 }
 
 impl<S: Source<Error: fmt::Display>> Previous<S> {
-    /// True if the last attempt failed with the same text.
+    /// True if the previous attempt failed with the same text.
     pub(crate) fn failed_with(&self, error: &S::Error) -> bool {
         let failure = self.failure.as_ref();
         failure.is_some_and(|failure| failure.to_string() == error.to_string())
@@ -114,9 +115,9 @@ pub(crate) struct LoadingCache<S: Source> {
 /// A result from the cache.
 pub struct Loaded<S: Source> {
     pub(crate) value: Arc<S::Value>,
-    /// The time at which the value was loaded, or `None` if the clock did not return a time.
+    /// The time at which the load began, or `None` if the clock did not return a time.
     pub(crate) loaded_at: Option<UnixTime>,
-    /// The error from the last attempt to replace the value.
+    /// The error from the last attempt to replace the value, if that attempt failed.
     pub(crate) failure: Option<Arc<S::Error>>,
 }
 
@@ -141,8 +142,8 @@ impl<S: Source> LoadingCache<S> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Source::load`] if there is no older value. Threads that are waiting
-    /// for the same load share its error. The next call tries again.
+    /// Returns the errors of [`Source::load`] if there is no older value. The next call tries
+    /// again.
     pub(crate) fn load(&self, source: &S) -> Result<Loaded<S>, Arc<S::Error>> {
         self.load_as(source, false)
     }
@@ -187,8 +188,8 @@ impl<S: Source> LoadingCache<S> {
         }
     }
 
-    /// Loads for all threads that are waiting for `next`, or waits for another thread that does so.
-    /// Returns `None` if that thread's load panicked.
+    /// Loads for all threads that share `next`, or waits for another thread's load. Returns `None`
+    /// if that load panicked.
     fn load_next(&self, source: &S, next: &Arc<Flight<S>>) -> Option<Outcome<S>> {
         let now = self.policy.now();
         let version = self.version(source);
@@ -306,8 +307,8 @@ impl<S: Source> LoadingCache<S> {
     ///
     /// # Errors
     ///
-    /// Returns the load to wait for: `next` if another thread has begun it, or a new load if the
-    /// entry was removed.
+    /// Returns the load to wait for: the entry's load in progress, or `next` if another thread has
+    /// begun it.
     fn begin_next(
         &self,
         source: &S,
@@ -336,8 +337,7 @@ impl<S: Source> LoadingCache<S> {
         Ok(entry.held_value())
     }
 
-    /// Recovers from a poisoned lock: only allocations panic under it, and the map is always
-    /// consistent.
+    /// Recovers from a poisoned lock: a panic leaves the map usable.
     fn lock(&self) -> MutexGuard<'_, Map<S>> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -354,7 +354,7 @@ impl<S: Source> fmt::Debug for LoadingCache<S> {
 
 struct Map<S: Source> {
     entries: HashMap<S, Entry<S>>,
-    /// The number of lookups: the clock of `last_use`.
+    /// The number of uses so far: the clock of `last_use`.
     uses: u64,
     /// `entries` and `bytes` are computed on demand.
     counts: CacheStats,
@@ -372,7 +372,7 @@ impl<S: Source> Map<S> {
     }
 
     /// Evicts the least recently used entries down to `capacity`. Keeps entries that are being
-    /// loaded (at most one per thread), because otherwise another thread would load them again.
+    /// loaded, because otherwise another thread could load them at the same time.
     fn trim(&mut self, capacity: usize) -> Vec<Entry<S>> {
         let mut removed = Vec::new();
         while self.entries.len() > capacity {
@@ -470,7 +470,7 @@ enum Turn<S: Source> {
     Hit(Loaded<S>),
     /// Wait for the current load.
     Wait(Arc<Flight<S>>),
-    /// Wait for the current load, then load once for all threads that share `next`.
+    /// Wait for the current load, then for one load for all threads that share `next`.
     WaitForNext {
         current: Arc<Flight<S>>,
         next: Arc<Flight<S>>,

@@ -1,5 +1,5 @@
-//! Finds out why the parser of PEM (RFC 7468) skips or rejects a file: another format, marks inside
-//! a line, or an encrypted key.
+//! Finds out why the parser of PEM (RFC 7468) skips or rejects a file, for example because of
+//! another format, marks inside a line, or an encrypted key.
 
 use pki_types::pem;
 use zeroize::Zeroizing;
@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 pub(super) const CERTIFICATES: [&str; 3] =
     ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"];
 
-/// The labels of private keys.
+/// The labels of private keys that are looked for.
 #[cfg(feature = "x509")]
 pub(super) const PRIVATE_KEYS: [&str; 4] = [
     "PRIVATE KEY",
@@ -23,8 +23,8 @@ pub(super) fn is_der(content: &[u8]) -> bool {
     matches!(content, [0x30, 0x80..=0xff, ..])
 }
 
-/// Returns the format of a file that is not PEM: DER, or UTF-16 if it has BEGIN marks with one of
-/// `labels`. Returns `None` for any other format.
+/// Returns the format of a file in DER, or in UTF-16 with BEGIN marks with one of `labels`. Returns
+/// `None` if neither is recognized.
 pub(super) fn other_format(content: &[u8], labels: &[&str]) -> Option<&'static str> {
     if is_der(content) {
         return Some("DER, not PEM");
@@ -79,7 +79,7 @@ pub(super) fn count_marks(pem: &[u8], labels: &[&str]) -> usize {
         .count()
 }
 
-/// Returns the text of `error` without the content of the file, because a private key may be on the
+/// Returns the text of `error` without the line that it quotes, because a private key may be on the
 /// same line as its mark.
 pub(super) fn describe(error: &pem::Error) -> String {
     match error {
@@ -101,8 +101,8 @@ pub(super) fn describe(error: &pem::Error) -> String {
     }
 }
 
-/// Returns the label at the start of `text`. Returns `None` if it is too long or has unusual
-/// characters, because it may then be part of a key in base64.
+/// Returns the label at the start of `text`. Returns `None` if it does not look like a label,
+/// because it may then be part of a key in base64.
 fn label(text: &[u8]) -> Option<&str> {
     let end = text.iter().position(|&byte| byte == b'-');
     let label = &text[..end.unwrap_or(text.len())];

@@ -9,8 +9,8 @@
 //!   any problem or flaw ──► status, log
 //! ```
 //!
-//! A handshake uses the objects that were current at its start, so a reload never disturbs it. No
-//! lock is held while anything is read, parsed, checked or verified.
+//! A handshake keeps the objects that it got, so a reload does not disturb it. No lock is held
+//! while anything is read, parsed, checked or verified.
 //!
 //! - `slot`: the current value, and the order of reloads; `status`, `error`: the results of
 //!   reloads.

@@ -1,8 +1,8 @@
-//! Revocation lists from files. [`RevocationList`](rustls::certificates::RevocationList) parses
-//! each list once and shares its index.
+//! Revocation lists from files. [`RevocationList`](rustls::certificates::RevocationList) parses a
+//! list and shares its index.
 //!
 //! `cache` caches the lists of a `source`; `read` reads them and decides which ones to replace, by
-//! the `order` of their dates; `error` defines the problems.
+//! their `order`; `error` defines the problems.
 
 mod cache;
 mod error;

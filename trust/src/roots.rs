@@ -1,4 +1,4 @@
-//! Root certificates, which all configurations with the same source share.
+//! Root certificates, which configurations with the same source share.
 //!
 //! `source` defines the sources and their equality; `read` reads and parses them; `error` defines
 //! errors and skipped items. The cache itself is in [`cache`](crate::cache).
@@ -22,21 +22,21 @@ use crate::FileError;
 use crate::cache::{Cache, SourceKind};
 use crate::loading::Loaded;
 
-/// A cache of root certificates from files, directories and the platform. Callers with the same
-/// source share one [`RootCertStore`].
+/// A cache of root certificates, for example from files, directories and the platform. Callers with
+/// the same source share one [`RootCertStore`].
 ///
-/// The first caller reads and parses a source. Other callers of the same source wait; callers of
-/// other sources do not. When its lifetime is over, a source is read again. If the roots are
-/// unchanged, the cache keeps the same store. If the source cannot be read, or lacks roots while
-/// part of it has become unusable, the cache also keeps the old store, logs a warning and sets
-/// [`failed_reload`](LoadedRoots::failed_reload). Existing configurations keep the store that they
-/// were created with.
+/// The first caller reads and parses a source. Meanwhile, other callers of the same source wait;
+/// callers of other sources do not. The first call after its lifetime reads a source again. If the
+/// roots are unchanged, the cache keeps the same store. If the source cannot be read, has no usable
+/// root, or lacks roots while part of it has become unusable, the cache also keeps the old store,
+/// sets [`failed_reload`](LoadedRoots::failed_reload), and logs the reason if it is new. Existing
+/// configurations keep the store that they were created with.
 ///
-/// So no root is lost if a bundle is cut off inside a certificate, or if a file in a directory
-/// cannot be read. A bundle that ends between two certificates looks complete: replace files by
-/// renaming. Missing roots are removed if nothing in the source has become unusable, or after
-/// [`invalidate`](Self::invalidate). So check [`failed_reload`](LoadedRoots::failed_reload) after
-/// removing a root that must no longer be trusted.
+/// So roots are normally not lost if a bundle is cut off inside a certificate, or if a file in a
+/// directory cannot be read. A bundle that ends between two certificates looks complete: replace
+/// files by renaming. Missing roots are removed if nothing in the source has become unusable, or
+/// after [`invalidate`](Self::invalidate). So check [`failed_reload`](LoadedRoots::failed_reload)
+/// after removing a root that must no longer be trusted.
 ///
 /// The cache does not hold verification results, unlike `ClientConfig::verified_chains`.
 ///
@@ -106,18 +106,20 @@ impl SourceKind for RootSource {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedRoots {
-    /// The roots, never empty. Reading an unchanged source again yields the same store.
+    /// The roots, never empty. If they are unchanged when the cache reads the source again, the
+    /// store stays the same.
     pub store: Arc<RootCertStore>,
-    /// The skipped certificates and files: the first thousand of
-    /// [`ignored_count`](Self::ignored_count).
+    /// The skipped certificates and files, and errors reported by the platform. Only the first
+    /// thousand are listed.
     pub ignored: Arc<[IgnoredCertificate]>,
-    /// The number of skipped certificates and files.
+    /// The number of all such items, listed or not.
     pub ignored_count: usize,
     /// The number of duplicate certificates. The store contains each of them once.
     pub duplicates: usize,
-    /// The time at which the source was read, or `None` if the clock did not return a time.
+    /// The time at which the source was last read successfully, or `None` if the clock did not
+    /// return a time.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the source could not be read again, or why the old roots were kept although
-    /// some are missing. `store` is then the old store.
+    /// The reason why the last attempt to read the source again failed, if it did. `store` is then
+    /// the old store.
     pub failed_reload: Option<RootsError>,
 }

@@ -1,7 +1,7 @@
 //! A load, and the threads that are waiting for it.
 //!
 //! A reload must begin after it was requested. If a load is in progress, the callers of a reload
-//! share a flight that has not begun. One of them begins it after the current load ends.
+//! share a flight that has not begun. It begins after the current load ends.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -56,7 +56,7 @@ impl<S: Source> Flight<S> {
     }
 
     /// Waits until a begun load ends. Returns `None` if the source panicked, in which case the
-    /// caller must load.
+    /// caller must try again.
     pub(super) fn wait(&self) -> Option<Outcome<S>> {
         let mut state = self.lock();
         loop {

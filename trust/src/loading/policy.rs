@@ -1,4 +1,4 @@
-//! The lifetime and the capacity of a cache.
+//! The settings of a cache: for example its lifetime, its capacity and its clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ pub(crate) struct Policy {
     /// The time until a value is stale. If zero, nothing is cached. If [`Duration::MAX`], nothing
     /// becomes stale.
     pub(crate) lifetime: Duration,
-    /// The time between a failed attempt to replace a value and the next attempt. Until then, the
-    /// old value is returned.
+    /// The time after a failed attempt to replace a value in which lookups return the old value,
+    /// unless the source has changed. It is never longer than the lifetime.
     pub(crate) retry_interval: Duration,
     /// True if each call checks the source for changes.
     pub(crate) check_for_changes: bool,
-    /// The maximum number of entries.
+    /// The maximum number of entries. Entries that are being loaded may exceed it.
     pub(crate) capacity: usize,
     pub(crate) time_provider: Arc<dyn TimeProvider>,
 }
@@ -54,8 +54,8 @@ impl Policy {
     }
 }
 
-/// True if less than `span` has passed from `then` to `now`. False if a time is unknown, or if
-/// `then` is in the future because the clock was set back.
+/// True if less than `span` has passed from `then` to `now`, in whole seconds. False if a time is
+/// unknown, or if `then` is in the future because the clock was set back.
 fn is_within(span: Duration, then: Option<UnixTime>, now: Option<UnixTime>) -> bool {
     let (Some(then), Some(now)) = (then, now) else {
         return false;

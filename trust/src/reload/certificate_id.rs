@@ -46,8 +46,8 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// True if `id` identifies this certificate. The issuer's key is compared only if the chain
-    /// contains the issuer's certificate.
+    /// True if `id` identifies this certificate. The issuer's key is compared only if the issuer's
+    /// certificate is next in the chain.
     ///
     /// # Errors
     ///

@@ -22,12 +22,14 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 ///
 /// Only usable content replaces the current content. An unreadable source, or one without roots,
 /// leaves the current roots active. A missing, damaged or older revocation list leaves the current
-/// list active. [`status`](Self::status) returns the reason.
+/// list active, as far as the limits of a [source](crate::CrlCache) allow. [`status`](Self::status)
+/// returns the reason.
 ///
-/// A handshake uses the roots and lists that are current when its ClientHello arrives. Open
-/// connections are not disturbed. A resumption checks the client's certificate against the roots
-/// and lists that are current at that time. It skips the full verification only if the same roots
-/// and lists accepted the certificate within the last day.
+/// A handshake uses the roots and lists that are current when the server handles its ClientHello,
+/// or its second one after a HelloRetryRequest. Open connections are not disturbed. A resumption
+/// checks the client's certificate against the roots and lists that are current at that time. It
+/// skips the full verification only if the same roots and lists accepted the certificate within the
+/// last day.
 ///
 /// ## In a custom verifier
 ///
@@ -85,7 +87,8 @@ impl VerifierKind for dyn ClientCertVerifier {
         builder.build()
     }
 
-    /// Checks that the authority names, which are sent to every client, fit into a message.
+    /// Checks that the authority names, which are sent in the CertificateRequest, fit into a
+    /// message.
     fn check(&self) -> Result<(), ReloadError> {
         ServerConfig::check_client_cert_verifier(self).map_err(ReloadError::Authorities)
     }

@@ -9,7 +9,8 @@ use rustls::{CertificateError, Error, OtherError};
 
 use crate::{CrlError, FileError, IgnoredCertificate, RootsError};
 
-/// The reason why something could not be read or must not become active.
+/// The reason why something could not be read or must not become active, or a flaw of something
+/// active.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ReloadError {
@@ -19,7 +20,7 @@ pub enum ReloadError {
     Pem {
         /// The file that cannot be used.
         path: PathBuf,
-        /// A text about the problem, without the content of the file.
+        /// A text about the problem, which contains no part of a key.
         reason: String,
     },
     /// A certificate file contains no certificate.
@@ -75,7 +76,7 @@ pub enum ReloadError {
     },
     /// Files were added for a name that is not a DNS name.
     Name(String),
-    /// The builder was given no files.
+    /// The builder was given neither default files nor files with a name.
     Nothing,
     /// The clock did not return a time, so dates cannot be checked.
     NoTime,
@@ -84,8 +85,8 @@ pub enum ReloadError {
     /// The root certificates have changed, and their source contains new unusable items. It may be
     /// half written. Call `reload_from_scratch` to accept the new roots nevertheless.
     UnusableRoots(Arc<[IgnoredCertificate]>),
-    /// Revocation lists cannot be read, are unusable or missing, or are older than the current
-    /// ones.
+    /// Revocation lists cannot be used, for example because they are missing, unreadable, or older
+    /// than the current ones.
     Crls(CrlError),
     /// No verifier can be built from the new content.
     Verifier(VerifierBuilderError),

@@ -24,14 +24,15 @@ use super::{Reload, ReloadError, ReloadStatus};
 /// a signal or every minute. Use a separate thread or task, because files may be slow.
 ///
 /// New files become active only after all checks succeed. The key must belong to the first
-/// certificate, which must be valid now and cover all configured names. Otherwise, the current
-/// certificate and key stay active, and [`status`](Self::status) returns the reason.
+/// certificate, which must be valid now and cover all configured names. A key that cannot return
+/// its public key is not compared. Otherwise, the current certificate and key stay active, and
+/// [`status`](Self::status) returns the reason.
 ///
 /// Some defects do not prevent a certificate from becoming active. `status` returns them as
 /// [`flaws`](ReloadStatus::flaws):
 ///
 /// - **An OCSP response** that is missing, unusable, or about another certificate is not stapled.
-///   The current response stays in use until its `nextUpdate` if it is about the same certificate.
+///   If the current response is about the same certificate, it stays in use until its `nextUpdate`.
 ///   If an OCSP file is set, a certificate that requires a response ("must-staple", RFC 7633) does
 ///   not become active without one.
 /// - **Other certificates in the chain** may have expired, or not be valid yet. They are sent as
@@ -41,7 +42,7 @@ use super::{Reload, ReloadError, ReloadStatus};
 ///   valid at that time: the clock is then assumed to be right.
 ///
 /// An OCSP response matches if its CertID has the serial number and the issuer's name. The issuer's
-/// key is also compared if the chain contains the issuer's certificate. A response is not stapled
+/// key is also compared if the issuer's certificate is next in the chain. A response is not stapled
 /// after its `nextUpdate`; clients then get no response until a reload finds a newer one. While the
 /// clock returns no time, a response with a `nextUpdate` is not stapled either.
 ///
@@ -124,9 +125,10 @@ impl ReloadingCertifiedKeys {
     }
 
     /// Reloads only pairs whose files have changed, and pairs whose last reload failed or found
-    /// [flaws](ReloadStatus::flaws). A change means a different size, date or, where the system
-    /// supports it, inode. Files that were modified at most two seconds before the last reload are
-    /// also read again, because a later change may have the same date.
+    /// [flaws](ReloadStatus::flaws). A change means a different size, a different modification time
+    /// or, on Unix, another inode or a change of its metadata. Files that were modified within two
+    /// seconds of the last reading are also read again, because a later change may have the same
+    /// date.
     ///
     /// # Errors
     ///
@@ -287,7 +289,7 @@ impl ReloadingCertifiedKeysBuilder {
     ///
     /// # Errors
     ///
-    /// - [`ReloadError::Nothing`] if no files were added;
+    /// - [`ReloadError::Nothing`] if there are neither default files nor files with a name;
     /// - [`ReloadError::Name`] if a name is not a DNS name;
     /// - the errors of a reload if a pair is unusable.
     pub fn build(self) -> Result<Arc<ReloadingCertifiedKeys>, Arc<ReloadError>> {
@@ -329,7 +331,8 @@ impl ReloadingCertifiedKeysBuilder {
     }
 }
 
-/// Returns `name` in the form used in SNI: without the trailing dot (RFC 6066 §3), in lower case.
+/// Returns the key of `name` in `by_name`: without the trailing dot, as in SNI (RFC 6066 §3), and
+/// in lower case.
 fn as_key(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
@@ -384,8 +387,8 @@ impl Pair {
 /// The current content of a pair.
 struct ActiveKeys {
     certified_key: Arc<CertifiedKey>,
-    /// The period in which the OCSP response of `certified_key` may be stapled; `None` if
-    /// unlimited.
+    /// The period in which the OCSP response of `certified_key` may be stapled; `None` if it is
+    /// unlimited, or if there is no response.
     ocsp_currency: Option<Currency>,
     requires_ocsp: bool,
     /// The same pair without the OCSP response, created the first time that the response must not

@@ -11,8 +11,8 @@ use x509_cert::der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
 
 use super::certificate_id::{CertificateId, Subject};
 
-/// The object identifier id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the only type of response in
-/// use.
+/// The object identifier id-pkix-ocsp-basic, 1.3.6.1.5.5.7.48.1.1: the only type of response that
+/// RFC 6960 defines.
 const BASIC: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x30\x01\x01";
 
 /// The period in which a response may be stapled.
@@ -64,7 +64,7 @@ fn has_status_request(features: &[u8]) -> Result<bool, Malformed> {
     Ok(is_found)
 }
 
-/// The object identifier id-pe-tlsfeature (RFC 7633 §6).
+/// The object identifier id-pe-tlsfeature (RFC 7633).
 const TLS_FEATURE: &str = "1.3.6.1.5.5.7.1.24";
 
 /// The number of the TLS extension status_request (RFC 6066 §8).

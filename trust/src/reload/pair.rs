@@ -19,8 +19,8 @@ use crate::pem::{
     CERTIFICATES, PRIVATE_KEYS, count_marks, describe, is_encrypted_key, other_format,
 };
 
-/// The maximum length of a file of certificates, a private key or both, in bytes: far more than any
-/// peer accepts.
+/// The maximum length of a file of certificates, a private key or both, in bytes: far more than
+/// most peers accept.
 const MAX_PEM_LEN: u64 = 1 << 20;
 
 /// The maximum length of an OCSP response in bytes.
@@ -53,8 +53,9 @@ impl CertifiedKeyFiles {
     /// Sets the file of the OCSP response, in DER. A response with a `nextUpdate` is stapled until
     /// then, and only while the clock returns a time.
     ///
-    /// The response is optional. If it is missing or unusable, the certificate is active without
-    /// it, unless the certificate requires a response ("must-staple", RFC 7633).
+    /// The response is optional. If it is missing or unusable, the certificate becomes active
+    /// nevertheless, unless it requires a response ("must-staple", RFC 7633) and the current one
+    /// cannot be used either.
     pub fn with_ocsp(mut self, ocsp: impl Into<PathBuf>) -> Self {
         self.ocsp = Some(ocsp.into());
         self
@@ -150,8 +151,8 @@ impl CertifiedKeyFiles {
         })
     }
 
-    /// Reads the private key. Errors never contain it. All buffers are zeroized except the one in
-    /// which the PEM parser of `pki-types` joins the lines of the key before decoding them.
+    /// Reads the private key. Errors never contain it. Zeroizes the content of the file, but not
+    /// the buffers inside the PEM parser of `pki-types`.
     fn read_key(&self) -> Result<PrivateKeyDer<'static>, ReloadError> {
         let path = &self.key;
         let content = Zeroizing::new(read_file(path, MAX_PEM_LEN)?);
@@ -239,7 +240,7 @@ impl CertifiedKeyFiles {
         })
     }
 
-    /// Checks the first certificate, and that it covers all of `names`.
+    /// Checks that the first certificate can be parsed and covers all of `names`.
     fn check_names(
         &self,
         chain: &[CertificateDer<'static>],
@@ -259,8 +260,8 @@ impl CertifiedKeyFiles {
 
     /// Checks the validity of all certificates. Returns the time, if the clock seems to be right.
     ///
-    /// The clock of a machine without a battery starts in 1970, so a first certificate that is not
-    /// valid yet is accepted, unless the one in `held` is valid. Other certificates may be left
+    /// The clock of a machine without a battery may start in 1970, so a first certificate that is
+    /// not valid yet is accepted, unless the one in `held` is valid. Other certificates may be left
     /// over from an old chain, or be for clients with older roots, so their dates are only
     /// reported.
     fn check_dates(

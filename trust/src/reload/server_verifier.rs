@@ -19,7 +19,8 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 ///
 /// Only usable content replaces the current content. An unreadable source, or one without roots,
 /// leaves the current roots active. A missing, damaged or older revocation list leaves the current
-/// list active. [`status`](Self::status) returns the reason.
+/// list active, as far as the limits of a [source](crate::CrlCache) allow. [`status`](Self::status)
+/// returns the reason.
 ///
 /// A handshake uses the roots and lists that are current when it begins. Open connections are not
 /// disturbed. Sessions are resumed only if the roots and lists have not changed since the session
@@ -31,8 +32,7 @@ use super::verifier::{ReloadingVerifier, ReloadingVerifierBuilder, VerifierKind}
 /// that does not forward it, sessions would be resumed even if their roots or lists had been
 /// replaced. So [`verify_server_cert`](ServerCertVerifier::verify_server_cert) of this type always
 /// returns an error. Wrap the current verifier with
-/// [`wrapped_in`](ReloadingServerVerifierBuilder::wrapped_in) instead, which works with all
-/// verifiers.
+/// [`wrapped_in`](ReloadingServerVerifierBuilder::wrapped_in) instead.
 ///
 /// ```no_run
 /// use std::sync::Arc;

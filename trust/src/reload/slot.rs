@@ -1,9 +1,9 @@
 //! The current value of something that can be reloaded.
 //!
 //! Reloads may run concurrently. Each takes a ticket when it begins. A reload is overtaken if one
-//! with a later ticket has finished; it then changes nothing, because it may have read older files.
-//! A reload starts over if one with an earlier ticket has replaced the current value in the
-//! meantime, because its own result was compared with an outdated value.
+//! with a later ticket has finished; it then does not replace the value, because it may have read
+//! older files. A reload starts over if one with an earlier ticket has replaced the current value
+//! in the meantime, because its own result was compared with an outdated value.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,14 +30,15 @@ pub(super) struct Slot<T: ?Sized, V> {
 pub(super) struct Replacement<T: ?Sized> {
     /// The value to use from now on.
     pub(super) value: Arc<T>,
-    /// The problem, if a source could not be used.
+    /// The error that the reload returns, if any.
     pub(super) problem: Option<ReloadError>,
     /// The flaws of `value`. They do not make the reload fail.
     pub(super) flaws: Vec<ReloadError>,
 }
 
 impl<T: ?Sized> Replacement<T> {
-    /// Creates a result without flaws. If there is a `problem`, `value` is old, or a part of it is.
+    /// Creates a result without flaws. If there is a `problem`, `value` may be old, or a part of
+    /// it.
     pub(super) fn new(value: Arc<T>, problem: Option<ReloadError>) -> Self {
         Self {
             value,
@@ -55,8 +56,8 @@ impl<T: ?Sized> Replacement<T> {
 struct Journal<V> {
     /// The ticket of the latest reload that was not overtaken.
     last: u64,
-    /// The version that this reload read. `None` if it failed or found flaws, in which case the
-    /// next reload reads even unchanged files.
+    /// The version that this reload read. `None` if it failed or found flaws, so that
+    /// [`Slot::reload_if_changed`] then reads even unchanged files.
     version: Option<V>,
     status: ReloadStatus,
 }
@@ -104,8 +105,8 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         self.journal().status.clone()
     }
 
-    /// Reloads if the version of the sources has changed or may miss a later change
-    /// ([`is_settled`](Version::is_settled)), or if the previous reload failed or found flaws.
+    /// Reloads if the sources' version has changed, or could hide a change because it was not
+    /// [settled](Version::is_settled). Also reloads if the previous reload failed or found flaws.
     pub(super) fn reload_if_changed(
         &self,
         version: impl Fn() -> V,
@@ -196,7 +197,7 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         Some((Reload::Replaced, news))
     }
 
-    /// Recovers from a poisoned lock: each change is complete before the lock is released.
+    /// Recovers from a poisoned lock: a panic loses at most the result of one reload.
     fn journal(&self) -> MutexGuard<'_, Journal<V>> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -210,8 +211,8 @@ struct Findings<'a, V> {
 }
 
 impl<V: Version> Journal<V> {
-    /// Records the result of the latest reload. Returns the lines to log. Problems and flaws that
-    /// the status already contains are left out.
+    /// Records the result of the latest reload. Returns the lines to log: its problem or, without
+    /// one, its flaws, unless the status already contains them.
     fn note(
         &mut self,
         findings: Findings<'_, V>,

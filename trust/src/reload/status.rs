@@ -12,10 +12,10 @@ use super::ReloadError;
 pub enum Reload {
     /// Nothing has changed. The current value stays, and so do its sessions.
     Unchanged,
-    /// The current value was replaced, for handshakes that start from now on.
+    /// The current value was replaced. Handshakes that already use the old one keep it.
     Replaced,
-    /// A reload that began later finished first. The value from that reload stays, because its
-    /// files were newer.
+    /// A reload that began later finished first. The current value stays, because that reload may
+    /// have read newer files.
     Overtaken,
 }
 
@@ -34,8 +34,8 @@ pub struct ReloadStatus {
     /// The failures of the most recent reloads, or `None` if the last reload succeeded.
     pub failing: Option<ReloadFailure>,
     /// The flaws of the current value that did not prevent it from becoming active, as found by the
-    /// last reload or by the first load. For certificates: an OCSP response that is not stapled,
-    /// dates of other certificates in the chain, or a wrong clock.
+    /// last successful reload or by the first load. For certificates, these are for example an OCSP
+    /// response that is not stapled, dates of other certificates in the chain, or a wrong clock.
     pub flaws: Vec<ReloadError>,
 }
 

@@ -127,7 +127,7 @@ pub(super) struct Trust {
     roots: Arc<CachedRoots>,
     /// The revocation lists, by source. Each source has at least one list.
     crls: Vec<Arc<Lists>>,
-    /// The lists from all sources, latest first.
+    /// The lists from all sources, latest first, except that lists dated in the future come last.
     crls_in_order: Vec<Arc<RevocationList>>,
 }
 
@@ -149,7 +149,7 @@ impl Trust {
         self.roots.store()
     }
 
-    /// Returns the lists from all sources, latest first, because a verifier uses the first list
+    /// Returns the lists from all sources in this order, because a verifier uses the first list
     /// that covers a certificate.
     pub(super) fn crls(&self) -> &[Arc<RevocationList>] {
         &self.crls_in_order

@@ -2,8 +2,8 @@
 //! changes.
 //!
 //! [`ReloadingVerifier`] and its builder serve both sides. `server_verifier` and `client_verifier`
-//! contain the code of one side: they implement [`VerifierKind`] for its webpki verifiers, and its
-//! verifier trait for the reloading verifier.
+//! contain the code of one side: they implement [`VerifierKind`] for its verifier trait, and that
+//! trait for the reloading verifier.
 
 use std::fmt;
 use std::sync::Arc;
@@ -102,18 +102,20 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     /// # Errors
     ///
     /// Returns the sources and revocation lists that could not be used, with reasons. Their current
-    /// content stays in use. All others are still replaced, because a revocation should not wait
-    /// for an unrelated file. If no verifier can be built from the new content, nothing is
-    /// replaced.
+    /// content stays in use, except lists for which [there is no
+    /// room](crate::CrlProblemReason::NoRoom). All others are still replaced, because a revocation
+    /// should not wait for an unrelated file. If no verifier can be built from the new content,
+    /// nothing is replaced.
     pub fn reload(&self) -> Result<Reload, Arc<ReloadError>> {
         self.slot
             .reload(|| self.sources.versions(), |held| self.load(held))
     }
 
     /// Reloads only if a file or directory has changed, or if the last reload failed. A change
-    /// means a different size, date or, where the system supports it, inode. Files that were
-    /// modified at most two seconds before the last reload are also read again, because a later
-    /// change may have the same date. The platform's roots are always read.
+    /// means a different size, a different modification time or, on Unix, another inode or a change
+    /// of its metadata. Files that were modified within two seconds of the last reading are also
+    /// read again, because a later change may have the same date. The platform's roots are always
+    /// read.
     ///
     /// # Errors
     ///
@@ -124,14 +126,14 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     }
 
     /// Reads all sources as if for the first time: missing roots and revocation lists are dropped,
-    /// and older lists are accepted. Use this after removing an authority on purpose. Also removes
-    /// the roots from [`RootCache::global`], so that other users of that cache read them again. A
-    /// concurrent reload may still keep missing roots and lists.
+    /// and older lists are accepted. Use this after removing an authority on purpose. If all
+    /// sources can be used, also removes the roots from [`RootCache::global`], so that other users
+    /// of that cache read them again. A concurrent reload may still keep missing roots and lists.
     ///
     /// # Errors
     ///
-    /// Returns any problem with a source or with the new verifier. In that case nothing is
-    /// replaced.
+    /// Returns an error if there is no usable root, if anything in a source of revocation lists is
+    /// unusable, or if no verifier can be built. In that case nothing is replaced.
     pub fn reload_from_scratch(&self) -> Result<Reload, Arc<ReloadError>> {
         let load = |held: &Arc<ActiveVerifier<V>>| match self.sources.load(None) {
             Ok((trust, _)) => {
@@ -205,7 +207,8 @@ pub struct ReloadingVerifierBuilder<V: PeerVerifier + ?Sized> {
 
 impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
     /// Checks certificates against the revocation lists in `source`, in addition to any added by
-    /// earlier calls. If several lists cover a certificate, the latest one is used.
+    /// earlier calls. If several lists cover a certificate, the latest one is used, but one dated
+    /// in the future only if there is no other.
     pub fn with_crls(mut self, source: CrlSource) -> Self {
         self.sources.crls.push(source);
         self
@@ -214,8 +217,9 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
     /// Sets further options of each new verifier, for example the depth of the revocation check.
     /// Replaces any `options` set by an earlier call.
     ///
-    /// The builder is a [`ServerCertVerifierBuilder`](rustls::client::ServerCertVerifierBuilder)
-    /// or a [`ClientCertVerifierBuilder`](rustls::server::ClientCertVerifierBuilder).
+    /// `options` receives and returns a
+    /// [`ServerCertVerifierBuilder`](rustls::client::ServerCertVerifierBuilder) or a
+    /// [`ClientCertVerifierBuilder`](rustls::server::ClientCertVerifierBuilder).
     pub fn with_options(
         mut self,
         options: impl Fn(V::Builder) -> V::Builder + Send + Sync + 'static,
@@ -245,7 +249,8 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifierBuilder<V> {
     ///
     /// # Errors
     ///
-    /// Returns any problem with a source or with the verifier.
+    /// Returns an error if there is no usable root, if anything in a source of revocation lists is
+    /// unusable, or if no verifier can be built.
     pub fn build(self) -> Result<Arc<ReloadingVerifier<V>>, Arc<ReloadError>> {
         let Self {
             sources,

@@ -17,24 +17,26 @@ use crate::loading::Loaded;
 /// A cache of revocation lists from files and directories, which reads them again after some time.
 /// Callers with the same source share the lists.
 ///
-/// The first caller reads and parses a source. Other callers of the same source wait; callers of
-/// other sources do not.
+/// The first caller reads and parses a source. Meanwhile, other callers of the same source wait;
+/// callers of other sources do not.
 ///
-/// A cached list is replaced only by one that is not older, comparing `thisUpdate` and then the
-/// number (RFC 5280 §5.2.3). If the file is missing, empty, damaged or older, the cached list stays
-/// in use, and the cache logs a warning and reports the problem in
-/// [`problems`](LoadedCrls::problems). Other lists from the source are still replaced. A list dated
-/// in the future never replaces one that is not, but any other list replaces it. To drop a list on
-/// purpose, for example one from a former authority, call [`invalidate`](Self::invalidate).
+/// A cached list is not replaced by an older one, comparing `thisUpdate` and then the number (RFC
+/// 5280 §5.2.3). A list dated in the future counts as older than one that is not. If the file is
+/// missing, empty, damaged or older, the cached list stays in use, as far as the limits allow. The
+/// cache reports the problem in [`problems`](LoadedCrls::problems), and still replaces other lists
+/// from the source. If no list can be read, or there are too many, all cached lists stay, and
+/// [`failed_reload`](LoadedCrls::failed_reload) has the reason. New problems are logged. To drop a
+/// list on purpose, for example one from a former authority, call [`invalidate`](Self::invalidate).
 ///
-/// A source has at most 4096 lists of 512 MiB in total. Lists on disk have priority. At the limit,
-/// lists without a file are dropped: first those dated in the future, then those with the earliest
-/// next update. This is also [reported](super::CrlProblemReason::NoRoom).
+/// A source has at most 4096 lists of 512 MiB in total. Lists on disk have priority, even over
+/// newer cached ones. If there is no room for all, cached lists without a file are dropped first,
+/// and among these the ones dated in the future or with the earliest next update. This is also
+/// [reported](super::CrlProblemReason::NoRoom).
 ///
 /// The cache does not verify lists: verifiers check the signature at each use. A forged list makes
-/// verifications fail until the cache reads a genuine one that is not older, or until
-/// [`invalidate`](Self::invalidate). The cache keeps overdue lists. Verifiers built with
-/// `enforce_revocation_expiration` reject them.
+/// verifications of the certificates that it covers fail until the cache reads a genuine one that
+/// is not older, or until [`invalidate`](Self::invalidate). The cache keeps overdue lists.
+/// Verifiers built with `enforce_revocation_expiration` reject them.
 ///
 /// A verifier keeps the lists that it was built with. To use lists read later, [build a new
 /// verifier](rustls::client::ServerCertVerifierBuilder::with_shared_crls).
@@ -101,15 +103,18 @@ impl SourceKind for CrlSource {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LoadedCrls {
-    /// The lists, never empty, latest first, because verifiers use the first list that covers a
-    /// certificate. Unchanged lists keep their `Arc`, and so does the slice if all are unchanged.
+    /// The lists, never empty. Verifiers use the first list that covers a certificate, so the
+    /// latest comes first, and lists dated in the future come last. Lists that are unchanged when
+    /// the cache reads the source again keep their `Arc`, and so does the slice if their order is
+    /// unchanged, too.
     pub lists: Arc<[Arc<RevocationList>]>,
-    /// The problems found when the source was last read, such as damaged files and lists that could
-    /// not be replaced.
+    /// The problems found when the source was last read successfully, such as damaged files and
+    /// lists that could not be replaced.
     pub problems: Arc<[CrlProblem]>,
-    /// The time at which the source was read, or `None` if the clock did not return a time.
+    /// The time at which the source was last read successfully, or `None` if the clock did not
+    /// return a time.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the source could not be read again, if so. `lists` then contains the old
-    /// lists.
+    /// The reason why the last attempt to read the source again failed, if it did. `lists` then
+    /// contains the old lists.
     pub failed_reload: Option<CrlError>,
 }

@@ -19,17 +19,19 @@ pub enum CrlError {
         /// The file or directory.
         path: PathBuf,
     },
-    /// The source is unusable, or a part of it is. The other lists alone could leave certificates
-    /// unchecked.
+    /// No list can be read, or the source is read for the first time and a part of it is unusable:
+    /// the other lists alone could leave certificates unchecked. The reload of a verifier also
+    /// returns this for problems with single lists or files, and still replaces other lists.
     Unusable(Arc<[CrlProblem]>),
-    /// There are more than `limit` lists on disk.
+    /// There are more than `limit` lists with different issuers or scopes on disk.
     TooManyLists {
         /// The file or directory.
         path: PathBuf,
         /// The maximum number of lists.
         limit: usize,
     },
-    /// The lists on disk have more than `limit` bytes.
+    /// The lists on disk have more than `limit` bytes. The lower limits on files normally prevent
+    /// this.
     TooLong {
         /// The file or directory.
         path: PathBuf,
@@ -90,8 +92,8 @@ impl std::error::Error for CrlError {
 pub struct CrlProblem {
     /// The file, or `None` if the list is no longer in a file.
     pub file: Option<PathBuf>,
-    /// The position of the list in a PEM file, from 1; `None` if the whole file is affected, or if
-    /// there is no file.
+    /// The position of the list in a PEM file, from 1; `None` if no single list in a PEM file is
+    /// affected.
     pub position: Option<usize>,
     /// The problem with the list or the file.
     pub reason: CrlProblemReason,
@@ -105,8 +107,8 @@ pub enum CrlProblemReason {
     Pem(String),
     /// The list cannot be parsed, or is of an unsupported kind.
     List(CertRevocationListError),
-    /// The number of list `BEGIN` marks that are not on a line of their own, so that these lists
-    /// cannot be read.
+    /// The number of list `BEGIN` marks that the parser skipped, for example because they are not
+    /// on a line of their own. These lists cannot be read.
     Marked(usize),
     /// The file is empty, or has only zero bytes, as after a crash.
     Empty,

@@ -1,7 +1,8 @@
 //! The order of revocation lists: which one is newer, and which one expires first.
 //!
 //! A list may be forged: its signature is checked only when it is used. So a list dated in the
-//! future sorts before all others. Otherwise, a forged list could block or evict genuine ones.
+//! future sorts before all that are not. Otherwise, a forged list could block or evict genuine
+//! ones.
 
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
 //! Reads the lists from a source, and decides which of them replace lists in use.
 //!
-//! A missing list leaves certificates unchecked, so nothing is skipped silently. The first reading
-//! accepts a source only if everything in it is usable. After that, no older list replaces a list
-//! in use. A list in use stays if its file is removed, unreadable or older. The other lists of the
-//! source are still replaced.
+//! A missing list leaves certificates unchecked, so files that should contain a list but cannot be
+//! used are reported. The first reading fails if there is any such file. A later one keeps a list
+//! in use if its file was removed, became unreadable or is older, and still replaces the other
+//! lists of the source.
 //!
-//! Lists without a file never displace lists on disk: at the limits they are dropped, the earliest
-//! to expire first.
+//! At the limits, lists in use are dropped in favour of lists on disk: first those without a file,
+//! and among these the earliest to expire.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -61,8 +61,8 @@ pub struct Lists {
 ///
 /// # Errors
 ///
-/// Returns an error if nothing can be read, if a limit is exceeded or, without `held`, if something
-/// is unusable.
+/// Returns an error if no list can be read, if there are too many lists or directory entries or,
+/// without `held`, if something is unusable.
 pub(super) fn read(
     source: &CrlSource,
     held: Option<&Arc<Lists>>,
@@ -180,7 +180,7 @@ struct Survivor {
 struct Reading<'a> {
     source: &'a CrlSource,
     /// The lists on disk, at most one per issuer and scope. At the end, the lists in use that stay
-    /// are added.
+    /// are added, or replace older ones.
     found: Vec<FoundList>,
     problems: Vec<CrlProblem>,
     limits: &'a Limits,
@@ -293,7 +293,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Adds those lists in `held` that no list on disk replaces, in addition to the lists on disk,
-    /// or instead of older lists.
+    /// or instead of older lists, as far as the limits allow.
     fn keep_unreplaced(&mut self, held: &[Arc<RevocationList>]) {
         let mut survivors = Vec::new();
         for list in held {

@@ -18,17 +18,17 @@ const MAX_LOGGED: usize = 10;
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum CrlSource {
-    /// A file of up to 256 MiB: one list in DER, or any number in PEM (`X509 CRL`). Other content
-    /// in a PEM file is skipped.
+    /// A file of up to 256 MiB: one list in DER, or lists in PEM (`X509 CRL`). Other content in a
+    /// PEM file is skipped.
     ///
     /// A relative path is resolved against the current directory at the time of each call. Replace
     /// files in use by renaming.
     File(PathBuf),
 
     /// All files in a directory, up to 256 MiB in total. Links are followed, subdirectories are
-    /// not. PEM files without a list are skipped, so the directory may also contain certificates.
-    /// An empty file, a file of zeros, and a file named like a list (`.crl`, or `.r0` as created by
-    /// `openssl rehash`) without a list are problems. So is a certificate in DER.
+    /// not. PEM files without a list are skipped, so the directory may also contain certificates in
+    /// PEM. An empty file, a file of zeros, and a file named like a list (`.crl`, or `.r0` as
+    /// created by `openssl rehash`) without a list are problems. So is a certificate in DER.
     Directory(PathBuf),
 }
 

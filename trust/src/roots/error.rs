@@ -81,21 +81,22 @@ impl std::error::Error for RootsError {
     }
 }
 
-/// A certificate or file that was skipped while reading roots.
+/// A certificate or file that was skipped while reading roots, or an error reported by the
+/// platform.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IgnoredCertificate {
-    /// The file, or the directory if that is empty. `None` for PEM in memory and for the platform's
-    /// roots.
+    /// The file, or the directory if it has no files. `None` for PEM in memory and for the
+    /// platform's roots.
     pub file: Option<PathBuf>,
-    /// The position of the certificate in the PEM, from 1. `None` if it is not in PEM, or if the
-    /// whole file is affected.
+    /// The position among the certificates and malformed sections of the PEM, from 1. `None` if the
+    /// item is not one of them.
     pub position: Option<usize>,
-    /// The reason for skipping the certificate or file.
+    /// The reason for skipping the item.
     pub reason: IgnoredReason,
 }
 
-/// The reason for skipping a certificate or a file.
+/// The reason for an [`IgnoredCertificate`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum IgnoredReason {
@@ -104,8 +105,8 @@ pub enum IgnoredReason {
     Pem(String),
     /// The item is not a certificate, or cannot be a root.
     Certificate(Error),
-    /// The number of certificate `BEGIN` marks that are not on a line of their own, or have an
-    /// unsupported label.
+    /// The number of certificate `BEGIN` marks that the parser skipped, for example because they
+    /// are not on a line of their own, or have an unsupported label.
     Marked(usize),
     /// The file, the directory or the PEM in memory contains no certificate.
     NoCertificate,
@@ -116,7 +117,8 @@ pub enum IgnoredReason {
 }
 
 impl IgnoredCertificate {
-    /// False for files that are not certificates, which are common in certificate directories.
+    /// False for content without certificates, such as other files, which are common in certificate
+    /// directories.
     pub(super) fn is_unexpected(&self) -> bool {
         !matches!(self.reason, IgnoredReason::NoCertificate)
     }

@@ -29,13 +29,13 @@ pub struct CachedRoots {
     pub(super) store: Arc<RootCertStore>,
     pub(super) duplicates: usize,
     pub(super) faults: Faults,
-    /// The skipped items when these roots were read for the first time. They are tolerated.
+    /// The items skipped by the reading that last changed the roots. They are tolerated.
     tolerated: Faults,
     /// The files with roots. Other files in a directory need not have any.
     files: BTreeSet<PathBuf>,
 }
 
-/// The certificates and files of a source that were skipped.
+/// The items of a source that were skipped.
 #[derive(Clone)]
 pub(super) struct Faults {
     /// The skipped items, at most [`MAX_NAMED`].
@@ -48,8 +48,8 @@ pub(super) struct Faults {
 type FaultKinds<'a> = BTreeMap<(Option<&'a Path>, String), usize>;
 
 impl Faults {
-    /// True if there are faults that are not among `known`. If one side does not list all of its
-    /// faults, only their numbers are compared.
+    /// True if there are more [relevant](Self::relevant) faults of some kind in some file than in
+    /// `known`. If one side does not list all of its faults, only their numbers are compared.
     fn are_beyond(&self, known: &Self, files: &BTreeSet<PathBuf>) -> bool {
         let are_named = |faults: &Self| faults.ignored.len() == faults.count;
         if !are_named(self) || !are_named(known) {
@@ -69,7 +69,7 @@ impl Faults {
         kinds
     }
 
-    /// Skips files that need not have a root, because they are not among the `files` that had one.
+    /// Skips content without a certificate, unless its file is among the `files` that had roots.
     fn relevant(&self, files: &BTreeSet<PathBuf>) -> impl Iterator<Item = &IgnoredCertificate> {
         self.ignored.iter().filter(|fault| {
             let had_roots = |file| files.contains(file);
@@ -83,7 +83,8 @@ impl CachedRoots {
         &self.store
     }
 
-    /// Returns the faults if some of them are new: these may hide roots in `held`.
+    /// Returns the relevant faults if some of them are new, because new ones may hide roots in
+    /// `held`.
     pub(crate) fn faults_since(&self, held: &Self) -> Option<Arc<[IgnoredCertificate]>> {
         let is_new = self.faults.are_beyond(&held.tolerated, &held.files);
         is_new.then(|| self.faults.relevant(&held.files).cloned().collect())
@@ -104,7 +105,7 @@ impl CachedRoots {
         self.store.roots.iter().filter(is_lost).count()
     }
 
-    /// Returns the memory used by the roots in bytes.
+    /// Returns the approximate memory used by the roots, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let of_one = |root: &TrustAnchor<'_>| {
             let constraints = root.name_constraints.as_ref().map_or(0, |der| der.len());

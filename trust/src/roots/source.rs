@@ -33,7 +33,7 @@ pub enum RootSource {
 
     /// All files in a directory: PEM certificates, or one certificate in DER per file. Files may
     /// have 16 MiB each and 64 MiB in total. Links are followed, subdirectories are not. Duplicate
-    /// certificates, for example links created by `openssl rehash`, count once.
+    /// certificates, for example through links created by `openssl rehash`, are added once.
     Directory(PathBuf),
 
     /// The certificates that the platform trusts, as found by the crate `rustls-native-certs`.
@@ -46,7 +46,8 @@ pub enum RootSource {
 }
 
 impl RootSource {
-    /// Logs only the first skipped items, because a damaged file may have any number of them.
+    /// Logs the unexpected ones among the skipped items. Names only the first, because a damaged
+    /// file may have any number of them.
     fn warn_of_ignored(&self, roots: &CachedRoots) {
         const NAMED: usize = 10;
         let mut ignored = roots
