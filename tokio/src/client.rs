@@ -66,7 +66,7 @@ impl From<Arc<ClientConfig>> for TlsConnector {
 }
 
 impl TlsConnector {
-    /// Sends early data (0-RTT) if a session allows it. This also needs
+    /// If `flag` is true, sends early data (0-RTT) when a session allows it. This also needs
     /// [`ClientConfig::enable_early_data`].
     ///
     /// [`connect`](Self::connect) then returns a stream before the handshake. Its writes are early
@@ -87,13 +87,14 @@ impl TlsConnector {
     ///
     /// The handshake may take forever if the server does not answer, so put a time limit around it,
     /// such as [`tokio::time::timeout`](https://docs.rs/tokio/latest/tokio/time/fn.timeout.html).
-    /// Dropping the future is safe: it closes the transport.
+    /// Dropping the future is safe: it drops the transport.
     ///
     /// # Errors
     ///
     /// The future returns [`io::ErrorKind::InvalidData`] with the handshake's [`rustls::Error`],
     /// [`io::ErrorKind::UnexpectedEof`] if the server closes the transport, and transport errors.
-    /// It returns [`io::ErrorKind::Other`] if the configuration cannot produce a ClientHello.
+    /// It returns [`io::ErrorKind::Other`] if no connection can be created, for example because the
+    /// configuration cannot produce a ClientHello.
     pub fn connect<IO>(&self, domain: ServerName<'static>, stream: IO) -> Connect<IO>
     where
         IO: AsyncRead + AsyncWrite + Unpin,
@@ -191,8 +192,8 @@ crate::either::handshakes!(Connect, FallibleConnect, ClientConnection);
 
 /// A stream to a server.
 ///
-/// See the [crate] for flushing. Dropping it closes the transport without a close_notify: call
-/// `shutdown` first, or the server cannot tell the end of the data from a truncation.
+/// See the [crate] for flushing. Dropping it sends no close_notify: call `shutdown` first, or the
+/// server cannot tell the end of the data from a truncation.
 pub struct TlsStream<IO> {
     pub(crate) inner: Stream<IO, ClientConnection>,
 }

@@ -1,5 +1,5 @@
-//! A stream for either side, and macros for the code that is the same for clients and servers.
-//! Their types have the same methods, but no shared trait.
+//! A stream for either side, and macros that implement the client's and the server's types. These
+//! have the same methods, but no trait declares them.
 
 use std::io;
 use std::pin::Pin;
@@ -23,12 +23,12 @@ macro_rules! handshakes {
                 $fallible(self.0)
             }
 
-            /// Returns a reference to the transport, or `None` once the handshake is over.
+            /// Returns a reference to the transport, or `None` once the future is complete.
             pub fn get_ref(&self) -> Option<&IO> {
                 self.0.get_ref()
             }
 
-            /// Returns a mutable reference to the transport, or `None` once the handshake is over.
+            /// Returns a mutable reference to the transport, or `None` once the future is complete.
             pub fn get_mut(&mut self) -> Option<&mut IO> {
                 self.0.get_mut()
             }
@@ -57,7 +57,7 @@ macro_rules! handshakes {
     };
 }
 
-/// Implements the methods of one side's stream.
+/// Implements the methods and traits of one side's stream.
 macro_rules! stream {
     ($connection:ty, $side:literal) => {
         impl<IO> TlsStream<IO> {
@@ -67,24 +67,24 @@ macro_rules! stream {
             }
 
             /// Returns mutable references to the transport and the connection. Do not read from or
-            /// write to the transport directly: those bytes would be missing from the TLS stream.
+            /// write to the transport directly: that would break the TLS stream.
             pub fn get_mut(&mut self) -> (&mut IO, &mut $connection) {
                 (&mut self.inner.io, &mut self.inner.conn)
             }
 
             /// Returns the transport and the connection. Output that has not been flushed stays in
-            /// the connection.
+            /// the connection, but early data that the server rejects is no longer sent again.
             ///
             /// Before the handshake is complete, the connection may wait for asynchronous
-            /// callbacks: poll them, or call `set_async(false)` first.
+            /// callbacks. Poll them or, unless it is waiting already, call `set_async(false)`.
             pub fn into_inner(self) -> (IO, $connection) {
                 (self.inner.io, self.inner.conn)
             }
         }
 
         impl<IO: AsyncRead + AsyncWrite + Unpin> TlsStream<IO> {
-            /// Splits the stream into halves for two tasks, without a lock between them. `split`
-            /// divides the transport.
+            /// Splits the stream into halves for two tasks, without a lock around the connection.
+            /// `split` divides the transport.
             ///
             /// ```no_run
             #[doc = concat!("# use tokio_rustls::", $side, "::TlsStream;")]
@@ -107,9 +107,12 @@ macro_rules! stream {
             ///
             /// # Errors
             ///
-            /// Returns [`IntoSplitError`](split::IntoSplitError), which holds the stream, before
-            /// the handshake is complete, while early data that the server has rejected waits to
-            /// be sent again (flush first), and if the connection has failed.
+            /// Returns [`IntoSplitError`](split::IntoSplitError), which holds the stream,
+            ///
+            /// - before the handshake is complete;
+            /// - while early data that the server has rejected waits to be sent again (flush
+            ///   first);
+            /// - if the connection has failed.
             pub fn into_split<R, W>(
                 self,
                 split: impl FnOnce(IO) -> (R, W),

@@ -13,7 +13,8 @@ use crate::stream::{Side, Stream};
 
 pub(crate) enum Handshake<IO, C> {
     Running(Stream<IO, C>),
-    /// The handshake has failed. The alert is sent before the error is returned.
+    /// The handshake has failed, or could not begin. The alert, if any, is sent before the error is
+    /// returned.
     Failed {
         io: IO,
         alert: Option<AcceptedAlert>,

@@ -106,8 +106,8 @@ where
     }
 }
 
-/// A client whose ClientHello was read by a [`LazyConfigAcceptor`], and which is waiting for a
-/// configuration.
+/// A client whose ClientHello was read, usually by a [`LazyConfigAcceptor`], and which is waiting
+/// for a configuration.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct StartHandshake<IO> {
@@ -138,8 +138,8 @@ where
     ///
     /// # Errors
     ///
-    /// The future returns the errors of [`TlsAcceptor::accept`](crate::TlsAcceptor::accept).
-    /// Configuration errors are also returned as [`io::ErrorKind::InvalidData`].
+    /// The future returns the errors of [`TlsAcceptor::accept`](crate::TlsAcceptor::accept), except
+    /// that the error is also [`io::ErrorKind::InvalidData`] if the configuration is unusable.
     pub fn into_stream(self, config: Arc<ServerConfig>) -> Accept<IO> {
         self.into_stream_with(config, |_| ())
     }

@@ -39,32 +39,31 @@
 //! # Flush what you have written
 //!
 //! A write encrypts into the connection's buffer, and sends as much of it as the transport accepts.
-//! If the transport is not ready, up to 64 KiB stay in the buffer, and the write still succeeds. So
-//! call `flush` after the last write of a message, or `shutdown`, which also sends everything.
-//! After the handshake, reading sends nothing but the alert for an error.
+//! If the transport is not ready, up to 64 KiB (by default) stay in the buffer, and the write still
+//! succeeds. So call `flush` after the last write of a message, or `shutdown`, which also sends
+//! everything. After the handshake, reading sends nothing unless the connection fails.
 //!
 //! # Keys, verifiers and storages that take time
 //!
 //! If the configuration has asynchronous callbacks, such as a signer that calls a service, the
 //! handshake waits for them without blocking the thread. This needs no setting:
 //! [`accept`](TlsAcceptor::accept), [`connect`](TlsConnector::connect) and the streams poll such
-//! operations. If the peer disconnects in the meantime, they are dropped. Handshakes without such
-//! callbacks cost the same as with blocking connections. The chapter `operations` in the rustls
-//! manual shows how to write such callbacks.
+//! operations. If the peer disconnects in the meantime, they are usually dropped. Handshakes
+//! without such callbacks cost about the same as with blocking connections. The chapter
+//! `operations` in the rustls manual shows how to write such callbacks.
 //!
 //! # Two tasks for one connection
 //!
 //! `tokio::io::split` puts a lock around a stream. `into_split` of a
-//! [client's](client::TlsStream::into_split) stream, a
-//! [server's](server::TlsStream::into_split), or one of [either side](TlsStream::into_split) gives
-//! each direction its own half without a lock, so that two tasks can encrypt and decrypt at the
-//! same time.
+//! [client's](client::TlsStream::into_split) stream, a [server's](server::TlsStream::into_split),
+//! or one of [either side](TlsStream::into_split) gives each direction its own half without a lock
+//! around the connection, so that two tasks can encrypt and decrypt at the same time.
 //!
 //! # Files and proxies
 //!
 //! `send_in_place` of a stream encrypts a part of a file in the buffer into which it was read.
-//! [`copy_bidirectional`] passes data on between two streams, and seals records where they were
-//! opened.
+//! [`copy_bidirectional`] passes data on between two streams. Between TLS streams, it usually seals
+//! records where they were opened.
 
 pub use rustls;
 

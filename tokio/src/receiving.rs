@@ -36,8 +36,8 @@ pub(crate) trait Receives {
     /// The error of a read that also returned data, for the next read.
     fn deferred_error(&mut self) -> &mut Option<io::Error>;
 
-    /// Moves received plaintext to `buf`, and receives more until `buf` is full or the transport
-    /// has no more. So one call can fill a large buffer with many records. If the rest of `buf` is
+    /// Moves received plaintext to `buf`, and receives more until `buf` is full or nothing more is
+    /// available. So one call can fill a large buffer with many records. If the rest of `buf` is
     /// too short for a record, that record would have to be copied, so a read of more than a little
     /// ends there.
     fn poll_read(&mut self, task: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {

@@ -19,7 +19,7 @@ use crate::socket::{Socket, poll_of};
 use crate::stream::{Side, Stream};
 use crate::{TlsStream, client, server};
 
-/// The number of bytes that are read at a time while a peer streams.
+/// The number of plaintext bytes to read at a time while a peer streams.
 const MANY_RECORDS: usize = 64 * 1024;
 
 /// The number of turns of a direction per poll. A turn is a read from a transport, or the copying
@@ -29,14 +29,15 @@ const TURNS: u32 = 32;
 /// Copies data in both directions between a TLS stream and another stream, until both have ended.
 /// Returns the number of bytes copied from `a` to `b`, and from `b` to `a`.
 ///
-/// `b` is either another TLS stream or a [`Plain`] one. The function does the same as
-/// `tokio::io::copy_bidirectional`, but faster: no data is copied to a buffer between the streams,
-/// and all data from one read is sent with one write.
+/// `b` is either another TLS stream or a [`Plain`] one. The function replaces
+/// `tokio::io::copy_bidirectional`, and is faster: there is no buffer between the streams, and data
+/// from one read is usually sent with one write.
 ///
-/// When a stream ends, the other one is shut down, and the opposite direction continues. Both
-/// streams are flushed before the future waits. While a stream accepts no data, nothing is read for
-/// it, so at most about 72 KiB per direction are buffered. A poll copies at most 1 MiB per
-/// direction, so that fast peers keep neither other tasks nor the other direction waiting.
+/// When a stream ends, the other one is shut down, and the opposite direction continues. Streams
+/// that have not been shut down are flushed before the future waits. While a stream accepts no
+/// data, nothing is read for it, so at most about 72 KiB per direction are buffered. A poll copies
+/// at most about 1 MiB per direction, so that fast peers keep neither other tasks nor the other
+/// direction waiting.
 ///
 /// ```no_run
 /// use tokio::net::TcpStream;
@@ -57,7 +58,7 @@ const TURNS: u32 = 32;
 ///
 /// # Errors
 ///
-/// The first error of either stream ends both directions. The end of a TLS stream without a
+/// The first error of either stream ends both directions.  The end of a TLS stream without a
 /// close_notify is an error ([`UnexpectedEof`](ErrorKind::UnexpectedEof)). The other stream is then
 /// not shut down, because its peer must not mistake a truncation for the end. Drop that stream or,
 /// if it is a plain TCP stream, reset it (`SO_LINGER` of 0).
@@ -281,8 +282,8 @@ struct Direction {
     copied: u64,
     /// True once the stream that is read has ended.
     has_ended: bool,
-    /// True if the stream may hold output that has not been flushed: initially that of an earlier
-    /// call that was dropped, or of the handshake.
+    /// True if the stream may hold output that has not been flushed: initially, for example, that
+    /// of an earlier call that was dropped, or of the handshake.
     needs_flush: bool,
 }
 
@@ -393,8 +394,8 @@ impl Direction {
         }
     }
 
-    /// Passes on the plaintext that one read returned. Returns the number of bytes, which is 0 at
-    /// the end, or if a KeyUpdate must be sent first.
+    /// Passes on received plaintext, as far as `to` accepts it. Returns the number of bytes, which
+    /// is 0 at the end, or if a KeyUpdate must be sent first.
     fn poll_relay(
         &mut self,
         from: &mut dyn Connected,

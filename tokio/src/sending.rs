@@ -14,7 +14,7 @@ use tokio::io::AsyncWrite;
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Sent {
     All,
-    /// The transport accepts no bytes and returned `Ok(0)`.
+    /// The transport returned `Ok(0)`: it accepts no more bytes.
     NothingTaken,
 }
 
@@ -43,7 +43,7 @@ pub(crate) trait Sends {
     /// Returns the error that ended the connection, if it has failed.
     fn check_failed(&mut self, task: &mut Context<'_>) -> io::Result<()>;
 
-    /// Queues a close_notify, unless one is queued already.
+    /// Queues a close_notify, unless one was queued before or the connection has failed.
     fn close(&mut self);
 
     fn io(&mut self) -> &mut Self::Io;
@@ -172,7 +172,8 @@ pub(crate) trait Sends {
     }
 }
 
-/// Writes the output of a connection until `wants_write` is false.
+/// Writes the output of a connection until `wants_write` is false, or the transport accepts no
+/// more.
 pub(crate) fn write_all<C>(
     conn: &mut C,
     wants_write: impl Fn(&C) -> bool,

@@ -36,11 +36,11 @@ impl TlsAcceptor {
     ///
     /// The handshake may take forever if the client sends nothing, so put a time limit around it,
     /// such as [`tokio::time::timeout`](https://docs.rs/tokio/latest/tokio/time/fn.timeout.html).
-    /// Dropping the future is safe: it closes the transport.
+    /// Dropping the future is safe: it drops the transport.
     ///
-    /// The future ends when its last messages are sent. In TLS 1.3, these are tickets, and nothing
-    /// is read in the meantime. If the transport has little room, the client must read before it
-    /// writes much, or [`ServerConfig::send_tls13_tickets`] must be 0.
+    /// The future ends when its last messages are sent. In TLS 1.3, these are tickets, if any, and
+    /// nothing is read in the meantime. If the transport has little room, the client must read
+    /// before it writes much, or [`ServerConfig::send_tls13_tickets`] must be 0.
     ///
     /// Early data from the client is read from [`ServerConnection::early_data`], not from the
     /// stream.
@@ -105,8 +105,8 @@ crate::either::handshakes!(Accept, FallibleAccept, ServerConnection);
 
 /// A stream to a client.
 ///
-/// See the [crate] for flushing. Dropping it closes the transport without a close_notify: call
-/// `shutdown` first, or the client cannot tell the end of the data from a truncation.
+/// See the [crate] for flushing. Dropping it sends no close_notify: call `shutdown` first, or the
+/// client cannot tell the end of the data from a truncation.
 pub struct TlsStream<IO> {
     pub(crate) inner: Stream<IO, ServerConnection>,
 }

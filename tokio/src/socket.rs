@@ -47,7 +47,7 @@ impl<IO: AsyncWrite + Unpin + ?Sized> Write for Socket<'_, '_, IO> {
         now(Pin::new(&mut *self.io).poll_write(self.task, bytes))
     }
 
-    /// Writes all slices in one call if the transport can, and otherwise the first one.
+    /// Passes all slices to the transport if it can write several, and otherwise the first one.
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         match bufs {
             [] => Ok(0),

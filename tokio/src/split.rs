@@ -13,7 +13,7 @@
 //!   the alert, if there is one, and returns the error.
 //! - If the peer requests new keys (KeyUpdate), the reply is sent before the next data, or by a
 //!   flush. A task that is not about to write can wait for this in [`WriteHalf::wants_flush`].
-//! - If sending fails, a pending read is woken and returns the error.
+//! - If encrypting fails, a pending read is woken and returns the error.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice, Write};
@@ -58,7 +58,7 @@ pub struct WriteHalf<W> {
 }
 
 /// The tasks that are waiting in one half for something that the other half may change. The locks
-/// are taken only by a task that is about to wait, that has something for the other half, or that
+/// are taken only by a task that may have to wait, that has something for the other half, or that
 /// drops its half.
 ///
 /// `ci/loom` compiles this file with loom's lock to test their interleavings.
@@ -89,7 +89,8 @@ fn leave(place: &Mutex<Option<Waker>>) -> Option<Waker> {
     mem::take(&mut *place.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns the halves of a stream. `deferred` is the error from its last read.
+/// Returns the halves of a stream. `deferred` is the error from its last read, if that read also
+/// returned data.
 pub(crate) fn halves<R, W, Data>(
     (reader, receiver): (R, Receiver<Data>),
     (writer, sender): (W, Sender),
@@ -217,13 +218,13 @@ impl<W> WriteHalf<W> {
         (&mut self.io, &mut self.sender)
     }
 
-    /// Waits until there is something to send other than written data: the reply to the peer's
-    /// request for new keys, or the alert after an error in the other half. Call `flush` to send
-    /// it.
+    /// Waits until there is something to send: written data that the transport has not accepted
+    /// yet, the reply to the peer's request for new keys, or the alert after an error in the other
+    /// half. Call `flush` to send it.
     ///
-    /// Such messages are also sent with the next write, so only a task that may be idle for a long
-    /// time needs this method. It is cancel safe. It stays pending after a fatal alert from the
-    /// peer, because nothing is left to send.
+    /// The reply and the alert are also sent with the next write, so only a task that may be idle
+    /// for a long time needs this method. It is cancel safe. It may stay pending after a fatal
+    /// alert from the peer, because nothing has to be sent.
     ///
     /// ```
     /// # use tokio_rustls::split::WriteHalf;

@@ -40,9 +40,9 @@ pub(crate) struct Stream<IO, C> {
 pub(crate) struct State {
     /// Early data, until the handshake is complete.
     early: Option<Box<EarlyData>>,
-    /// True if the handshake wrote bytes that have not been flushed yet.
+    /// True if bytes of the handshake have not been flushed yet.
     needs_flush: bool,
-    /// True once the connection has failed.
+    /// True once [`Stream::fail`] was called.
     has_failed: bool,
     /// The error of a read that also returned data.
     pub(crate) deferred: Option<io::Error>,
@@ -71,7 +71,7 @@ impl<IO, C> Stream<IO, C> {
         self.state.early.is_some()
     }
 
-    /// True if rejected early data must be sent again.
+    /// True if there is early data that the server has not accepted and that was not sent again.
     pub(crate) fn owes_early_data(&self) -> bool
     where
         C: Side,
@@ -138,7 +138,7 @@ where
     }
 
     /// Reads from the transport once, for a buffer that has room for `room` bytes of plaintext.
-    /// Returns the number of bytes, which is 0 at the end of the stream.
+    /// Returns the number of bytes, which is 0 at the end of the stream and after a close_notify.
     pub(crate) fn poll_read_tls(
         &mut self,
         task: &mut Context<'_>,
@@ -262,8 +262,8 @@ where
         self.poll_early(task, Role::Writer)
     }
 
-    /// Completes the handshake if early data has been written. Before that, waits until early data
-    /// has been written, because a read must not prevent early data.
+    /// Completes the handshake if early data has been written, or if the handshake was started for
+    /// another reason. Waits for that first, because a read must not prevent early data.
     fn poll_readable(&mut self, task: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut self.state.early {
             None => Poll::Ready(Ok(())),
