@@ -21,7 +21,7 @@ pub(crate) struct Metric {
     pub(crate) help: &'static str,
 }
 
-/// A metric whose labels have values from rustls's lists of errors and alerts.
+/// A metric with a label from rustls's lists of errors or alerts.
 pub(crate) struct Named {
     pub(crate) name: &'static str,
     pub(crate) labels: [&'static str; 4],

@@ -1,7 +1,8 @@
 //! Counters without a dependency.
 //!
 //! Each thread adds to one of several stripes, so that cores rarely compete for the same memory. A
-//! [`Snapshot`](crate::Snapshot) adds the stripes up.
+//! [`Snapshot`](crate::Snapshot) has the sums over all stripes. Failures and alerts, which are
+//! rarer, are counted in one table.
 
 mod table;
 

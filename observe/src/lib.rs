@@ -26,24 +26,25 @@
 //!
 //! # The metrics
 //!
-//! `Counters` and `Metrics` have the same metrics, named according to Prometheus' conventions. All
-//! label values come from fixed lists: nothing that a peer sends becomes a label value. So no label
-//! holds the server's name.
+//! `Counters` and `Metrics` have the same metrics, named according to Prometheus' conventions.
+//! Apart from labels that the application adds, all label values come from fixed lists: no text
+//! that a peer sends becomes a label value. So no label holds the server's name.
 //!
 #![doc = include_str!("catalog.md")]
 //!
 //! Values that the table does not list:
 //!
 //! - `cipher_suite`: IANA's name. `group` and `scheme`: the name in [`NamedGroup`] and
-//!   [`SignatureScheme`]. `other` for a provider's own suites, groups and schemes;
+//!   [`SignatureScheme`]. `other` for suites that no built-in provider has, and for unusual groups
+//!   and schemes;
 //! - `reason`: a label of [`NotResumed`] or [`EarlyDataRejected`];
 //! - `stage`: `handshake` or `traffic`. `fault`: a label of [`Fault`]. `label`: a
 //!   [label of an error](rustls::Error::label), `dropped` or `end_of_stream`;
-//! - `alert`: its name in the RFC, such as `handshake_failure`, with `direction` `sent` or
-//!   `received`.
+//! - `alert`: its name in the RFC, such as `handshake_failure`, or `unknown`, with `direction`
+//!   `sent` or `received`.
 //!
-//! Data is counted when a connection is dropped, so `tls_bytes_total` does not include open
-//! connections. Waits are counted for asynchronous operations only.
+//! Data is counted when a connection is dropped, so `tls_bytes_total` and `tls_records_total` do
+//! not include open connections. Waits are counted for asynchronous operations only.
 //!
 //! [`EarlyDataRejected`]: rustls::observer::EarlyDataRejected
 //! [`Fault`]: rustls::observer::Fault

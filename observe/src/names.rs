@@ -1,4 +1,5 @@
-//! The values of labels that rustls does not list: names of versions, suites, groups and schemes.
+//! The values of labels that rustls does not list: names of versions, kinds of handshakes, suites,
+//! groups and schemes.
 
 use rustls::observer::{HandshakeFacts, SessionSource};
 use rustls::{CipherSuite, HandshakeKind, NamedGroup, ProtocolVersion, SignatureScheme};

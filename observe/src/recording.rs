@@ -1,4 +1,4 @@
-//! Turns events into changes of metrics.
+//! Turns events into metric updates.
 
 use core::time::Duration;
 
@@ -10,7 +10,7 @@ use rustls::observer::{
 use crate::catalog::{ALERTS, FAILURES, Id, Named, cell};
 use crate::names::{GROUPS, SCHEMES, SUITES, kind, place, version};
 
-/// Receives changes of metrics. [`cell`] returns the number of a cell.
+/// Receives metric updates. [`cell`] returns the number of a cell.
 pub(crate) trait Sink {
     /// Adds `amount` to a counter.
     fn add(&self, cell: usize, amount: u64);

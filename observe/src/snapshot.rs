@@ -1,11 +1,11 @@
-//! The values of counters at one point in time.
+//! The values of counters when a snapshot was taken.
 
 use core::fmt;
 use core::time::Duration;
 
 use crate::catalog::{Kind, METRICS, NAMED};
 
-/// The values of [`Counters`](crate::Counters) at one point in time.
+/// The values that [`Counters::snapshot`](crate::Counters::snapshot) read.
 ///
 /// `Display` writes Prometheus' text format (version 0.0.4), so the output can be the response to a
 /// scrape.
@@ -62,14 +62,15 @@ impl Snapshot {
         &self.samples
     }
 
-    /// Returns the sum of the values of the metric `name` that have all of these labels. Each
-    /// duration counts as one.
+    /// Adds up the samples of metric `name` that have all of these labels. For durations, adds up
+    /// their number.
     pub fn count(&self, name: &str, labels: &[(&str, &str)]) -> u64 {
         let samples = self.matching(name, labels);
         samples.map(|sample| sample.value.count()).sum()
     }
 
-    /// Returns the sum of the durations of the metric `name` that have all of these labels.
+    /// Adds up the durations of metric `name` that have all of these labels. Returns zero for
+    /// metrics of other kinds.
     pub fn time(&self, name: &str, labels: &[(&str, &str)]) -> Duration {
         let samples = self.matching(name, labels);
         let times = samples.map(|sample| match sample.value {

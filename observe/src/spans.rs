@@ -26,12 +26,13 @@ const SHARDS: usize = 16;
 /// Each handshake is one span, `tls.handshake`, with level `INFO`. It lasts from
 /// [`handshake_begun`](Observer::handshake_begun) until the handshake finishes or fails. Its parent
 /// is the span that is current when it begins. The observer holds one span for each handshake in
-/// progress. The span is never entered: its lifetime is the duration of the handshake. The time
-/// that this side worked is in the field `rustls.own_work_seconds`.
+/// progress, unless the subscriber disables it. The span is never entered: its lifetime is the
+/// duration of the handshake. The time that this side worked is in the field
+/// `rustls.own_work_seconds`.
 ///
-/// Field names follow OpenTelemetry's semantic conventions where these define one. Fields that
-/// start with `rustls.` are named after those of [`Observed`], [`HandshakeFacts`] and
-/// [`Durations`].
+/// Field names follow OpenTelemetry's semantic conventions where these define one. Most fields that
+/// start with `rustls.` are named after those of [`Observed`], [`HandshakeFacts`],
+/// [`ConnectionFailed`] and [`Durations`].
 ///
 /// | field | value |
 /// |---|---|
@@ -49,15 +50,15 @@ const SHARDS: usize = 16;
 /// | `rustls.not_resumed`, `rustls.early_data`, `rustls.early_data_rejected` | labels |
 /// | `rustls.ech`, `rustls.client_certificate`, `rustls.peer_chain` | labels |
 /// | `rustls.fault`, `rustls.alert_sent`, `rustls.alert_received` | set by a failure |
-/// | `rustls.sent_bytes`, `rustls.received_bytes` | bytes during the handshake |
+/// | `rustls.sent_bytes`, `rustls.received_bytes` | bytes until the handshake was over |
 /// | `rustls.own_work_seconds`, `rustls.wait_seconds` | durations |
 ///
 /// # Events
 ///
-/// Other events have the fields `rustls.connection_id` and `rustls.context`, and those of their
-/// struct. During the handshake, they belong to its span; afterwards, to the span that is current.
-/// Their level is `DEBUG`, except for failures: `WARN` if the fault is [`Fault::Local`], `INFO`
-/// otherwise.
+/// Other events have the fields `rustls.connection_id` and `rustls.context`, and most of those of
+/// their struct. During the handshake, they belong to its span; afterwards, to the span that is
+/// current. Their level is `DEBUG`, except for failures: `WARN` if the fault is [`Fault::Local`],
+/// `INFO` otherwise.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -90,8 +91,8 @@ impl Tracing {
         lock(&self.spans[id as usize % SHARDS])
     }
 
-    /// Returns the span of the connection's handshake, or the current one. No lock is held while
-    /// the subscriber is called, because it may open connections itself.
+    /// Returns the span of the connection's handshake, or the current one. The lock is released
+    /// before an event is recorded, because the subscriber may open connections itself.
     fn span(&self, connection: &Observed<'_>) -> Span {
         let span = self.shard(connection.id).get(&connection.id).cloned();
         span.unwrap_or_else(Span::current)
@@ -103,8 +104,7 @@ impl Tracing {
     }
 }
 
-/// Locks `shard`. Ignores poisoning: nothing panics under the lock, and a panic would leave the map
-/// as it was.
+/// Locks `shard`. Ignores poisoning: a panic under the lock leaves the map usable.
 fn lock(shard: &Mutex<HashMap<u64, Span>>) -> MutexGuard<'_, HashMap<u64, Span>> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

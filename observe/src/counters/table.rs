@@ -1,7 +1,8 @@
 //! Counters that are keyed by text: a table of fixed size, by open addressing.
 //!
-//! The keys come from rustls's lists of errors and alerts, so there are far fewer than slots, and
-//! no peer can add to them. If the table is full nevertheless, all other keys are counted together.
+//! The keys come from rustls's lists of errors and alerts, so no peer can invent any, and far fewer
+//! occur in practice than there are slots. If the table is full nevertheless, the other keys of a
+//! metric are counted together.
 
 use core::iter;
 use core::sync::atomic::{AtomicU64, Ordering};
