@@ -43,6 +43,7 @@ pub(crate) mod tls13;
 pub(crate) mod tolerance;
 pub(crate) mod transcript;
 pub(crate) mod transport;
+pub(crate) mod wait;
 
 pub(crate) use client::connection_data::ClientContext;
 #[cfg(feature = "tls12")]

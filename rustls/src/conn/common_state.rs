@@ -23,8 +23,8 @@ use crate::failure::Failure;
 use crate::handshake::established::Established;
 use crate::handshake::negotiated::{Negotiated, negotiated_accessors};
 use crate::handshake::observation::{Observation, Recorder};
-use crate::handshake::operation::Wait;
 use crate::handshake::transport::Transport;
+use crate::handshake::wait::Wait;
 use crate::record::joiner::HandshakeJoiner;
 use crate::suites::ExtractedSecrets;
 

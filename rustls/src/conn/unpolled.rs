@@ -4,7 +4,7 @@
 
 use core::mem;
 
-use crate::handshake::operation::Call;
+use crate::handshake::wait::Call;
 use crate::logging::warn;
 
 /// The number of calls without a poll after which a warning is logged. Code that polls usually

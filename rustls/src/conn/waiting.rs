@@ -4,7 +4,7 @@ use rustls_core::crypto::aead::TAG_LEN;
 
 use super::common_state::CommonState;
 use crate::enums::{AlertLevel, ContentType, ProtocolVersion};
-use crate::handshake::operation::Opens;
+use crate::handshake::wait::Opens;
 use crate::record::receiver::RecordHeader;
 use crate::record::{ALERT_LEN, HEADER_LEN};
 

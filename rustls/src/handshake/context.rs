@@ -9,9 +9,9 @@ use crate::failure::Failure;
 use crate::handshake::established::Established;
 use crate::handshake::negotiated::Negotiated;
 use crate::handshake::observation::Recorder;
-use crate::handshake::operation::Wait;
 use crate::handshake::tolerance::Tolerance;
 use crate::handshake::transport::Transport;
+use crate::handshake::wait::Wait;
 use crate::msgs::HandshakeMessage;
 
 /// The handshake of one side, from the first message to the last one after the handshake.

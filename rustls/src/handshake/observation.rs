@@ -22,7 +22,7 @@ use pki_types::{IpAddr, ServerName};
 use self::halves::Halves;
 use self::times::Times;
 use super::negotiated::Negotiated;
-use super::operation::Call;
+use super::wait::Call;
 use crate::config::carrier::Carrier;
 use crate::config::observer::events::{
     Alert, ConnectionClosed, ConnectionFailed, Direction, End, Fault, KeysUpdated, SessionEvent,

@@ -20,17 +20,16 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::fmt;
 use core::future::Future;
-use core::sync::atomic::{AtomicU8, Ordering};
 use core::task::{Poll, ready};
 
 use rustls_core::operation::BoxFuture;
 use sync_wrapper::SyncWrapper;
 
-use super::Context;
 use crate::callbacks::{Called, poll_now};
 use crate::failure::Failure;
+use crate::handshake::context::Context;
+use crate::handshake::wait::{CurrentCall, Wait};
 
 /// An operation in progress, which results in the state `S`.
 pub(crate) struct Operation<S, Data> {
@@ -44,98 +43,6 @@ pub(crate) struct Operation<S, Data> {
 
 /// The function that continues a handshake after its calls have returned.
 type Continuation<S, Data> = Box<dyn FnOnce(&mut Context<'_, Data>) -> Result<S, Failure> + Send>;
-
-/// Describes the callback that the handshake is waiting for, and which records may be opened in the
-/// meantime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
-    pub(crate) call: Call,
-    pub(crate) opens: Opens,
-}
-
-/// A call into the application's code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Call {
-    /// The choice of this side's certificate.
-    Certificate,
-    /// An access to the session storage.
-    Session,
-    /// The verification of the peer's certificates or signature.
-    Verification,
-    Signature,
-    /// The encryption or decryption of a ticket.
-    Ticket,
-}
-
-/// The records that may be opened while a handshake is waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opens {
-    /// Alerts. The peer's Finished has not arrived yet. It will be protected by the current key or
-    /// a later one.
-    Alerts,
-    /// None. The peer has sent its Finished, so its next records belong to the completed
-    /// connection.
-    Nothing,
-}
-
-/// The pending call in an operation that makes several calls.
-pub(crate) struct CurrentCall(AtomicU8);
-
-impl Wait {
-    /// Returns a wait for `call` before the peer's Finished.
-    pub(crate) const fn before_finished(call: Call) -> Self {
-        Self {
-            call,
-            opens: Opens::Alerts,
-        }
-    }
-
-    /// Returns a wait for `call` after the peer's Finished.
-    pub(crate) const fn after_finished(call: Call) -> Self {
-        Self {
-            call,
-            opens: Opens::Nothing,
-        }
-    }
-}
-
-impl Call {
-    const ALL: [Self; 5] = [
-        Self::Certificate,
-        Self::Session,
-        Self::Verification,
-        Self::Signature,
-        Self::Ticket,
-    ];
-}
-
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Certificate => "certificate",
-            Self::Session => "session",
-            Self::Verification => "verification",
-            Self::Signature => "signature",
-            Self::Ticket => "ticket",
-        })
-    }
-}
-
-impl CurrentCall {
-    pub(crate) fn new(first: Call) -> Arc<Self> {
-        Arc::new(Self(AtomicU8::new(first as u8)))
-    }
-
-    pub(crate) fn set(&self, call: Call) {
-        self.0.store(call as u8, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> Option<Call> {
-        let current = self.0.load(Ordering::Relaxed);
-        Call::ALL.into_iter().find(|call| *call as u8 == current)
-    }
-}
 
 /// Calls `next` with the result of a call. If the call is pending, returns the state that waits for
 /// it. `wait` describes the call.

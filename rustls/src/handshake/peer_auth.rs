@@ -60,7 +60,8 @@ use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::Context;
 use crate::handshake::client::offer::Offer;
-use crate::handshake::operation::{self, Call, Operation, Wait};
+use crate::handshake::operation::{self, Operation};
+use crate::handshake::wait::{Call, Wait};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 
 /// The certificates of a chain, borrowed from its encoded form. Few chains have more than four.

@@ -35,13 +35,13 @@ use crate::handshake::client::key_shares::KeyShares;
 use crate::handshake::client::offer::Offer;
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::operation::Wait;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12::client::resumption::{StoreEntry, stored_session};
 #[cfg(feature = "tls12")]
 use crate::handshake::unexpected_content;
+use crate::handshake::wait::Wait;
 use crate::handshake::{ClientContext, Machine, client, tls13, unexpected};
 use crate::msgs::HandshakeMessage;
 use crate::msgs::server_hello::{self, Received};

@@ -32,12 +32,13 @@ use crate::config::server::ServerConfig;
 use crate::enums::ContentType;
 use crate::enums::HandshakeType;
 use crate::failure::Failure;
-use crate::handshake::operation::{Operation, Wait};
+use crate::handshake::operation::Operation;
 use crate::handshake::server::connection_data::ServerConnectionData;
 #[cfg(feature = "tls12")]
 use crate::handshake::tls12;
 #[cfg(feature = "tls12")]
 use crate::handshake::unexpected_content;
+use crate::handshake::wait::Wait;
 use crate::handshake::{Machine, ServerContext, tls13, unexpected};
 use crate::msgs::HandshakeMessage;
 use crate::msgs::client_hello::ClientHello;

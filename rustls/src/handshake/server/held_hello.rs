@@ -16,7 +16,7 @@ use rustls_core::codec::Codec;
 use crate::callbacks::CallMode;
 use crate::config::settings::ServerSettings;
 use crate::error::InvalidMessage;
-use crate::handshake::operation::{Call, CurrentCall};
+use crate::handshake::wait::{Call, CurrentCall};
 use crate::msgs::HandshakeMessage;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::transport_parameters::TransportParameters;

@@ -26,7 +26,6 @@ use crate::error::PeerMisbehaved;
 use crate::failure::Failure;
 use crate::handshake::machine::Version;
 use crate::handshake::negotiated::Negotiated;
-use crate::handshake::operation::{self, Call, CurrentCall, Wait};
 #[cfg(feature = "tls12")]
 use crate::handshake::raw_public_key::check_tls12_config;
 use crate::handshake::server::certificate::server_name;
@@ -35,7 +34,8 @@ use crate::handshake::server::held_hello::{HeldHello, ReceivedHello};
 use crate::handshake::tls12;
 use crate::handshake::tls13::server::retry::Retry;
 use crate::handshake::transport::Transport;
-use crate::handshake::{ServerContext, tls13};
+use crate::handshake::wait::{Call, CurrentCall, Wait};
+use crate::handshake::{ServerContext, operation, tls13};
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::transport_parameters::TransportParameters;
 

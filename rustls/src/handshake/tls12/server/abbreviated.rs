@@ -10,7 +10,7 @@ use crate::config::handshake_kind::HandshakeKind;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
-use crate::handshake::operation::Opens;
+use crate::handshake::wait::Opens;
 use crate::logging::debug;
 
 /// Sends everything up to Finished, and waits for the client's change_cipher_spec. If the ticket is

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::handshake::ServerContext;
 use crate::handshake::established::Established;
 use crate::handshake::finished::check_finished;
-use crate::handshake::operation::Opens;
+use crate::handshake::wait::Opens;
 use crate::keys::tls12::{KeyBlock, MasterSecret};
 use crate::msgs::Finished;
 

@@ -21,8 +21,8 @@ use crate::config::session::value::{ClientChain, SessionFacts, SessionValue, Tls
 use crate::config::session::{Lifetime, MAX_TICKET_LIFETIME};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
-use crate::handshake::operation::Call;
 use crate::handshake::server::held_hello::ReceivedHello;
+use crate::handshake::wait::Call;
 use crate::handshake::{ServerContext, SessionInUse};
 use crate::keys::tls12::{MasterSecret, SessionSecret};
 use crate::msgs::EncodeMessage;

@@ -13,10 +13,10 @@ use crate::config::observer::handshake::ClientCertificate;
 use crate::enums::{AlertDescription, SignatureScheme};
 use crate::error::{InvalidMessage, PeerIncompatible};
 use crate::failure::Failure;
-use crate::handshake::ClientContext;
 use crate::handshake::client::client_auth::CertificateChoice;
-use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::tls13::certificate_compression::choose_compressor;
+use crate::handshake::wait::{Call, Wait};
+use crate::handshake::{ClientContext, operation};
 use crate::msgs::certificate_request::CertificateRequest;
 use crate::msgs::extensions::ExtensionContext;
 

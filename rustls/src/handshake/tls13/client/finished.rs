@@ -12,15 +12,15 @@ use crate::config::observer::handshake::ClientCertificate;
 use crate::enums::Side;
 use crate::error::Error;
 use crate::failure::Failure;
-use crate::handshake::ClientContext;
 use crate::handshake::calls::signed;
 use crate::handshake::client::client_auth::CertificateChoice;
 use crate::handshake::established::{Established, Tls13Secrets};
 use crate::handshake::finished::check_finished;
 use crate::handshake::flight::{Flight, PausedFlight};
-use crate::handshake::operation::{self, Call, Wait};
 use crate::handshake::tls13::certificate_verify::signed_content;
 use crate::handshake::transport::Transport;
+use crate::handshake::wait::{Call, Wait};
+use crate::handshake::{ClientContext, operation};
 use crate::keys::tls13::verify_data;
 use crate::msgs::{EndOfEarlyData, Finished};
 

@@ -15,8 +15,8 @@ use crate::config::session::Lifetime;
 use crate::config::session::stored::ServerSessionValue;
 use crate::config::session::value::{SessionValue, Tls13Session};
 use crate::error::Error;
-use crate::handshake::operation::Call;
 use crate::handshake::server::held_hello::ReceivedHello;
+use crate::handshake::wait::Call;
 
 /// The time in seconds during which a stored session may be resumed.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
