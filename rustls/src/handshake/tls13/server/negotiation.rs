@@ -174,7 +174,8 @@ async fn require_retry<M: CallMode>(
     let config = received.config;
     let encoded = received.hello.encoded();
     let hello = received.hello.get()?;
-    let retry = Retry::new(hello, encoded, selection, received.server_name.cloned());
+    let Selection { suite, group, .. } = *selection;
+    let retry = Retry::new(hello, encoded, suite, group, received.server_name.cloned());
     let legacy_session_id = hello.legacy_session_id;
     let skipped_early_data = if hello.extensions.early_data {
         // RFC 9846 §4.3.10: early data belongs to the first session

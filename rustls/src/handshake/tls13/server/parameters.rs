@@ -7,16 +7,15 @@ use alloc::vec::Vec;
 
 use rustls_core::crypto::SupportedKxGroup;
 
-use super::resumption::accepts_resumption;
 use super::retry::Retry;
 use crate::config::server::ServerConfig;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::{CertifiedKey, Signer};
-use crate::enums::{NamedGroup, ProtocolVersion, SignatureScheme};
+use crate::enums::{NamedGroup, ProtocolVersion, PskKeyExchangeMode, SignatureScheme};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::handshake::raw_public_key::CertificateTypes;
 use crate::handshake::server::protocol::select_protocol;
-use crate::msgs::client_extensions::TicketRequest;
+use crate::msgs::client_extensions::{ClientExtensions, TicketRequest};
 use crate::msgs::client_hello::{ClientHello, Random, SessionId};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
@@ -117,6 +116,13 @@ impl HelloFacts {
             ticket_request: hello.extensions.ticket_request,
         }
     }
+}
+
+/// True if the client offers the mode psk_dhe_ke (RFC 9846 §4.3.9). PSKs without a key exchange are
+/// not supported.
+pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
+    let modes = extensions.psk_key_exchange_modes.as_deref();
+    modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
 }
 
 /// Returns the client's most preferred group that the provider supports, even if another would save

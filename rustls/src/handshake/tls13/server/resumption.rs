@@ -12,14 +12,13 @@ use rustls_core::provider::CryptoProvider;
 use smallvec::SmallVec;
 
 use super::early_data;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, accepts_resumption};
 use super::ticket_kind::TicketKind;
 use crate::callbacks::CallMode;
 use crate::certificates::{Acceptance, ChainKind, PeerChain};
 use crate::config::observer::handshake::{EarlyDataRejected, NotResumed, SessionSource};
 use crate::config::session::server_auth::ServerAuth;
 use crate::config::session::value::{SessionValue, Tls13Session};
-use crate::enums::PskKeyExchangeMode;
 use crate::error::PeerMisbehaved;
 use crate::failure::Failure;
 use crate::handshake::ServerContext;
@@ -28,7 +27,6 @@ use crate::handshake::transcript::Transcript;
 use crate::handshake::wait::Call;
 use crate::keys::tls13::EarlySecret;
 use crate::logging::debug;
-use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::pre_shared_key::{PskBinderEntry, PskIdentity};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
@@ -199,13 +197,6 @@ pub(super) async fn find_session<M: CallMode>(
         return Ok(found);
     }
     Ok(found)
-}
-
-/// True if the client offers the mode psk_dhe_ke (RFC 9846 §4.3.9). PSKs without a key exchange are
-/// not supported.
-pub(super) fn accepts_resumption(extensions: &ClientExtensions<'_>) -> bool {
-    let modes = extensions.psk_key_exchange_modes.as_deref();
-    modes.is_some_and(|modes| modes.contains(&PskKeyExchangeMode::PskDheKe))
 }
 
 /// Checks that `session` may be resumed by this handshake.

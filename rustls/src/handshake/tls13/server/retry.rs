@@ -7,7 +7,6 @@ use alloc::boxed::Box;
 use pki_types::DnsName;
 use rustls_core::crypto::SupportedKxGroup;
 
-use super::parameters::Selection;
 use crate::enums::ProtocolVersion;
 use crate::error::{Error, PeerMisbehaved};
 use crate::handshake::ServerContext;
@@ -71,21 +70,21 @@ impl RetryNeeded {
 }
 
 impl Retry {
-    /// Creates the state after a HelloRetryRequest that asks for a share for the selected group.
-    /// `encoded` is the first ClientHello.
+    /// Creates the state after a HelloRetryRequest that asks for a share for `group`. `encoded` is
+    /// the first ClientHello.
     pub(super) fn new(
         hello: &ClientHello<'_>,
         encoded: &[u8],
-        selection: &Selection<'_>,
+        suite: &'static Tls13CipherSuite,
+        group: &'static dyn SupportedKxGroup,
         server_name: Option<DnsName<'static>>,
     ) -> Box<Self> {
-        let suite = selection.suite;
         // RFC 9846 §4.1: the first ClientHello is replaced by its hash
         let mut transcript = Transcript::start(suite.common.hash_provider, encoded);
         transcript.replace_with_message_hash();
         Box::new(Self {
             suite,
-            group: selection.group,
+            group,
             transcript,
             server_name,
             offered_usable_psk: offers_psk_of_hash(hello, suite),
@@ -105,8 +104,8 @@ impl Retry {
     }
 }
 
-/// Checks that `hello` obeys the HelloRetryRequest. [`Selection::new`] has checked the suite and
-/// the group.
+/// Checks that `hello` obeys the HelloRetryRequest. Its suite and group were checked when they were
+/// selected.
 ///
 /// RFC 9846 §4.2.2 requires that clients change nothing else in the ClientHello. Some choose a new
 /// random, or list only the requested group. Only the parameters in [`Retry`] depend on the first

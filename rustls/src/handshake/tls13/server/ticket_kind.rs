@@ -8,7 +8,6 @@ use core::task::{self, Poll, ready};
 
 use rustls_core::operation::BoxFuture;
 
-use super::tickets::TICKET_OVERHEAD;
 use crate::callbacks::{CallMode, Callbacks};
 use crate::config::server::ServerConfig;
 use crate::config::session::Lifetime;
@@ -20,6 +19,12 @@ use crate::handshake::wait::Call;
 
 /// The time in seconds during which a stored session may be resumed.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
+
+/// The length of a `ticket_nonce` in bytes. Some clients, such as wolfSSL 5.5, reject longer ones.
+pub(super) const NONCE_LEN: usize = 8;
+
+/// The maximum length of a NewSessionTicket excluding its ticket, in bytes.
+pub(super) const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + NONCE_LEN) + 2 + (2 + 8);
 
 /// The maximum length of a ticket in bytes, so that its message is not longer than 2^16 - 1 bytes.
 const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;

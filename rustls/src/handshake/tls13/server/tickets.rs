@@ -16,9 +16,8 @@ use smallvec::SmallVec;
 use zeroize::Zeroizing;
 
 use super::State;
-use super::finished::WaitFinished;
 use super::parameters::HelloFacts;
-use super::ticket_kind::{NewTicket, Ticket, TicketKind};
+use super::ticket_kind::{NONCE_LEN, NewTicket, TICKET_OVERHEAD, Ticket, TicketKind};
 use crate::callbacks::Callbacks;
 use crate::certificates::{Acceptance, PeerChain};
 use crate::config::server::ServerConfig;
@@ -40,12 +39,6 @@ use crate::msgs::EncodeMessage;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::record::MAX_FRAGMENT_LEN;
 use crate::suites::Tls13CipherSuite;
-
-/// The length of a `ticket_nonce` in bytes. Some clients, such as wolfSSL 5.5, reject longer ones.
-const NONCE_LEN: usize = 8;
-
-/// The maximum length of a NewSessionTicket excluding its ticket, in bytes.
-pub(super) const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + NONCE_LEN) + 2 + (2 + 8);
 
 /// The number of tickets for one client.
 #[derive(Clone, Copy)]
@@ -285,19 +278,20 @@ impl TicketPlan {
     /// is pending, drops the handshake's secrets before waiting.
     pub(super) fn create(
         self,
-        finished: Box<WaitFinished>,
+        finished: Box<impl AsRef<ServerSettings>>,
         next: fn(TicketMessages, &mut ServerContext<'_>) -> Result<State, Failure>,
         cx: &mut ServerContext<'_>,
     ) -> Result<State, Failure> {
         let facts = ConnectionFacts::of(cx.negotiated, cx.data);
         let callbacks = cx.callbacks;
+        let config = finished.as_ref().as_ref();
         let mut creation = TicketCreation::default();
-        creation.start(&self, facts, &finished.config, callbacks)?;
+        creation.start(&self, facts, config, callbacks)?;
         if creation.pending.is_empty() {
             return next(creation.messages, cx);
         }
         let facts = facts.to_owned();
-        let config = finished.config.clone();
+        let config = config.clone();
         drop(finished);
         let wait = Wait::after_finished(self.terms.kind.call());
         Ok(operation::pending(wait, None, async move {
