@@ -50,7 +50,7 @@ use rustls_core::codec::Codec;
 
 use self::client_auth::{WaitCertificate, WaitCertificateVerify};
 use self::finished::{WaitChangeCipherSpec, WaitFinished};
-use self::key_exchange::{AfterKeyExchange, WaitClientKeyExchange};
+use self::key_exchange::WaitClientKeyExchange;
 use super::renegotiation::refuse_renegotiation;
 use crate::enums::{ContentType, HandshakeType};
 use crate::failure::Failure;
@@ -96,10 +96,16 @@ impl State {
             (Self::WaitClientKeyExchange(state), HandshakeType::ClientKeyExchange) => {
                 let kx = state.algorithm();
                 let exchange = message.decode(|r| ClientKeyExchange::read(r, kx))?;
-                match state.read_client_key_exchange(&exchange, encoded, cx)? {
-                    AfterKeyExchange::Authenticates(next) => Ok(Self::WaitCertificateVerify(next)),
-                    AfterKeyExchange::Anonymous(next) => Ok(Self::WaitChangeCipherSpec(next)),
-                }
+                let (next, peer_chain) = state.read_client_key_exchange(&exchange, encoded, cx)?;
+                Ok(match peer_chain {
+                    Some(peer_chain) => {
+                        Self::WaitCertificateVerify(Box::new(WaitCertificateVerify {
+                            next,
+                            peer_chain,
+                        }))
+                    }
+                    None => Self::WaitChangeCipherSpec(next),
+                })
             }
 
             (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state

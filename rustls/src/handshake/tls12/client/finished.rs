@@ -5,10 +5,9 @@
 //! session, it replies with its Finished.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use super::State;
-use super::in_progress::Handshake;
+use super::in_progress::{Finishing, Handshake, ReceivedTicket};
 use super::resumption::{StoreEntry, store_session};
 use crate::enums::Side;
 use crate::error::Error;
@@ -18,36 +17,11 @@ use crate::handshake::established::Established;
 use crate::handshake::finished::check_finished;
 use crate::handshake::tls12::finished::send_finished;
 use crate::handshake::transport::Transport;
-use crate::keys::tls12::{KeyBlock, MasterSecret};
+use crate::keys::tls12::MasterSecret;
 use crate::msgs::Finished;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 
-/// A handshake whose secrets are derived.
-pub(super) struct Finishing {
-    pub(super) handshake: Box<Handshake>,
-    pub(super) master_secret: MasterSecret,
-    pub(super) keys: KeyBlock,
-    pub(super) ticket: Option<ReceivedTicket>,
-}
-
-/// The content of a NewSessionTicket.
-pub(super) struct ReceivedTicket {
-    /// The ticket's lifetime in seconds; 0 if the server did not specify it.
-    pub(super) lifetime_hint: u32,
-    /// The ticket, not empty.
-    pub(super) bytes: Arc<[u8]>,
-}
-
 impl Finishing {
-    pub(super) fn new(handshake: Box<Handshake>, master_secret: MasterSecret) -> Box<Self> {
-        Box::new(Self {
-            handshake,
-            keys: master_secret.key_block(),
-            master_secret,
-            ticket: None,
-        })
-    }
-
     /// Sends change_cipher_spec, then Finished under the new keys.
     pub(super) fn send_finished(&mut self, transport: &mut dyn Transport) -> Result<(), Error> {
         let transcript = &mut self.handshake.transcript;

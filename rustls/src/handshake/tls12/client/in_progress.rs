@@ -1,10 +1,12 @@
-//! The data shared by all states between the ServerHello and the end of the handshake.
+//! The data shared by all states between the ServerHello and the end of the handshake, and by those
+//! after the key exchange.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 use crate::handshake::client::offer::Offer;
 use crate::handshake::transcript::Transcript;
-use crate::keys::tls12::Randoms;
+use crate::keys::tls12::{KeyBlock, MasterSecret, Randoms};
 use crate::msgs::client_hello::SessionId;
 use crate::suites::Tls12CipherSuite;
 
@@ -26,5 +28,32 @@ pub(super) struct Handshake {
 impl AsRef<Offer> for Handshake {
     fn as_ref(&self) -> &Offer {
         &self.offer
+    }
+}
+
+/// A handshake whose secrets are derived.
+pub(super) struct Finishing {
+    pub(super) handshake: Box<Handshake>,
+    pub(super) master_secret: MasterSecret,
+    pub(super) keys: KeyBlock,
+    pub(super) ticket: Option<ReceivedTicket>,
+}
+
+/// The content of a NewSessionTicket.
+pub(super) struct ReceivedTicket {
+    /// The ticket's lifetime in seconds; 0 if the server did not specify it.
+    pub(super) lifetime_hint: u32,
+    /// The ticket, not empty.
+    pub(super) bytes: Arc<[u8]>,
+}
+
+impl Finishing {
+    pub(super) fn new(handshake: Box<Handshake>, master_secret: MasterSecret) -> Box<Self> {
+        Box::new(Self {
+            handshake,
+            keys: master_secret.key_block(),
+            master_secret,
+            ticket: None,
+        })
     }
 }

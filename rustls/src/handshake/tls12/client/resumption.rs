@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 
 use pki_types::{ServerName, UnixTime};
 
-use super::finished::Finishing;
+use super::in_progress::Finishing;
 use crate::certificates::PeerChain;
 use crate::config::client::ClientConfig;
 use crate::config::observer::handshake::NotResumed;

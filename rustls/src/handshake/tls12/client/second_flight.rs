@@ -7,8 +7,7 @@ use alloc::vec::Vec;
 use rustls_core::crypto::SupportedKxGroup;
 
 use super::State;
-use super::finished::Finishing;
-use super::in_progress::Handshake;
+use super::in_progress::{Finishing, Handshake};
 use crate::certificates::PeerChain;
 use crate::config::observer::handshake::ClientCertificate;
 use crate::config::sign::Signer;

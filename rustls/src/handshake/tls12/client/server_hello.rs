@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 
 use super::State;
-use super::finished::{Finishing, resumed_secret};
-use super::in_progress::Handshake;
+use super::finished::resumed_secret;
+use super::in_progress::{Finishing, Handshake};
 use super::resumption::resumes_session;
 use super::server_auth::WaitCertificate;
 use crate::config::handshake_kind::HandshakeKind;

@@ -1,27 +1,20 @@
 //! The data shared by all states after the ServerHello.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use pki_types::UnixTime;
 use zeroize::Zeroizing;
 
-use super::State;
-use super::finished::WaitChangeCipherSpec;
-use super::resumption::usable_ticket;
 use crate::certificates::Acceptance;
 use crate::config::session::lifetime_left;
 use crate::config::session::server_auth::ServerAuthId;
-use crate::config::session::stored::ServerSessionValue;
 use crate::config::settings::ServerSettings;
 use crate::enums::Side;
 use crate::error::Error;
-use crate::failure::Failure;
+use crate::handshake::ServerContext;
 use crate::handshake::flight::Flight;
 use crate::handshake::tls12::finished::send_finished;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::wait::{Call, Opens, Wait};
-use crate::handshake::{ServerContext, operation};
 use crate::keys::tls12::{KeyBlock, MasterSecret, Randoms};
 use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
@@ -53,7 +46,7 @@ pub(super) struct Handshake {
 impl Handshake {
     /// Returns the encoded session for the promised ticket, or `None` if no ticket was promised, or
     /// an empty one must be sent.
-    fn session_for_ticket(
+    pub(super) fn session_for_ticket(
         &self,
         master_secret: &MasterSecret,
         cx: &ServerContext<'_>,
@@ -72,7 +65,7 @@ impl Handshake {
     }
 
     /// Sends `ticket` if one was promised, change_cipher_spec, and Finished.
-    fn send_ticket_and_finished(
+    pub(super) fn send_ticket_and_finished(
         &mut self,
         ticket: &[u8],
         keys: &KeyBlock,
@@ -98,53 +91,5 @@ impl Handshake {
         if key_log.will_log(LABEL) {
             key_log.log(LABEL, &self.randoms.client.0, master_secret.as_bytes());
         }
-    }
-}
-
-impl WaitChangeCipherSpec {
-    /// Keeps the session: stores `to_store`, or seals a ticket. Then sends the server's Finished,
-    /// and continues with `next`. While storing or sealing is pending, only the records in `opens`
-    /// may be opened.
-    pub(super) fn finish(
-        self: Box<Self>,
-        to_store: Option<ServerSessionValue>,
-        opens: Opens,
-        next: impl FnOnce(Box<Self>, &mut ServerContext<'_>) -> Result<State, Failure> + Send + 'static,
-        cx: &mut ServerContext<'_>,
-    ) -> Result<State, Failure> {
-        let plain = self.handshake.session_for_ticket(&self.master_secret, cx);
-        let callbacks = cx.callbacks;
-        let send_finished =
-            move |mut finished: Box<Self>, ticket: &[u8], cx: &mut ServerContext<'_>| {
-                let Self {
-                    handshake, keys, ..
-                } = &mut *finished;
-                handshake.send_ticket_and_finished(ticket, keys, cx)?;
-                if !ticket.is_empty() {
-                    cx.recorder.events(|events| events.tickets_made += 1);
-                }
-                next(finished, cx)
-            };
-        let seal = move |finished: Box<Self>, cx: &mut ServerContext<'_>| {
-            let Some(plain) = plain else {
-                return send_finished(finished, &[], cx);
-            };
-            let called = finished.handshake.seal(&plain, callbacks);
-            let call = Call::Ticket;
-            operation::after(called, Wait { call, opens }, cx, move |ticket, cx| {
-                let ticket = ticket.and_then(usable_ticket).unwrap_or_default();
-                send_finished(finished, &ticket, cx)
-            })
-        };
-        let Some(session) = to_store else {
-            return seal(self, cx);
-        };
-        let called = self.handshake.store(session, callbacks);
-        let call = Call::Session;
-        // a session that could not be stored is not found later
-        operation::after(called, Wait { call, opens }, cx, move |is_stored, cx| {
-            cx.recorder.session(is_stored);
-            seal(self, cx)
-        })
     }
 }

@@ -4,7 +4,6 @@ use alloc::boxed::Box;
 
 use rustls_core::crypto::{ActiveKeyExchange, SupportedKxGroup};
 
-use super::client_auth::WaitCertificateVerify;
 use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
 use super::hello::Kind;
@@ -32,26 +31,21 @@ impl AsRef<ServerSettings> for WaitClientKeyExchange {
     }
 }
 
-/// The next state after a ClientKeyExchange.
-pub(super) enum AfterKeyExchange {
-    /// The client must prove that it has the private key for its certificate.
-    Authenticates(Box<WaitCertificateVerify>),
-    /// The client sent no certificate.
-    Anonymous(Box<WaitChangeCipherSpec>),
-}
-
 impl WaitClientKeyExchange {
     /// Returns the key exchange, which determines the format of the message.
     pub(super) fn algorithm(&self) -> KeyExchangeAlgorithm {
         self.handshake.suite.kx
     }
 
+    /// Handles a ClientKeyExchange. Returns the state in which the client's change_cipher_spec is
+    /// expected, and the client's chain, if it has sent one and must now prove that it has the
+    /// private key.
     pub(super) fn read_client_key_exchange(
         self,
         exchange: &ClientKeyExchange<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<AfterKeyExchange, Failure> {
+    ) -> Result<(Box<WaitChangeCipherSpec>, Option<ReceivedChain>), Failure> {
         let Self {
             mut handshake,
             group,
@@ -84,12 +78,6 @@ impl WaitClientKeyExchange {
             master_secret,
             kind: Kind::Full,
         });
-        Ok(match peer_chain {
-            Some(peer_chain) => AfterKeyExchange::Authenticates(Box::new(WaitCertificateVerify {
-                next,
-                peer_chain,
-            })),
-            None => AfterKeyExchange::Anonymous(next),
-        })
+        Ok((next, peer_chain))
     }
 }
