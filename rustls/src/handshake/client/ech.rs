@@ -19,6 +19,7 @@
 //!
 //! - `config::ech`: the application's choices, and the selection of a configuration from a server's
 //!   list.
+//! - `inner`: the encoding of the inner hello that is encrypted.
 //! - `outer`: the ClientHelloOuter, and the HPKE context that encrypts the inner hello.
 //! - `grease`: an extension that looks the same but has no content, and a fake session for the
 //!   outer hello.
@@ -29,6 +30,7 @@
 
 mod acceptance;
 mod grease;
+mod inner;
 mod outer;
 
 use alloc::boxed::Box;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use rustls_core::codec::{Codec, LengthSize};
 use rustls_core::provider::CryptoProvider;
 
-use super::outer::encode_inner;
+use super::inner::encode_inner;
 use crate::config::ech::EchGreaseConfig;
 use crate::error::Error;
 use crate::handshake::client::key_shares::KeyShares;

@@ -3,6 +3,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use pki_types::{EchConfigListBytes, ServerName};
+use rustls_core::codec::Codec;
 use rustls_core::crypto::hpke::{EncapsulatedSecret, Hpke, HpkePrivateKey};
 use rustls_core::ech_config::{EchConfigContents, EchConfigPayload, HpkeKeyConfig};
 
