@@ -56,7 +56,6 @@ pub(crate) use own::{ParsedEndEntity, shared};
 pub(crate) use parsed::ParsedCertificate;
 pub(crate) use peer_chain::{ChainKind, PeerChain};
 pub use peer_chains::PeerChains;
-pub(crate) use peer_identity::PeerFacts;
 pub use peer_identity::{PeerIdentity, PeerIdentityKind};
 pub use revocation::RevocationList;
 pub use stats::CacheStats;

@@ -39,6 +39,7 @@ pub(crate) mod transport_parameters;
 
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 
 use rustls_core::codec::{Codec, LengthSize, Reader, with_length_prefix};
 use rustls_core::enums::HandshakeType;
@@ -172,4 +173,9 @@ impl EncodeMessage for Finished<'_> {
     fn encode_body(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self.0);
     }
+}
+
+/// Writes `bytes` in hexadecimal, in the format used by rustls 0.23.
+fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }

@@ -10,8 +10,15 @@ use core::ops::Deref;
 
 use once_cell::race::OnceBox;
 use pki_types::CertificateDer;
+#[cfg(not(feature = "x509"))]
+use pki_types::SubjectPublicKeyInfoDer;
 
-use crate::certificates::PeerFacts;
+use super::fingerprint::Fingerprint;
+use super::once::Once;
+#[cfg(feature = "x509")]
+use crate::certificates::Certificate;
+#[cfg(not(feature = "x509"))]
+use crate::error::Error;
 
 /// A peer's certificates, end entity first, or its raw public key alone.
 ///
@@ -36,6 +43,16 @@ struct Inner {
     certificates: Box<[CertificateDer<'static>]>,
     /// Properties parsed from the certificates on first use. They must not refer to the chain.
     facts: OnceBox<PeerFacts>,
+}
+
+/// The parsed properties of an identity, stored with the chain.
+#[derive(Default)]
+pub(crate) struct PeerFacts {
+    pub(super) fingerprint: Fingerprint,
+    #[cfg(feature = "x509")]
+    pub(super) certificate: Once<Certificate>,
+    #[cfg(not(feature = "x509"))]
+    pub(super) public_key: Once<Result<SubjectPublicKeyInfoDer<'static>, Error>>,
 }
 
 impl ChainKind {

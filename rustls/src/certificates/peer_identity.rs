@@ -6,8 +6,7 @@ use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use rustls_core::crypto::hash::Hash;
 use rustls_core::provider::CryptoProvider;
 
-use super::fingerprint::{Fingerprint, sha256};
-use super::once::Once;
+use super::fingerprint::sha256;
 #[cfg(feature = "x509")]
 use crate::certificates::Certificate;
 #[cfg(not(feature = "x509"))]
@@ -152,16 +151,6 @@ impl PeerIdentity {
         let fingerprint = &self.chain.facts().fingerprint;
         fingerprint.of(self.der(), || self.sha256)
     }
-}
-
-/// The parsed properties of an identity, stored with the chain.
-#[derive(Default)]
-pub(crate) struct PeerFacts {
-    fingerprint: Fingerprint,
-    #[cfg(feature = "x509")]
-    certificate: Once<Certificate>,
-    #[cfg(not(feature = "x509"))]
-    public_key: Once<Result<SubjectPublicKeyInfoDer<'static>, Error>>,
 }
 
 /// Equal if kind and certificates are equal.

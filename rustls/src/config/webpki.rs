@@ -10,6 +10,7 @@
 mod anchors;
 mod chain;
 mod client_verifier;
+mod policy;
 #[cfg(feature = "std")]
 mod rules;
 mod server_verifier;

@@ -11,11 +11,10 @@ use rustls_core::enums::{
 };
 use rustls_core::error::{Error, InvalidMessage};
 
-use super::EncodeMessage;
-use super::client_hello::fmt_hex;
 use super::extension_block::{ExtensionBlock, Items, MaybeEmpty, extension_block};
 use super::extensions::{SignatureSchemes, read_value};
 use super::short_list::ShortList;
+use super::{EncodeMessage, fmt_hex};
 
 /// The maximum length of the authorities' names in a CertificateRequest, in bytes. The rest is
 /// reserved for other extensions and for headers.

@@ -10,10 +10,10 @@ use rustls_core::enums::ExtensionType;
 use rustls_core::enums::{CipherSuite, Compression, HandshakeType, ProtocolVersion};
 use rustls_core::error::InvalidMessage;
 
-use super::EncodeMessage;
 use super::client_extensions::ClientExtensions;
 use super::extensions::{read_code_list, read_list};
 use super::short_list::ShortList;
+use super::{EncodeMessage, fmt_hex};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClientHello<'a> {
@@ -180,11 +180,6 @@ impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt_hex(f, self.as_ref())
     }
-}
-
-/// Writes `bytes` in hexadecimal, in the format used by rustls 0.23.
-pub(super) fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
 }
 
 #[cfg(test)]

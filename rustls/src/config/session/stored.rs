@@ -4,10 +4,10 @@
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
+use rustls_core::codec::{LengthSize, with_length_prefix};
 use zeroize::Zeroizing;
 
-use super::value::{chain_len, encode_chain};
-use crate::certificates::PeerChain;
+use crate::certificates::{PeerChain, encoded_chain};
 
 /// A server's session, for a [`StoresServerSessions`](super::server::StoresServerSessions) in the
 /// memory of this process.
@@ -76,4 +76,16 @@ impl fmt::Debug for ServerSessionValue {
             .field("has_shared_chain", &self.chain.is_some())
             .finish_non_exhaustive()
     }
+}
+
+/// Returns the length of an encoded chain in bytes.
+pub(super) fn chain_len(chain: &PeerChain) -> usize {
+    3 + encoded_chain::encoded_len(chain.der())
+}
+
+/// Appends `client_chain`, the last field of an encoded session.
+pub(super) fn encode_chain(chain: &PeerChain, bytes: &mut Vec<u8>) {
+    with_length_prefix(bytes, LengthSize::U24, |bytes| {
+        encoded_chain::encode(chain.der(), bytes);
+    });
 }

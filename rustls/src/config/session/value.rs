@@ -47,8 +47,8 @@ use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes, with_length_pr
 use super::client_auth::ClientAuthId;
 use super::digests::DIGEST_LEN;
 use super::server_auth::ServerAuthId;
-use super::stored::ServerSessionValue;
-use crate::certificates::{Acceptance, ChainKind, EncodedChain, PeerChain, encoded_chain};
+use super::stored::{ServerSessionValue, chain_len, encode_chain};
+use crate::certificates::{Acceptance, ChainKind, EncodedChain, PeerChain};
 use crate::config::carrier::Carrier;
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
@@ -333,18 +333,6 @@ fn read_server_name<'a>(r: &mut Reader<'a>) -> Result<Option<&'a str>, InvalidMe
         Ok(name) => Ok(Some(name)),
         Err(_) => Err(InvalidMessage::InvalidServerName),
     }
-}
-
-/// Returns the length of an encoded chain in bytes.
-pub(super) fn chain_len(chain: &PeerChain) -> usize {
-    3 + encoded_chain::encoded_len(chain.der())
-}
-
-/// Appends `client_chain`, the last field of a value.
-pub(super) fn encode_chain(chain: &PeerChain, bytes: &mut Vec<u8>) {
-    with_length_prefix(bytes, LengthSize::U24, |bytes| {
-        encoded_chain::encode(chain.der(), bytes);
-    });
 }
 
 #[cfg(test)]

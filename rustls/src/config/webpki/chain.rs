@@ -12,11 +12,9 @@ use pki_types::{
 use rustls_core::crypto::WebPkiSupportedAlgorithms;
 use rustls_core::provider::CryptoProvider;
 use smallvec::SmallVec;
-use webpki::{
-    CertRevocationList, ExpirationPolicy, KeyUsage, RevocationCheckDepth, RevocationOptions,
-    RevocationOptionsBuilder, UnknownStatusPolicy,
-};
+use webpki::{CertRevocationList, ExpirationPolicy, RevocationOptions, RevocationOptionsBuilder};
 
+use super::policy::{RevocationPolicy, Usage};
 #[cfg(feature = "std")]
 use super::rules::{LazyRules, RulesInputs};
 use super::{RootCertStore, VerifierBuilderError};
@@ -160,41 +158,6 @@ impl fmt::Display for NoRevocationLists {
 }
 
 impl core::error::Error for NoRevocationLists {}
-
-/// The rules for checking revocation, if there are lists.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RevocationPolicy {
-    pub(super) depth: RevocationCheckDepth,
-    pub(super) unknown_status: UnknownStatusPolicy,
-    pub(super) expiration: ExpirationPolicy,
-}
-
-impl Default for RevocationPolicy {
-    /// Requires revocation lists for the whole chain, and ignores their age.
-    fn default() -> Self {
-        Self {
-            depth: RevocationCheckDepth::Chain,
-            unknown_status: UnknownStatusPolicy::Deny,
-            expiration: ExpirationPolicy::Ignore,
-        }
-    }
-}
-
-/// The purpose that all certificates on a path must allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Usage {
-    ServerAuth,
-    ClientAuth,
-}
-
-impl Usage {
-    pub(super) fn key_usage(self) -> KeyUsage {
-        match self {
-            Self::ServerAuth => KeyUsage::server_auth(),
-            Self::ClientAuth => KeyUsage::client_auth(),
-        }
-    }
-}
 
 /// A chain verifier: its trust anchors, revocation lists and policy.
 #[derive(Debug)]

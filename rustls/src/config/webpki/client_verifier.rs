@@ -7,7 +7,8 @@ use pki_types::{CertificateDer, CertificateRevocationListDer, UnixTime};
 use rustls_core::provider::CryptoProvider;
 use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 
-use super::chain::{ChainVerifier, ChainVerifierBuilder, Usage};
+use super::chain::{ChainVerifier, ChainVerifierBuilder};
+use super::policy::Usage;
 use super::signature::{verify_tls12_signature, verify_tls13_signature};
 use super::{RootCertStore, VerifierBuilderError};
 use crate::certificates::{RevocationList, VerifierRules};

@@ -15,7 +15,7 @@ use rustls_core::provider::CryptoProvider;
 use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 
 use super::RootCertStore;
-use super::chain::{RevocationPolicy, Usage};
+use super::policy::{RevocationPolicy, Usage};
 use crate::certificates::{RevocationList, VerifierRules, any_sha2, is_correct};
 use crate::config::verify::DigestsRules;
 use crate::logging::warn;

@@ -7,7 +7,8 @@ use pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTi
 use rustls_core::provider::CryptoProvider;
 use webpki::{ExpirationPolicy, RevocationCheckDepth, UnknownStatusPolicy};
 
-use super::chain::{ChainVerifier, ChainVerifierBuilder, Usage, verify_server_name};
+use super::chain::{ChainVerifier, ChainVerifierBuilder, verify_server_name};
+use super::policy::Usage;
 use super::signature::{verify_tls12_signature, verify_tls13_signature};
 use super::{RootCertStore, VerifierBuilderError};
 use crate::certificates::{ParsedCertificate, RevocationList, VerifierRules};
