@@ -50,7 +50,10 @@ pub struct CommonState {
     pub(crate) is_extractable: bool,
     /// The application callbacks that the handshake may call.
     pub(super) callbacks: Callbacks,
-    /// The asynchronous application callback that the handshake is waiting for, if any.
+    /// The asynchronous application callback that the handshake is waiting for, if any. It
+    /// is a copy, because the methods of this public type have no machine that they could ask. The
+    /// driver updates it after each call of the machine, and a failure, which ends the machine,
+    /// resets it.
     pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,

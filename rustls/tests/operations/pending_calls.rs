@@ -8,6 +8,7 @@ use harness::operations::ends::{APIS, Api, End};
 use harness::operations::kinds::{KINDS, OPERATIONS};
 use harness::operations::schedules::{pump, resumable};
 use harness::operations::{Plan, When, finish};
+use harness::peers::log_lines::listen;
 use rustls::{Connection, quic};
 
 use crate::operations::{for_all, until_it_waits};
@@ -50,24 +51,33 @@ fn debug_output_names_the_pending_call() {
 
 /// A ClientHello requires several calls, one after another.
 #[test]
-fn debug_output_names_the_current_call_of_several() {
+fn debug_output_and_logs_name_the_current_call_of_several() {
     let mut all = BTreeSet::new();
     for kind in KINDS.iter().filter(|kind| kind.is_resumed()) {
         for api in APIS.into_iter().filter(|api| kind.runs_over(*api)) {
             let plan = Arc::new(Plan::new(When::After(1)));
             let world = resumable(kind, api, &plan);
             let [mut client, mut server] = api.ends(&world, true);
-            for bytes in client.output() {
-                server.receive(&bytes).unwrap();
-            }
             let mut names = Vec::new();
-            while server.is_waiting() && server.output().is_empty() {
-                let text = format!("{:?}", server.common());
-                let (_, name) = text.split_once("waits_for: ").unwrap();
-                names.push(name.split(',').next().unwrap().to_owned());
-                let _ = server.poll_once();
-            }
+            let ((), lines) = listen(|| {
+                for bytes in client.output() {
+                    server.receive(&bytes).unwrap();
+                }
+                while server.is_waiting() && server.output().is_empty() {
+                    let text = format!("{:?}", server.common());
+                    let (_, name) = text.split_once("waits_for: ").unwrap();
+                    names.push(name.split(',').next().unwrap().to_owned());
+                    let _ = server.poll_once();
+                }
+            });
             names.dedup();
+            if cfg!(feature = "logging") {
+                let texts = lines.iter().map(|line| &*line.text);
+                let mut logged = texts.filter_map(|text| text.strip_prefix("waiting for a "));
+                for name in &names {
+                    assert_eq!(logged.next(), Some(&*name.to_lowercase()), "{names:?}");
+                }
+            }
             all.insert(names);
         }
     }

@@ -1,5 +1,6 @@
 //! Handshake messages: taken from records or QUIC, and handled one by one.
 
+use core::mem;
 use core::task::{self, Poll, ready};
 
 use super::Driver;
@@ -85,21 +86,26 @@ impl<Data> Driver<Data> {
         machine.handle(message_in, &mut cx)?;
         self.update_wait();
         if let Some(wait) = self.common.wait {
-            debug!("waiting for a {}", wait.call);
             self.common.records.unpolled.begin(wait.call);
         }
         Ok(())
     }
 
-    /// Notes the callback that the handshake is waiting for, if any.
+    /// Notes the callback that the handshake is waiting for, if any. Logs it if it is another one
+    /// than before.
     fn update_wait(&mut self) {
         let wait = self.handshake.machine.wait();
-        if let Some(observation) = &mut self.common.observation {
-            if wait.is_some() || self.common.wait.is_some() {
-                observation.times.set_wait(wait.map(|wait| wait.call));
-            }
+        let call = wait.map(|wait| wait.call);
+        let before = mem::replace(&mut self.common.wait, wait).map(|wait| wait.call);
+        if call == before {
+            return;
         }
-        self.common.wait = wait;
+        if let Some(observation) = &mut self.common.observation {
+            observation.times.set_wait(call);
+        }
+        if let Some(call) = call {
+            debug!("waiting for a {call}");
+        }
     }
 
     /// Starts to measure this side's work on messages, if there is an observer. [`Self::end_work`]
