@@ -36,6 +36,32 @@ pub(crate) fn signed(
     signature.map(|signature| DigitallySignedStruct::new(signer.scheme(), signature))
 }
 
+/// Defines the method that verifies a peer's signature. A macro, because the verifiers of the two
+/// sides are different traits with the same methods for signatures.
+macro_rules! verify_signature {
+    ($name:ident, $verifier:ident) => {
+        pub(crate) fn $name(
+            self,
+            verifier: &dyn $verifier,
+            signature: &HandshakeSignature<'_>,
+            end_entity: &CertificateDer<'_>,
+        ) -> Called<Result<HandshakeSignatureValid, Error>> {
+            let (content, signed) = (signature.content, signature.signed);
+            match signature.rules {
+                SchemeRules::Tls13 => self.call(
+                    || verifier.verify_tls13_signature_async(content, end_entity, signed),
+                    || verifier.verify_tls13_signature(content, end_entity, signed),
+                ),
+                #[cfg(feature = "tls12")]
+                SchemeRules::Tls12 { .. } => self.call(
+                    || verifier.verify_tls12_signature_async(content, end_entity, signed),
+                    || verifier.verify_tls12_signature(content, end_entity, signed),
+                ),
+            }
+        }
+    };
+}
+
 impl Callbacks {
     pub(crate) fn sign(
         self,
@@ -103,45 +129,9 @@ impl Callbacks {
         )
     }
 
-    pub(crate) fn verify_server_signature(
-        self,
-        verifier: &dyn ServerCertVerifier,
-        signature: &HandshakeSignature<'_>,
-        end_entity: &CertificateDer<'_>,
-    ) -> Called<Result<HandshakeSignatureValid, Error>> {
-        let (content, signed) = (signature.content, signature.signed);
-        match signature.rules {
-            SchemeRules::Tls13 => self.call(
-                || verifier.verify_tls13_signature_async(content, end_entity, signed),
-                || verifier.verify_tls13_signature(content, end_entity, signed),
-            ),
-            #[cfg(feature = "tls12")]
-            SchemeRules::Tls12 { .. } => self.call(
-                || verifier.verify_tls12_signature_async(content, end_entity, signed),
-                || verifier.verify_tls12_signature(content, end_entity, signed),
-            ),
-        }
-    }
+    verify_signature!(verify_server_signature, ServerCertVerifier);
 
-    pub(crate) fn verify_client_signature(
-        self,
-        verifier: &dyn ClientCertVerifier,
-        signature: &HandshakeSignature<'_>,
-        end_entity: &CertificateDer<'_>,
-    ) -> Called<Result<HandshakeSignatureValid, Error>> {
-        let (content, signed) = (signature.content, signature.signed);
-        match signature.rules {
-            SchemeRules::Tls13 => self.call(
-                || verifier.verify_tls13_signature_async(content, end_entity, signed),
-                || verifier.verify_tls13_signature(content, end_entity, signed),
-            ),
-            #[cfg(feature = "tls12")]
-            SchemeRules::Tls12 { .. } => self.call(
-                || verifier.verify_tls12_signature_async(content, end_entity, signed),
-                || verifier.verify_tls12_signature(content, end_entity, signed),
-            ),
-        }
-    }
+    verify_signature!(verify_client_signature, ClientCertVerifier);
 
     #[cfg(feature = "tls12")]
     pub(crate) fn encrypt_ticket(

@@ -232,17 +232,24 @@ trait SignedPeer {
     /// Returns the map of known chains.
     fn known(&self) -> &VerifiedChains;
 
-    /// Calls the verifier to verify the signature.
-    fn verify_signature(
-        &self,
-        check: &ChainCheck<'_, impl PeerVerifier>,
-    ) -> Called<Result<(), Failure>>;
+    fn signature(&self) -> HandshakeSignature<'_>;
 
     /// Reads the clock.
     fn now(&self) -> Result<UnixTime, Error>;
 
     /// Returns the map of shared chains.
     fn chains(&self) -> &PeerChains;
+
+    /// Calls the verifier to verify the signature with the chain's key.
+    fn verify_signature(
+        &self,
+        check: &ChainCheck<'_, impl PeerVerifier>,
+    ) -> Called<Result<(), Failure>> {
+        match self.chain().end_entity() {
+            Ok(end_entity) => check.verify_signature(&self.signature(), &end_entity),
+            Err(error) => Called::Returned(Err(error.into())),
+        }
+    }
 }
 
 impl<H: AsRef<Offer>, C> SignedServer<H, C> {
@@ -272,11 +279,8 @@ where
         &self.config().verified_chains
     }
 
-    fn verify_signature(
-        &self,
-        check: &ChainCheck<'_, impl PeerVerifier>,
-    ) -> Called<Result<(), Failure>> {
-        self.chain.verify(&self.signature, check)
+    fn signature(&self) -> HandshakeSignature<'_> {
+        self.signature.borrow()
     }
 
     fn now(&self) -> Result<UnixTime, Error> {
@@ -305,11 +309,8 @@ where
         &(*self.handshake).as_ref().verified_chains
     }
 
-    fn verify_signature(
-        &self,
-        check: &ChainCheck<'_, impl PeerVerifier>,
-    ) -> Called<Result<(), Failure>> {
-        self.chain.verify(&self.signature, check)
+    fn signature(&self) -> HandshakeSignature<'_> {
+        self.signature.borrow()
     }
 
     fn now(&self) -> Result<UnixTime, Error> {
@@ -534,18 +535,6 @@ impl ReceivedChain {
     ) -> Result<Called<Result<Proof, Error>>, Error> {
         let certificates: Certificates<'_> = self.chain.der().map(CertificateDer::from).collect();
         check.verify_in_full(&certificates, now)
-    }
-
-    /// Calls the verifier to verify `signature` with the chain's key.
-    fn verify(
-        &self,
-        signature: &Signature<impl AsRef<[u8]>>,
-        check: &ChainCheck<'_, impl PeerVerifier>,
-    ) -> Called<Result<(), Failure>> {
-        match self.end_entity() {
-            Ok(end_entity) => check.verify_signature(&signature.borrow(), &end_entity),
-            Err(error) => Called::Returned(Err(error.into())),
-        }
     }
 
     /// Returns the certificate whose key signs the handshake.

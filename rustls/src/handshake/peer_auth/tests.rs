@@ -155,6 +155,10 @@ where
         self.known
     }
 
+    fn signature(&self) -> HandshakeSignature<'_> {
+        unreachable!("the signature is not verified by a verifier")
+    }
+
     fn verify_signature(
         &self,
         _: &ChainCheck<'_, impl PeerVerifier>,
