@@ -18,7 +18,7 @@ use crate::conn::unwinding::fail_on_panic;
 use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
 use crate::handshake::client::connection_data::ClientConnectionData;
-use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData};
+use crate::handshake::server::connection_data::{EarlyDataDecision, ServerConnectionData};
 use crate::handshake::side_data::SideData;
 use crate::handshake::transport::Transport;
 use crate::{client, server};
@@ -254,7 +254,7 @@ impl ServerConnection {
             "early data cannot be rejected after the handshake"
         );
         let driver = &mut self.inner.driver;
-        driver.data.early_data = EarlyData::Rejected;
+        driver.data.early_data = EarlyDataDecision::Rejected;
         if let Some(quic) = &mut driver.common.quic {
             quic.end_early_data();
         }

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::handshake::Machine;
 use crate::handshake::machine::server::ServerHandshake;
 #[cfg(feature = "std")]
-use crate::handshake::server::connection_data::EarlyData;
+use crate::handshake::server::connection_data::EarlyDataDecision;
 use crate::handshake::side_data::SideData;
 use crate::suites::ExtractedSecrets;
 
@@ -130,8 +130,8 @@ impl ServerConnection {
     ///   called.
     pub fn early_data(&mut self) -> Option<ReadEarlyData<'_>> {
         match self.inner.driver.data.early_data {
-            EarlyData::Accepted => Some(ReadEarlyData::new(&mut self.inner.driver.common)),
-            EarlyData::Undecided | EarlyData::Rejected => None,
+            EarlyDataDecision::Accepted => Some(ReadEarlyData::new(&mut self.inner.driver.common)),
+            EarlyDataDecision::Undecided | EarlyDataDecision::Rejected => None,
         }
     }
 
@@ -149,7 +149,7 @@ impl ServerConnection {
             self.inner.is_handshaking(),
             "early data cannot be rejected after the handshake"
         );
-        self.inner.driver.data.early_data = EarlyData::Rejected;
+        self.inner.driver.data.early_data = EarlyDataDecision::Rejected;
         self.inner.driver.common.records.drop_early_data();
     }
 }

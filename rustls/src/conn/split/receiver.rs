@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::handshake::Link;
 use crate::handshake::client::connection_data::ClientConnectionData;
 #[cfg(feature = "std")]
-use crate::handshake::server::connection_data::{EarlyData, ServerConnectionData};
+use crate::handshake::server::connection_data::{EarlyDataDecision, ServerConnectionData};
 
 /// The half of a connection that receives.
 ///
@@ -315,8 +315,8 @@ impl Receiver<ServerConnectionData> {
     /// Returns a reader for the client's unread early data, if early data was accepted.
     pub fn early_data(&mut self) -> Option<ReadEarlyData<'_>> {
         match self.driver.data.early_data {
-            EarlyData::Accepted => Some(ReadEarlyData::new(&mut self.driver.common)),
-            EarlyData::Undecided | EarlyData::Rejected => None,
+            EarlyDataDecision::Accepted => Some(ReadEarlyData::new(&mut self.driver.common)),
+            EarlyDataDecision::Undecided | EarlyDataDecision::Rejected => None,
         }
     }
 }

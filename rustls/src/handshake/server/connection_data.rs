@@ -16,7 +16,7 @@ pub struct ServerConnectionData {
     resumption_data: Option<Box<ResumptionData>>,
     /// True if a session is resumed, with or without application data.
     is_resumed: bool,
-    pub(crate) early_data: EarlyData,
+    pub(crate) early_data: EarlyDataDecision,
 }
 
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ struct ResumptionData {
 
 /// The server's decision about the client's early data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum EarlyData {
+pub(crate) enum EarlyDataDecision {
     /// Early data has not been accepted, and the application has not rejected it.
     #[default]
     Undecided,

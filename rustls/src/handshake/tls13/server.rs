@@ -11,7 +11,7 @@
 //!              │                                          choices                   parameters
 //!              │                                          lookup of a session       resumption
 //!              │                                          their order               negotiation
-//!              │ ServerHello … Finished                                             flight
+//!              │ ServerHello … Finished                                          flight, secrets
 //!              ├──────────────► WaitCertificate ─────────┐   if requested           client_auth
 //!              │                    │ Certificate        │ Certificate, empty
 //!              │                    ▼                    │
@@ -38,6 +38,7 @@ pub(crate) mod negotiation;
 mod parameters;
 mod resumption;
 pub(crate) mod retry;
+mod secrets;
 mod ticket_kind;
 mod tickets;
 

@@ -4,8 +4,8 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
+use rustls_core::crypto::CompletedKeyExchange;
 use rustls_core::crypto::tls13::OkmBlock;
-use rustls_core::crypto::{CompletedKeyExchange, hash};
 
 use super::State;
 use super::client_auth::WaitCertificate;
@@ -13,30 +13,29 @@ use super::early_data::WaitEndOfEarlyData;
 use super::finished::WaitFinished;
 use super::parameters::{HelloFacts, Parameters};
 use super::resumption::Resumed;
+use super::secrets::{ConnectionKeyLog, FlightSecrets};
 use super::tickets::TicketCount;
 use crate::config::compress::{CertCompressor, offered_algorithms};
 use crate::config::handshake_kind::HandshakeKind;
-use crate::config::key_log::KeyLog;
-use crate::config::observer::handshake::{self as observer, ClientCertificate, EarlyDataRejected};
+use crate::config::observer::handshake::{ClientCertificate, EarlyData, EarlyDataRejected};
 use crate::config::session::server_auth::ServerAuthId;
 use crate::config::settings::ServerSettings;
 use crate::config::sign::{CertifiedKey, Signer};
 use crate::enums::{Compression, ProtocolVersion, Side};
-use crate::error::{Error, PeerMisbehaved};
+use crate::error::Error;
 use crate::failure::Failure;
 use crate::handshake::calls::signed;
 use crate::handshake::established::{Established, Tls13Secrets};
 use crate::handshake::ffdhe::check_share;
 use crate::handshake::flight::{Flight, PausedFlight};
 use crate::handshake::raw_public_key::sent_chain;
-use crate::handshake::server::connection_data::EarlyData;
+use crate::handshake::server::connection_data::EarlyDataDecision;
 use crate::handshake::tls13::certificate_compression::add_certificate;
 use crate::handshake::tls13::certificate_verify::signed_content;
 use crate::handshake::transcript::Transcript;
-use crate::handshake::transport::Level;
 use crate::handshake::wait::{Call, Wait};
 use crate::handshake::{ServerContext, operation};
-use crate::keys::tls13::{EarlySecret, HandshakeSecret, TrafficSecret, verify_data};
+use crate::keys::tls13::{EarlySecret, MainSecret, verify_data};
 use crate::logging::debug;
 use crate::msgs::Finished;
 use crate::msgs::certificate::CertificateMsg;
@@ -46,7 +45,6 @@ use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{KeyShareEntry, ProtocolName};
 use crate::msgs::server_hello::{ServerHello, ServerHelloExtensions};
 use crate::msgs::transport_parameters::TransportParameters;
-use crate::suites::Tls13CipherSuite;
 
 /// The maximum length of a ServerHello without a resumed session, not counting the bytes of its key
 /// share.
@@ -60,8 +58,17 @@ const SERVER_HELLO_LEN: usize = {
     header + version + random + session_id + suite + compression + extensions
 };
 
-/// NEGOTIATED: the parameters for the reply to a ClientHello.
+/// NEGOTIATED: the reply to a ClientHello, and the start of the key schedule.
 pub(crate) struct Agreed<'a> {
+    pub(super) reply: Reply<'a>,
+    /// The early secret, with the session's PSK if one is resumed.
+    pub(super) early_secret: EarlySecret,
+    /// The transcript up to the ClientHello.
+    pub(super) transcript: Transcript,
+}
+
+/// The parameters for the reply to a ClientHello.
+pub(super) struct Reply<'a> {
     pub(super) facts: HelloFacts,
     /// True if a HelloRetryRequest has already been sent.
     pub(super) is_retried: bool,
@@ -69,10 +76,6 @@ pub(crate) struct Agreed<'a> {
     pub(super) authentication: Authentication,
     /// The server's certificate, even if it is not sent.
     pub(super) server_auth: ServerAuthId,
-    /// The early secret, with the session's PSK if one is resumed.
-    pub(super) early_secret: EarlySecret,
-    /// The transcript up to the ClientHello.
-    pub(super) transcript: Transcript,
     /// The maximum number of bytes of early data to skip if it is not accepted. `None` if the
     /// client offers none.
     pub(super) skipped_early_data: Option<usize>,
@@ -104,7 +107,10 @@ impl Agreed<'_> {
     /// Copies the client's share.
     pub(super) fn into_owned(self) -> Agreed<'static> {
         Agreed {
-            parameters: self.parameters.into_owned(),
+            reply: Reply {
+                parameters: self.reply.parameters.into_owned(),
+                ..self.reply
+            },
             ..self
         }
     }
@@ -112,76 +118,47 @@ impl Agreed<'_> {
     /// Sends everything up to Finished, and waits for the client's flight. If the signature is
     /// pending, sends only the ServerHello until it is ready.
     pub(crate) fn send_flight(
-        mut self,
+        self,
         config: ServerSettings,
         cx: &mut ServerContext<'_>,
     ) -> Result<State, Failure> {
-        self.decide_early_data(cx);
         let Self {
-            facts,
-            is_retried,
-            parameters,
-            authentication,
-            server_auth,
+            mut reply,
             early_secret,
             mut transcript,
-            ..
         } = self;
-        let resumed = authentication.resumed();
-        let messages = FlightMessages {
-            facts: &facts,
-            parameters: &parameters,
-            authentication: &authentication,
-            tickets: TicketCount::new(&facts, resumed.is_some(), &config),
-            config: &config,
-        };
-        let log = SecretLog::new(&config, &facts.random);
+        reply.decide_early_data(cx);
+        let tickets = reply.count_tickets(&config);
+        let resumed = reply.authentication.resumed();
+        let key_log = ConnectionKeyLog::new(&config, &reply.facts.random);
+        let mut secrets = FlightSecrets::empty();
+        secrets.derive_early(&early_secret, resumed, &mut transcript, &key_log);
 
-        let mut early_traffic_secret = OkmBlock::new(&[]);
-        let early_data = resumed.and_then(|resumed| {
-            let transcript = transcript.current();
-            resumed.derive_early_secrets(&early_secret, transcript, &log, &mut early_traffic_secret)
-        });
-        let exchange = messages.exchange_keys(cx)?;
-        messages.send_server_hello(&exchange, is_retried, &mut transcript, cx)?;
+        let exchange = reply.exchange_keys(cx)?;
+        reply.send_server_hello(&exchange, &config, &mut transcript, cx)?;
+
         let secret = early_secret.into_handshake_secret_with_shared(exchange.secret.secret_bytes());
-        let mut keys = HandshakeKeys::empty();
-        keys.derive(&secret, transcript.current(), &log);
-        keys.install(parameters.suite, early_data.as_ref(), cx)?;
-        let unsigned = messages.start_encrypted_flight(&mut transcript, cx);
+        secrets.derive(&secret, transcript.current(), &key_log);
+        secrets.install(reply.parameters.suite, reply.early_data_limit(), cx)?;
 
-        let accepts_early_data = early_data.is_some();
-        let mut finished = Box::new(WaitFinished {
-            suite: parameters.suite,
-            transcript,
-            server_finished_key: OkmBlock::new(&[]),
-            client_finished_key: OkmBlock::new(&[]),
-            main_secret: secret.into_main_secret(),
-            ticket_count: messages.tickets.count,
-            authenticated_at: resumed.map(|resumed| resumed.authenticated_at),
-            client_acceptance: resumed.and_then(|resumed| resumed.client_acceptance),
-            server_auth,
-            config,
-        });
-        keys.copy_finished_keys(&mut finished);
-        cx.negotiated.alpn_protocol = parameters.alpn_protocol;
-        match authentication {
+        let main_secret = secret.into_main_secret();
+        let mut finished = reply.wait_finished(main_secret, transcript, tickets.count, config);
+        secrets.copy_finished_keys(&mut finished);
+        let flight = reply.start_encrypted_flight(&mut finished, tickets.hint, cx);
+
+        cx.negotiated.alpn_protocol = reply.parameters.alpn_protocol;
+        match reply.authentication {
             Authentication::Certificate { signer, .. } => {
-                finished.sign_flight(unsigned, signer, facts.random, cx)
+                finished.sign_flight(flight, signer, reply.facts.random, cx)
             }
             Authentication::Session(resumed) => {
-                finished.end_flight(unsigned.flight, &facts.random, cx)?;
-                resumed.report(&finished.config.provider, cx);
-                finished.start_half_rtt_data(cx);
-                if accepts_early_data && cx.transport.carrier().has_end_of_early_data() {
-                    let next = WaitEndOfEarlyData::boxed(finished, &keys.client_traffic_secret);
-                    return Ok(State::WaitEndOfEarlyData(next));
-                }
-                Ok(State::WaitFinished(finished))
+                finished.end_resumed_flight(flight, resumed, &secrets, reply.facts.random, cx)
             }
         }
     }
+}
 
+impl Reply<'_> {
     /// Decides about early data for the last time, because the application may have rejected it
     /// while a callback was pending.
     fn decide_early_data(&mut self, cx: &mut ServerContext<'_>) {
@@ -193,16 +170,200 @@ impl Agreed<'_> {
         if !self.facts.offers_early_data {
             return;
         }
-        if cx.data.early_data == EarlyData::Rejected {
+        if cx.data.early_data == EarlyDataDecision::Rejected {
             resumed.early_data_limit = Err(EarlyDataRejected::ByApplication);
         }
         cx.negotiated.facts.early_data = match resumed.early_data_limit {
-            Ok(_) => observer::EarlyData::Accepted,
+            Ok(_) => EarlyData::Accepted,
             Err(reason) => {
                 debug!("the client's early data is not accepted: {reason}");
-                observer::EarlyData::Rejected(reason)
+                EarlyData::Rejected(reason)
             }
         };
+    }
+
+    /// Returns the limit of early data if it is accepted.
+    fn early_data_limit(&self) -> Option<u32> {
+        self.authentication.resumed()?.early_data_limit.ok()
+    }
+
+    fn count_tickets(&self, config: &ServerSettings) -> TicketCount {
+        let is_resumed = self.authentication.resumed().is_some();
+        TicketCount::new(&self.facts, is_resumed, config)
+    }
+
+    /// Completes the key exchange with the client's share, and reports it.
+    fn exchange_keys(&self, cx: &mut ServerContext<'_>) -> Result<CompletedKeyExchange, Error> {
+        let Parameters {
+            group,
+            client_share,
+            ..
+        } = &self.parameters;
+        check_share(group.ffdhe_group(), client_share)?;
+        let exchange = group.start_and_complete(client_share)?;
+        cx.negotiated.kx_group = Some(*group);
+        let kind = &mut cx.negotiated.handshake_kind;
+        match self.authentication {
+            Authentication::Session(_) => {
+                debug!("resuming a session");
+                *kind = Some(HandshakeKind::Resumed);
+            }
+            Authentication::Certificate { .. } => {
+                kind.get_or_insert(HandshakeKind::Full);
+            }
+        }
+        Ok(exchange)
+    }
+
+    fn send_server_hello(
+        &self,
+        exchange: &CompletedKeyExchange,
+        config: &ServerSettings,
+        transcript: &mut Transcript,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<(), Error> {
+        let legacy_session_id = self.facts.legacy_session_id;
+        let len = SERVER_HELLO_LEN + exchange.pub_key.len();
+        let mut flight = Flight::with_capacity(len, transcript);
+        // RFC 9846 §4.2.3: independent of the client's random
+        let mut random = [0; 32];
+        config.provider.secure_random.fill(&mut random)?;
+        flight.add(&ServerHello {
+            legacy_version: ProtocolVersion::TLSv1_2,
+            random: Random(random),
+            legacy_session_id_echo: legacy_session_id,
+            cipher_suite: self.parameters.suite.common.suite,
+            compression: Compression::Null,
+            extensions: ServerHelloExtensions {
+                supported_version: Some(ProtocolVersion::TLSv1_3),
+                key_share: Some(KeyShareEntry {
+                    group: exchange.group,
+                    payload: &exchange.pub_key,
+                }),
+                pre_shared_key: self.authentication.resumed().map(|resumed| resumed.index),
+                ..ServerHelloExtensions::default()
+            },
+        });
+        flight.send(cx.transport)?;
+        // RFC 9846 §E.4: a client that sent a session ID expects a change_cipher_spec after the
+        // server's first message. After a retry, that was the HelloRetryRequest
+        if !self.is_retried && !legacy_session_id.is_empty() {
+            cx.transport.send_change_cipher_spec();
+        }
+        Ok(())
+    }
+
+    /// Starts the flight after the ServerHello: EncryptedExtensions, and unless a session is
+    /// resumed, CertificateRequest and Certificate.
+    fn start_encrypted_flight(
+        &self,
+        finished: &mut WaitFinished,
+        ticket_hint: Option<u8>,
+        cx: &ServerContext<'_>,
+    ) -> UnsignedFlight {
+        let WaitFinished {
+            config, transcript, ..
+        } = finished;
+        let mut flight = Flight::with_capacity(self.encrypted_flight_len(), transcript);
+        self.add_encrypted_extensions(&mut flight, ticket_hint, config, cx);
+        // RFC 9846 §4.4.2: a server that authenticates with a PSK must not request a certificate
+        let requests_certificate =
+            self.authentication.resumed().is_none() && add_certificate_request(config, &mut flight);
+        self.add_certificate(&mut flight, config);
+        UnsignedFlight {
+            flight: flight.pause(),
+            requests_certificate,
+        }
+    }
+
+    /// Returns the approximate length of the messages from EncryptedExtensions to Finished.
+    fn encrypted_flight_len(&self) -> usize {
+        // extensions and a MAC; with certificates, also their framing and a signature
+        const WITHOUT_CERTIFICATE: usize = 128;
+        const OTHERS: usize = 768;
+
+        let Authentication::Certificate { certified_key, .. } = &self.authentication else {
+            return WITHOUT_CERTIFICATE;
+        };
+        let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
+        chain + certified_key.ocsp_response().map_or(0, <[u8]>::len) + OTHERS
+    }
+
+    fn add_encrypted_extensions(
+        &self,
+        flight: &mut Flight<'_>,
+        ticket_hint: Option<u8>,
+        config: &ServerSettings,
+        cx: &ServerContext<'_>,
+    ) {
+        let protocol = self.parameters.alpn_protocol.as_deref();
+        let resumed = self.authentication.resumed();
+        let transport_parameters = config
+            .carrier
+            .parameters_extension()
+            .zip(cx.transport.parameters());
+        flight.add(&EncryptedExtensions {
+            // RFC 6066 §3: confirms that the name was used. Forbidden when a session is resumed
+            server_name_ack: cx.data.server_name.is_some() && resumed.is_none(),
+            selected_protocol: protocol.map(ProtocolName),
+            client_certificate_type: self.parameters.certificate_types.client,
+            server_certificate_type: self.parameters.certificate_types.server,
+            early_data_ack: self.early_data_limit().is_some(),
+            transport_parameters: transport_parameters
+                .map(|(typ, parameters)| TransportParameters::new(typ, parameters))
+                .unwrap_or_default(),
+            // RFC 9149 §3: confirms that the request is honoured
+            ticket_request: ticket_hint,
+            ..EncryptedExtensions::default()
+        });
+    }
+
+    /// Adds the Certificate, unless the PSK authenticates the server.
+    fn add_certificate(&self, flight: &mut Flight<'_>, config: &ServerSettings) {
+        let Authentication::Certificate {
+            certified_key,
+            asks_for_ocsp,
+            compressor,
+            ..
+        } = &self.authentication
+        else {
+            return;
+        };
+        let is_raw = config.cert_resolver.only_raw_public_keys();
+        // RFC 9846 §4.5.1: an extension must answer one in the ClientHello. An OCSP response needs
+        // a certificate
+        let ocsp_response = certified_key
+            .ocsp_response()
+            .filter(|_| *asks_for_ocsp && !is_raw);
+        add_certificate(
+            &CertificateMsg::new(&[], sent_chain(certified_key, is_raw), ocsp_response),
+            *compressor,
+            &config.cert_compression_cache,
+            flight,
+        );
+    }
+
+    /// Creates the state after the flight. Its Finished keys are still empty.
+    fn wait_finished(
+        &self,
+        main_secret: MainSecret,
+        transcript: Transcript,
+        ticket_count: usize,
+        config: ServerSettings,
+    ) -> Box<WaitFinished> {
+        let resumed = self.authentication.resumed();
+        Box::new(WaitFinished {
+            suite: self.parameters.suite,
+            transcript,
+            server_finished_key: OkmBlock::new(&[]),
+            client_finished_key: OkmBlock::new(&[]),
+            main_secret,
+            ticket_count,
+            authenticated_at: resumed.map(|resumed| resumed.authenticated_at),
+            client_acceptance: resumed.and_then(|resumed| resumed.client_acceptance),
+            server_auth: self.server_auth,
+            config,
+        })
     }
 }
 
@@ -248,6 +409,27 @@ impl WaitFinished {
         })
     }
 
+    /// Sends the flight of a resumed session, which has no signature. The client's handshake secret
+    /// in `secrets` is needed again after accepted early data.
+    fn end_resumed_flight(
+        mut self: Box<Self>,
+        unsigned: UnsignedFlight,
+        resumed: Resumed,
+        secrets: &FlightSecrets,
+        client_random: Random,
+        cx: &mut ServerContext<'_>,
+    ) -> Result<State, Failure> {
+        self.end_flight(unsigned.flight, &client_random, cx)?;
+        let accepts_early_data = resumed.early_data_limit.is_ok();
+        resumed.report(&self.config.provider, cx);
+        self.start_half_rtt_data(cx);
+        if accepts_early_data && cx.transport.carrier().has_end_of_early_data() {
+            let next = WaitEndOfEarlyData::boxed(self, &secrets.client_traffic_secret);
+            return Ok(State::WaitEndOfEarlyData(next));
+        }
+        Ok(State::WaitFinished(self))
+    }
+
     /// Sends `flight` and the server's Finished, and installs the key for everything sent after
     /// that.
     fn end_flight(
@@ -271,12 +453,12 @@ impl WaitFinished {
     fn install_sending_key(&mut self, client_random: &Random, cx: &mut ServerContext<'_>) {
         let transcript = self.transcript.current();
         let main_secret = &self.main_secret;
-        let log = SecretLog::new(&self.config, client_random);
+        let key_log = ConnectionKeyLog::new(&self.config, client_random);
         let secrets = Tls13Secrets::derive(self.suite, |sending, receiving, exporter| {
             main_secret.application_secrets(transcript, receiving, sending, exporter);
-            log.log("CLIENT_TRAFFIC_SECRET_0", receiving);
-            log.log("SERVER_TRAFFIC_SECRET_0", sending);
-            log.log("EXPORTER_SECRET", exporter);
+            key_log.log("CLIENT_TRAFFIC_SECRET_0", receiving);
+            key_log.log("SERVER_TRAFFIC_SECRET_0", sending);
+            key_log.log("EXPORTER_SECRET", exporter);
         });
         // RFC 9846 §4.5.3: everything after Finished, including alerts, is under the application
         // keys
@@ -291,159 +473,6 @@ impl WaitFinished {
         if self.config.send_half_rtt_data {
             cx.transport.start_sending();
         }
-    }
-}
-
-/// The inputs of the messages in the flight.
-struct FlightMessages<'a> {
-    facts: &'a HelloFacts,
-    parameters: &'a Parameters<'a>,
-    authentication: &'a Authentication,
-    tickets: TicketCount,
-    config: &'a ServerSettings,
-}
-
-impl FlightMessages<'_> {
-    fn exchange_keys(&self, cx: &mut ServerContext<'_>) -> Result<CompletedKeyExchange, Error> {
-        let Parameters {
-            group,
-            client_share,
-            ..
-        } = self.parameters;
-        check_share(group.ffdhe_group(), client_share)?;
-        let exchange = group.start_and_complete(client_share)?;
-        cx.negotiated.kx_group = Some(*group);
-        let kind = &mut cx.negotiated.handshake_kind;
-        match self.authentication {
-            Authentication::Session(_) => {
-                debug!("resuming a session");
-                *kind = Some(HandshakeKind::Resumed);
-            }
-            Authentication::Certificate { .. } => {
-                kind.get_or_insert(HandshakeKind::Full);
-            }
-        }
-        Ok(exchange)
-    }
-
-    fn send_server_hello(
-        &self,
-        exchange: &CompletedKeyExchange,
-        is_retried: bool,
-        transcript: &mut Transcript,
-        cx: &mut ServerContext<'_>,
-    ) -> Result<(), Error> {
-        let legacy_session_id = self.facts.legacy_session_id;
-        let len = SERVER_HELLO_LEN + exchange.pub_key.len();
-        let mut flight = Flight::with_capacity(len, transcript);
-        // RFC 9846 §4.2.3: independent of the client's random
-        let mut random = [0; 32];
-        self.config.provider.secure_random.fill(&mut random)?;
-        flight.add(&ServerHello {
-            legacy_version: ProtocolVersion::TLSv1_2,
-            random: Random(random),
-            legacy_session_id_echo: legacy_session_id,
-            cipher_suite: self.parameters.suite.common.suite,
-            compression: Compression::Null,
-            extensions: ServerHelloExtensions {
-                supported_version: Some(ProtocolVersion::TLSv1_3),
-                key_share: Some(KeyShareEntry {
-                    group: exchange.group,
-                    payload: &exchange.pub_key,
-                }),
-                pre_shared_key: self.authentication.resumed().map(|resumed| resumed.index),
-                ..ServerHelloExtensions::default()
-            },
-        });
-        flight.send(cx.transport)?;
-        // RFC 9846 §E.4: a client that sent a session ID expects a change_cipher_spec after the
-        // server's first message. After a retry, that was the HelloRetryRequest
-        if !is_retried && !legacy_session_id.is_empty() {
-            cx.transport.send_change_cipher_spec();
-        }
-        Ok(())
-    }
-
-    /// Starts the flight after the ServerHello: EncryptedExtensions, and unless a session is
-    /// resumed, CertificateRequest and Certificate.
-    fn start_encrypted_flight(
-        &self,
-        transcript: &mut Transcript,
-        cx: &ServerContext<'_>,
-    ) -> UnsignedFlight {
-        let mut flight = Flight::with_capacity(self.encrypted_flight_len(), transcript);
-        self.add_encrypted_extensions(&mut flight, cx);
-        // RFC 9846 §4.4.2: a server that authenticates with a PSK must not request a certificate
-        let requests_certificate = self.authentication.resumed().is_none()
-            && add_certificate_request(self.config, &mut flight);
-        self.add_certificate(&mut flight);
-        UnsignedFlight {
-            flight: flight.pause(),
-            requests_certificate,
-        }
-    }
-
-    /// Returns the approximate length of the messages from EncryptedExtensions to Finished.
-    fn encrypted_flight_len(&self) -> usize {
-        // extensions and a MAC; with certificates, also their framing and a signature
-        const WITHOUT_CERTIFICATE: usize = 128;
-        const OTHERS: usize = 768;
-
-        let Authentication::Certificate { certified_key, .. } = self.authentication else {
-            return WITHOUT_CERTIFICATE;
-        };
-        let chain: usize = certified_key.cert.iter().map(|cert| cert.len()).sum();
-        chain + certified_key.ocsp_response().map_or(0, <[u8]>::len) + OTHERS
-    }
-
-    fn add_encrypted_extensions(&self, flight: &mut Flight<'_>, cx: &ServerContext<'_>) {
-        let protocol = self.parameters.alpn_protocol.as_deref();
-        let resumed = self.authentication.resumed();
-        let transport_parameters = self
-            .config
-            .carrier
-            .parameters_extension()
-            .zip(cx.transport.parameters());
-        flight.add(&EncryptedExtensions {
-            // RFC 6066 §3: confirms that the name was used. Forbidden when a session is resumed
-            server_name_ack: cx.data.server_name.is_some() && resumed.is_none(),
-            selected_protocol: protocol.map(ProtocolName),
-            client_certificate_type: self.parameters.certificate_types.client,
-            server_certificate_type: self.parameters.certificate_types.server,
-            early_data_ack: resumed.is_some_and(|resumed| resumed.early_data_limit.is_ok()),
-            transport_parameters: transport_parameters
-                .map(|(typ, parameters)| TransportParameters::new(typ, parameters))
-                .unwrap_or_default(),
-            // RFC 9149 §3: confirms that the request is honoured
-            ticket_request: self.tickets.hint,
-            ..EncryptedExtensions::default()
-        });
-    }
-
-    /// Adds the Certificate, unless the PSK authenticates the server.
-    fn add_certificate(&self, flight: &mut Flight<'_>) {
-        let Authentication::Certificate {
-            certified_key,
-            asks_for_ocsp,
-            compressor,
-            ..
-        } = self.authentication
-        else {
-            return;
-        };
-        let config = self.config;
-        let is_raw = config.cert_resolver.only_raw_public_keys();
-        // RFC 9846 §4.5.1: an extension must answer one in the ClientHello. An OCSP response needs
-        // a certificate
-        let ocsp_response = certified_key
-            .ocsp_response()
-            .filter(|_| *asks_for_ocsp && !is_raw);
-        add_certificate(
-            &CertificateMsg::new(&[], sent_chain(certified_key, is_raw), ocsp_response),
-            *compressor,
-            &config.cert_compression_cache,
-            flight,
-        );
     }
 }
 
@@ -462,136 +491,4 @@ fn add_certificate_request(config: &ServerSettings, flight: &mut Flight<'_>) -> 
         ..CertificateRequest::default()
     });
     true
-}
-
-/// The limit and the secret of accepted early data.
-struct AcceptedEarlyData<'a> {
-    limit: u32,
-    client_traffic_secret: &'a OkmBlock,
-}
-
-impl Resumed {
-    /// Derives the early traffic secret into `client_traffic_secret`, if early data is accepted or
-    /// the key log needs the secret. `transcript` is the ClientHello.
-    fn derive_early_secrets<'s>(
-        &self,
-        early_secret: &EarlySecret,
-        transcript: &hash::Output,
-        log: &SecretLog<'_>,
-        client_traffic_secret: &'s mut OkmBlock,
-    ) -> Option<AcceptedEarlyData<'s>> {
-        const LABEL: &str = "CLIENT_EARLY_TRAFFIC_SECRET";
-        let limit = self.early_data_limit.ok();
-        // the secret is logged even if the server skips early data, so that a packet analyzer can
-        // decrypt it
-        if limit.is_none() && !log.will_log(LABEL) {
-            return None;
-        }
-        early_secret.client_early_traffic_secret(transcript, client_traffic_secret);
-        log.log(LABEL, client_traffic_secret);
-        let limit = limit?;
-        if log.will_log("EARLY_EXPORTER_SECRET") {
-            let mut exporter_secret = OkmBlock::new(&[]);
-            early_secret.early_exporter_secret(transcript, &mut exporter_secret);
-            log.log("EARLY_EXPORTER_SECRET", &exporter_secret);
-        }
-        Some(AcceptedEarlyData {
-            limit,
-            client_traffic_secret,
-        })
-    }
-}
-
-/// The handshake traffic secrets and Finished keys. They are derived in place, and never moved.
-struct HandshakeKeys {
-    client_traffic_secret: OkmBlock,
-    server_traffic_secret: OkmBlock,
-    client_finished_key: OkmBlock,
-    server_finished_key: OkmBlock,
-}
-
-impl HandshakeKeys {
-    fn empty() -> Self {
-        Self {
-            client_traffic_secret: OkmBlock::new(&[]),
-            server_traffic_secret: OkmBlock::new(&[]),
-            client_finished_key: OkmBlock::new(&[]),
-            server_finished_key: OkmBlock::new(&[]),
-        }
-    }
-
-    /// Derives the traffic secrets. `transcript` is ClientHello…ServerHello.
-    fn derive(&mut self, secret: &HandshakeSecret, transcript: &hash::Output, log: &SecretLog<'_>) {
-        let (client, server) = (
-            &mut self.client_traffic_secret,
-            &mut self.server_traffic_secret,
-        );
-        secret.handshake_traffic_secrets(transcript, client, server);
-        log.log("CLIENT_HANDSHAKE_TRAFFIC_SECRET", client);
-        log.log("SERVER_HANDSHAKE_TRAFFIC_SECRET", server);
-    }
-
-    /// Installs the keys for the next messages, and derives those for both Finished messages. If
-    /// early data is accepted, the client's next records are early data, and the keys for its
-    /// handshake messages are installed after EndOfEarlyData, unless the carrier has no such
-    /// message.
-    fn install(
-        &mut self,
-        suite: &'static Tls13CipherSuite,
-        early_data: Option<&AcceptedEarlyData<'_>>,
-        cx: &mut ServerContext<'_>,
-    ) -> Result<(), PeerMisbehaved> {
-        TrafficSecret::with(suite, &self.server_traffic_secret, |secret| {
-            secret.finished_key(&mut self.server_finished_key);
-            cx.transport.set_sending_secret(Level::Handshake, secret);
-        });
-        if let Some(accepted) = early_data {
-            cx.data.early_data = EarlyData::Accepted;
-            // from here on, a record that cannot be decrypted is an error
-            cx.transport.skip_early_data(None);
-            let secret = accepted.client_traffic_secret;
-            cx.transport
-                .receive_early_data(suite, secret, accepted.limit)?;
-        }
-        TrafficSecret::with(suite, &self.client_traffic_secret, |secret| {
-            secret.finished_key(&mut self.client_finished_key);
-            if early_data.is_none() || !cx.transport.carrier().has_end_of_early_data() {
-                cx.transport
-                    .set_receiving_secret(Level::Handshake, secret)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn copy_finished_keys(&self, finished: &mut WaitFinished) {
-        let (client, server) = (&self.client_finished_key, &self.server_finished_key);
-        finished.client_finished_key.clone_from(client);
-        finished.server_finished_key.clone_from(server);
-    }
-}
-
-/// The application's key log, for one connection.
-struct SecretLog<'a> {
-    key_log: &'a dyn KeyLog,
-    client_random: &'a Random,
-}
-
-impl<'a> SecretLog<'a> {
-    fn new(config: &'a ServerSettings, client_random: &'a Random) -> Self {
-        Self {
-            key_log: &*config.key_log,
-            client_random,
-        }
-    }
-
-    fn will_log(&self, label: &str) -> bool {
-        self.key_log.will_log(label)
-    }
-
-    fn log(&self, label: &str, secret: &OkmBlock) {
-        if self.will_log(label) {
-            let random = &self.client_random.0;
-            self.key_log.log(label, random, secret.as_ref());
-        }
-    }
 }

@@ -9,7 +9,7 @@ use pki_types::DnsName;
 use rustls_core::crypto::SupportedKxGroup;
 
 use super::early_data;
-use super::flight::{Agreed, Authentication};
+use super::flight::{Agreed, Authentication, Reply};
 use super::hello_checks::{check_hello, check_legacy_version};
 use super::parameters::{HelloFacts, Parameters, Selection, select_signer};
 use super::resumption::{FoundSession, OfferedSessions, find_session};
@@ -140,14 +140,16 @@ pub(crate) async fn negotiate<'a, M: CallMode>(
     };
     transcript.add(binders);
     Ok(Decision::Agreed(Agreed {
-        facts,
-        is_retried,
-        parameters,
-        authentication,
-        server_auth,
+        reply: Reply {
+            facts,
+            is_retried,
+            parameters,
+            authentication,
+            server_auth,
+            skipped_early_data,
+        },
         early_secret,
         transcript,
-        skipped_early_data,
     }))
 }
 
