@@ -15,7 +15,7 @@ use crate::suites::SupportedCipherSuite;
 
 /// The carrier of a handshake, the same from the first message to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carrier {
+pub(crate) enum HandshakeCarrier {
     Records,
     Quic(QuicVersion),
 }
@@ -38,7 +38,7 @@ impl From<Version> for QuicVersion {
     }
 }
 
-impl Carrier {
+impl HandshakeCarrier {
     /// Returns the `enabled` versions that the carrier supports.
     pub(crate) fn versions(self, enabled: EnabledVersions) -> EnabledVersions {
         match self {

@@ -149,11 +149,11 @@ pub enum Carrier {
     Quic,
 }
 
-impl From<carrier::Carrier> for Carrier {
-    fn from(carrier: carrier::Carrier) -> Self {
+impl From<carrier::HandshakeCarrier> for Carrier {
+    fn from(carrier: carrier::HandshakeCarrier) -> Self {
         match carrier {
-            carrier::Carrier::Records => Self::Records,
-            carrier::Carrier::Quic(_) => Self::Quic,
+            carrier::HandshakeCarrier::Records => Self::Records,
+            carrier::HandshakeCarrier::Quic(_) => Self::Quic,
         }
     }
 }

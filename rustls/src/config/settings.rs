@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use core::ops::Deref;
 
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 use crate::config::client::ClientConfig;
 use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::server::ServerConfig;
@@ -26,7 +26,7 @@ use crate::error::Error;
 #[derive(Clone)]
 pub(crate) struct ServerSettings {
     config: Arc<ServerConfig>,
-    pub(crate) carrier: Carrier,
+    pub(crate) carrier: HandshakeCarrier,
     /// The configured versions that the carrier supports.
     pub(crate) versions: EnabledVersions,
     /// The current verifier, if the configured one returned another.
@@ -39,7 +39,7 @@ impl ServerSettings {
     /// # Errors
     ///
     /// Returns [`Error::General`] if the verifier's hints do not fit into a CertificateRequest.
-    pub(crate) fn now(config: Arc<ServerConfig>, carrier: Carrier) -> Result<Self, Error> {
+    pub(crate) fn now(config: Arc<ServerConfig>, carrier: HandshakeCarrier) -> Result<Self, Error> {
         let replaced = config.configured_verifier.current_verifier();
         if let Some(verifier) = &replaced {
             // the configured verifier was checked before the connection was created
@@ -103,7 +103,7 @@ impl Deref for ServerSettings {
 /// A client's configuration during one handshake.
 pub(crate) struct ClientSettings {
     config: Arc<ClientConfig>,
-    pub(crate) carrier: Carrier,
+    pub(crate) carrier: HandshakeCarrier,
     /// The configured versions that the carrier supports.
     pub(crate) versions: EnabledVersions,
     /// Boxed, because few configurations replace their verifier or resolver.
@@ -118,7 +118,7 @@ struct Replaced {
 
 impl ClientSettings {
     /// Creates the settings for a handshake that starts now.
-    pub(crate) fn now(config: Arc<ClientConfig>, carrier: Carrier) -> Self {
+    pub(crate) fn now(config: Arc<ClientConfig>, carrier: HandshakeCarrier) -> Self {
         let verifier = config.configured_verifier.current_verifier();
         let client_auth = config.client_auth_cert_resolver.current_resolver();
         let replaced = (verifier.is_some() || client_auth.is_some()).then(|| {

@@ -7,7 +7,7 @@ use pki_types::ServerName;
 
 use super::common_state::CommonState;
 use super::records::{Receiving, Sending};
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 use crate::config::observer::Observer;
 use crate::config::observer::events::{Alert, Direction};
 use crate::enums::AlertDescription;
@@ -45,7 +45,7 @@ impl CommonState {
         };
         let carrier = match &self.quic {
             Some(quic) => quic.carrier(),
-            None => Carrier::Records,
+            None => HandshakeCarrier::Records,
         };
         let observation = self.observation.get_or_insert_with(Observation::new);
         if !observation.has_observer() {

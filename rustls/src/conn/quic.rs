@@ -17,7 +17,7 @@ use rustls_core::copy;
 use rustls_core::crypto::tls13::OkmBlock;
 use rustls_core::quic::{DirectionalKeys, KeyChange, Keys, Secrets, Suite, Version};
 
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
 use crate::failure::Failure;
@@ -218,8 +218,8 @@ impl Established {
 }
 
 impl Transport for Quic {
-    fn carrier(&self) -> Carrier {
-        Carrier::Quic(self.version.into())
+    fn carrier(&self) -> HandshakeCarrier {
+        HandshakeCarrier::Quic(self.version.into())
     }
 
     fn parameters(&self) -> Option<&[u8]> {

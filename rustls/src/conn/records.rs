@@ -21,7 +21,7 @@ use rustls_core::crypto::tls13::OkmBlock;
 use super::received_early_data::ReceivedEarlyData;
 use super::unpolled::Unpolled;
 use super::unsent_plaintext::UnsentPlaintext;
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 #[cfg(feature = "tls12")]
 use crate::enums::Side;
 use crate::enums::{AlertDescription, AlertLevel, ContentType, ProtocolVersion};
@@ -357,8 +357,8 @@ pub(super) fn impossible_read() -> io::Error {
 }
 
 impl Transport for Records {
-    fn carrier(&self) -> Carrier {
-        Carrier::Records
+    fn carrier(&self) -> HandshakeCarrier {
+        HandshakeCarrier::Records
     }
 
     fn parameters(&self) -> Option<&[u8]> {

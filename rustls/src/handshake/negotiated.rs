@@ -27,13 +27,13 @@ pub(crate) struct Negotiated {
     /// True once the peer has proven its identity, `peer`, in this handshake.
     is_peer_proven: bool,
     /// Other facts, mostly for the observer.
-    pub(crate) facts: Facts,
+    pub(crate) facts: ObservedFacts,
 }
 
 /// The facts of a handshake for its observer, and for accessors that only clients have. Handlers
 /// note them even if there is no observer, because that costs no more than a check.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Facts {
+pub(crate) struct ObservedFacts {
     pub(crate) server_signature: Option<SignatureScheme>,
     pub(crate) client_signature: Option<SignatureScheme>,
     pub(crate) resumed_from: Option<SessionSource>,
@@ -47,7 +47,7 @@ pub(crate) struct Facts {
     pub(crate) peer_chain: PeerChainCheck,
 }
 
-impl Facts {
+impl ObservedFacts {
     pub(crate) fn ech_status(&self) -> EchStatus {
         self.ech.unwrap_or(EchStatus::NotOffered)
     }

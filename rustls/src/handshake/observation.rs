@@ -1,8 +1,8 @@
 //! The observation of one connection: the facts for its observer, and the calls.
 //!
-//! Handlers note [facts](super::negotiated::Facts), and [record](Recorder) events. They never call
-//! the observer: `conn::observing` does, after each message, and when the connection fails or is
-//! dropped. So the observer never sees a half-updated connection.
+//! Handlers note [facts](super::negotiated::ObservedFacts), and [record](Recorder) events. They
+//! never call the observer: `conn::observing` does, after each message, and when the connection
+//! fails or is dropped. So the observer never sees a half-updated connection.
 //!
 //! Connections without an observer have no observation. The memory of observations is kept for
 //! later connections of the same thread.
@@ -23,7 +23,7 @@ use self::halves::Halves;
 use self::times::Times;
 use super::negotiated::Negotiated;
 use super::wait::Call;
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 use crate::config::observer::events::{
     Alert, ConnectionClosed, ConnectionFailed, Direction, End, Fault, KeysUpdated, SessionEvent,
     TicketAction, TicketEvent,
@@ -104,7 +104,7 @@ struct Subject {
     id: u64,
     context: u64,
     /// The side and the carrier of the connection. Set together with the observer.
-    of: Option<(Side, Carrier)>,
+    of: Option<(Side, HandshakeCarrier)>,
     /// The server's name, if `has_name`.
     name: String,
     has_name: bool,
@@ -282,7 +282,7 @@ impl Observation {
         &mut self,
         observer: Arc<dyn Observer>,
         side: Side,
-        carrier: Carrier,
+        carrier: HandshakeCarrier,
     ) {
         self.subject.observer = Some(observer);
         self.subject.of = Some((side, carrier));

@@ -1,12 +1,12 @@
 //! The interface through which a handshake sends bytes and installs keys.
 //!
 //! Handshakes use this trait, and do not depend on records or QUIC. `conn::records` implements it
-//! for TLS over a stream, and `conn::quic` for QUIC. The [`Carrier`] describes how their messages
-//! differ.
+//! for TLS over a stream, and `conn::quic` for QUIC. The [`HandshakeCarrier`] describes how their
+//! messages differ.
 
 use rustls_core::crypto::tls13::OkmBlock;
 
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 #[cfg(feature = "tls12")]
 use crate::enums::{AlertDescription, Side};
 use crate::error::{Error, PeerMisbehaved};
@@ -20,9 +20,10 @@ use crate::suites::Tls13CipherSuite;
 /// The operations that a handshake needs from its transport.
 pub(crate) trait Transport {
     /// Returns the carrier, which determines how messages differ.
-    fn carrier(&self) -> Carrier;
+    fn carrier(&self) -> HandshakeCarrier;
 
-    /// Returns this side's transport parameters, if there is a [`Carrier::parameters_extension`].
+    /// Returns this side's transport parameters, if there is a
+    /// [`HandshakeCarrier::parameters_extension`].
     fn parameters(&self) -> Option<&[u8]>;
 
     /// Returns the peer's transport parameters: received, or remembered with the session.
@@ -92,8 +93,8 @@ pub(crate) trait Transport {
     /// Opens all later input with keys derived from `secret`, the client's early traffic secret.
     /// Accepts up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData;
     /// [`Self::set_receiving_secret`] is called after that. If the carrier [has no
-    /// EndOfEarlyData](Carrier::has_end_of_early_data), early data may arrive in parallel with
-    /// other messages, and QUIC enforces the limit itself.
+    /// EndOfEarlyData](HandshakeCarrier::has_end_of_early_data), early data may arrive in parallel
+    /// with other messages, and QUIC enforces the limit itself.
     ///
     /// # Errors
     ///

@@ -19,7 +19,7 @@ use zeroize::Zeroize;
 
 use super::MAX_TICKET_LIFETIME;
 use crate::certificates::PeerChain;
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 use crate::config::resolver::client::ResolvesClientCert;
 use crate::config::verify::ServerCertVerifier;
 use crate::enums::NamedGroup;
@@ -295,7 +295,7 @@ pub struct Tls13ClientSessionValue {
     /// The server's transport parameters. Empty unless the session was created over QUIC.
     quic_parameters: Box<[u8]>,
     /// The carrier of the connection that received the session.
-    pub(crate) carrier: Carrier,
+    pub(crate) carrier: HandshakeCarrier,
 }
 
 /// PSK, ticket, and the negotiated application protocol, if any. They are boxed, so that moving a
@@ -341,7 +341,7 @@ impl Tls13ClientSessionValue {
             age_add,
             max_early_data_size,
             quic_parameters: Box::default(),
-            carrier: Carrier::Records,
+            carrier: HandshakeCarrier::Records,
         }
     }
 

@@ -49,7 +49,7 @@ use super::digests::DIGEST_LEN;
 use super::server_auth::ServerAuthId;
 use super::stored::{ServerSessionValue, chain_len, encode_chain};
 use crate::certificates::{Acceptance, ChainKind, EncodedChain, PeerChain};
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 use crate::enums::{CipherSuite, ProtocolVersion};
 use crate::error::InvalidMessage;
 
@@ -101,7 +101,7 @@ pub(crate) struct Tls13Session<'a> {
     /// The number of bytes of early data that the ticket allows. 0 forbids early data.
     pub(crate) max_early_data_size: u32,
     /// The carrier of the connection that created the session.
-    pub(crate) carrier: Carrier,
+    pub(crate) carrier: HandshakeCarrier,
     pub(crate) facts: SessionFacts<'a>,
 }
 
@@ -306,7 +306,7 @@ impl<'a> SessionValue<'a> for Tls13Session<'a> {
             psk: r.prefixed_bytes(LengthSize::U8)?,
             age_add: u32::read(r)?,
             max_early_data_size: u32::read(r)?,
-            carrier: Carrier::from_byte(u8::read(r)?)
+            carrier: HandshakeCarrier::from_byte(u8::read(r)?)
                 .ok_or(InvalidMessage::UnknownProtocolVersion)?,
             facts: SessionFacts::read(r, shared_chain)?,
         };

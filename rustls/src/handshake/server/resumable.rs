@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::callbacks::run_sync;
-    use crate::config::carrier::Carrier;
+    use crate::config::carrier::HandshakeCarrier;
     use crate::config::session::client_auth::tests::{Settings, config, settings};
     use crate::config::session::value::tests::{facts, no_facts};
 
@@ -135,7 +135,7 @@ mod tests {
                 ..settings()
             };
             let config = config(Arc::new(verifier));
-            let config = ServerSettings::now(Arc::new(config), Carrier::Records).unwrap();
+            let config = ServerSettings::now(Arc::new(config), HandshakeCarrier::Records).unwrap();
             let now = UnixTime::since_unix_epoch(core::time::Duration::ZERO);
             let accept = |facts: &SessionFacts<'_>| {
                 run_sync(pin!(facts.accept_client(&config, now, Callbacks::Sync))).unwrap()

@@ -46,11 +46,11 @@ use rustls_core::codec::Codec;
 
 use self::certificate_request::WaitCertificateOrRequest;
 use self::connected::Connected;
-use self::encrypted_extensions::{Authentication, WaitEncryptedExtensions};
+use self::encrypted_extensions::{AfterEncryptedExtensions, WaitEncryptedExtensions};
 use self::finished::WaitFinished;
 use self::server_auth::{WaitCertificate, WaitCertificateVerify};
 use super::key_update::read_key_update;
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::failure::Failure;
 use crate::handshake::client::connection_data::ClientConnectionData;
@@ -107,8 +107,10 @@ impl State {
             (Self::WaitEncryptedExtensions(state), HandshakeType::EncryptedExtensions) => state
                 .read_encrypted_extensions(message.decode(EncryptedExtensions::read)?, encoded, cx)
                 .map(|authentication| match authentication {
-                    Authentication::Certificates(state) => Self::WaitCertificateOrRequest(state),
-                    Authentication::Resumed(state) => Self::WaitFinished(state),
+                    AfterEncryptedExtensions::Certificates(state) => {
+                        Self::WaitCertificateOrRequest(state)
+                    }
+                    AfterEncryptedExtensions::Resumed(state) => Self::WaitFinished(state),
                 }),
 
             (Self::WaitCertificateOrRequest(state), HandshakeType::CertificateRequest) => {
@@ -175,7 +177,7 @@ impl State {
         }
     }
 
-    fn expected(&self, carrier: Carrier) -> &'static [HandshakeType] {
+    fn expected(&self, carrier: HandshakeCarrier) -> &'static [HandshakeType] {
         match self {
             Self::WaitEncryptedExtensions(_) => &[HandshakeType::EncryptedExtensions],
             Self::WaitCertificateOrRequest(state) if state.may_be_compressed() => &[

@@ -50,7 +50,7 @@ use self::client_auth::{WaitCertificate, WaitCertificateVerify};
 use self::early_data::WaitEndOfEarlyData;
 use self::finished::WaitFinished;
 use super::key_update::read_key_update;
-use crate::config::carrier::Carrier;
+use crate::config::carrier::HandshakeCarrier;
 use crate::enums::{HandshakeType, KeyUpdateRequest};
 use crate::failure::Failure;
 use crate::handshake::operation::Operation;
@@ -127,7 +127,7 @@ impl State {
         }
     }
 
-    fn expected(&self, carrier: Carrier) -> &'static [HandshakeType] {
+    fn expected(&self, carrier: HandshakeCarrier) -> &'static [HandshakeType] {
         match self {
             Self::WaitEndOfEarlyData(_) => &[HandshakeType::EndOfEarlyData],
             Self::WaitCertificate(state) if state.may_be_compressed() => &[

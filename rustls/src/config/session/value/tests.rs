@@ -65,7 +65,7 @@ pub(super) fn tls13() -> Tls13Session<'static> {
         psk: &[0xab; 32],
         age_add: 0x090a_0b0c,
         max_early_data_size: 1000,
-        carrier: Carrier::Quic(QuicVersion::V2),
+        carrier: HandshakeCarrier::Quic(QuicVersion::V2),
         facts: facts(),
     }
 }
@@ -75,7 +75,7 @@ fn a_session_round_trips() {
     let empty = Tls13Session {
         psk: &[4; 48],
         max_early_data_size: 0,
-        carrier: Carrier::Records,
+        carrier: HandshakeCarrier::Records,
         facts: no_facts(),
         ..tls13()
     };

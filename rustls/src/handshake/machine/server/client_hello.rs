@@ -1,7 +1,7 @@
 //! Handles a ClientHello, and chooses the protocol version.
 //!
 //! ```text
-//!   choose_version ──► resolve ──► negotiate ──► Decision::apply
+//!   choose_version ──► resolve ──► negotiate ──► VersionDecision::apply
 //!   checks             may call the application   sends the reply
 //! ```
 //!
@@ -48,7 +48,7 @@ pub(crate) struct WaitClientHello {
 
 /// The decision on a ClientHello. Nothing has been sent yet.
 #[allow(clippy::large_enum_variant)] // destructured immediately: a box would only allocate
-enum Decision<'a> {
+enum VersionDecision<'a> {
     Tls13(tls13::server::negotiation::Decision<'a>),
     #[cfg(feature = "tls12")]
     Tls12(tls12::server::negotiation::Decision),
@@ -205,7 +205,7 @@ fn negotiate_async(
         let resolved = received.hello.wait(Call::Certificate, resolving).await;
         let decision = negotiate(version, &mut received, resolved, retry, &mut negotiated)
             .await
-            .map(Decision::into_owned);
+            .map(VersionDecision::into_owned);
         let parameters = received.parameters().map(<[u8]>::to_vec);
         Ok(move |cx: &mut ServerContext<'_>| {
             *cx.negotiated = negotiated;
@@ -243,27 +243,27 @@ async fn negotiate<'a>(
     resolved: Option<Arc<CertifiedKey>>,
     retry: Option<Box<Retry>>,
     negotiated: &mut Negotiated,
-) -> Result<Decision<'a>, Failure> {
+) -> Result<VersionDecision<'a>, Failure> {
     match version {
         Version::Tls13 => {
             tls13::server::negotiation::negotiate(received, resolved, retry, negotiated)
                 .await
-                .map(Decision::Tls13)
+                .map(VersionDecision::Tls13)
         }
         #[cfg(feature = "tls12")]
         Version::Tls12 => tls12::server::negotiation::negotiate(received, resolved, negotiated)
             .await
-            .map(Decision::Tls12),
+            .map(VersionDecision::Tls12),
     }
 }
 
-impl Decision<'_> {
+impl VersionDecision<'_> {
     /// Copies what the decision borrows from the ClientHello.
-    fn into_owned(self) -> Decision<'static> {
+    fn into_owned(self) -> VersionDecision<'static> {
         match self {
-            Self::Tls13(decision) => Decision::Tls13(decision.into_owned()),
+            Self::Tls13(decision) => VersionDecision::Tls13(decision.into_owned()),
             #[cfg(feature = "tls12")]
-            Self::Tls12(decision) => Decision::Tls12(decision),
+            Self::Tls12(decision) => VersionDecision::Tls12(decision),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::enums::ProtocolVersion;
 use crate::error::PeerMisbehaved;
 use crate::handshake::SessionInUse;
 use crate::handshake::client::offer::Offer;
-use crate::handshake::negotiated::Facts;
+use crate::handshake::negotiated::ObservedFacts;
 use crate::handshake::observation::Recorder;
 use crate::msgs::server_hello::ServerHello;
 use crate::suites::Tls12CipherSuite;
@@ -32,7 +32,7 @@ const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 pub(crate) fn stored_session(
     config: &ClientSettings,
     server_name: &ServerName<'_>,
-    facts: &mut Facts,
+    facts: &mut ObservedFacts,
 ) -> Option<(Tls12ClientSessionValue, UnixTime)> {
     let resumption = &config.resumption;
     if resumption.tls12_resumption == Tls12Resumption::Disabled {

@@ -40,7 +40,7 @@ use crate::suites::SupportedCipherSuite;
 pub(crate) struct Decision {
     facts: HelloFacts,
     parameters: Parameters,
-    authentication: Authentication,
+    form: HandshakeForm,
     /// The current time; `None` if the clock failed.
     now: Option<UnixTime>,
     server_auth: ServerAuthId,
@@ -48,10 +48,11 @@ pub(crate) struct Decision {
     transcript: Transcript,
 }
 
-enum Authentication {
-    /// A signature with one of these schemes.
-    Certificate(Vec<SignatureScheme>),
-    Session(ResumedSession),
+/// The form of the handshake (RFC 5246 §7.3).
+enum HandshakeForm {
+    /// The server signs with one of these schemes.
+    Full(Vec<SignatureScheme>),
+    Abbreviated(ResumedSession),
 }
 
 /// Runs the checks that come before the choice of a certificate, and calls the resolver to choose
@@ -129,14 +130,14 @@ pub(crate) async fn negotiate<M: CallMode>(
     } else {
         Transcript::start(hash, encoded)
     };
-    let authentication = match found {
-        Some(session) => Authentication::Session(session),
-        None => Authentication::Certificate(parameters.schemes(received.hello.get()?)),
+    let form = match found {
+        Some(session) => HandshakeForm::Abbreviated(session),
+        None => HandshakeForm::Full(parameters.schemes(received.hello.get()?)),
     };
     Ok(Decision {
         facts,
         parameters,
-        authentication,
+        form,
         now,
         server_auth,
         transcript,
@@ -154,7 +155,7 @@ impl Decision {
         let Self {
             facts,
             parameters,
-            authentication,
+            form,
             now,
             server_auth,
             transcript,
@@ -165,9 +166,9 @@ impl Decision {
         };
         // RFC 5077 §3.2: only for clients that support tickets
         let sends_ticket = facts.supports_tickets && config.ticketer.enabled() && now.is_some();
-        let session = match authentication {
-            Authentication::Session(session) => session,
-            Authentication::Certificate(schemes) => {
+        let session = match form {
+            HandshakeForm::Abbreviated(session) => session,
+            HandshakeForm::Full(schemes) => {
                 let mut handshake = Handshake {
                     suite: parameters.suite,
                     randoms,

@@ -304,7 +304,7 @@ impl Handshake {
 mod tests {
     use super::*;
     use crate::callbacks::{SyncCalls, run_sync};
-    use crate::config::carrier::Carrier;
+    use crate::config::carrier::HandshakeCarrier;
     use crate::config::settings::ServerSettings;
     use crate::enums::{Compression, ProtocolVersion};
     use crate::handshake::server::held_hello::HeldHello;
@@ -393,7 +393,7 @@ mod tests {
                 },
             };
             let settings = Arc::new(config(is_enabled));
-            let settings = ServerSettings::now(settings, Carrier::Records).unwrap();
+            let settings = ServerSettings::now(settings, HandshakeCarrier::Records).unwrap();
             let held = HeldHello::borrowed(&hello, &[]);
             let mut received = ReceivedHello::new(held, None, &settings, SyncCalls);
             let found = find_candidate(OfferedSession::of(&hello), &mut received);

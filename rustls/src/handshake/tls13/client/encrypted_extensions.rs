@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 
 use super::certificate_request::WaitCertificateOrRequest;
 use super::finished::WaitFinished;
-use super::in_progress::{EarlyData, Handshake};
+use super::in_progress::{EarlyDataState, Handshake};
 use crate::config::handshake_kind::HandshakeKind;
-use crate::config::observer::handshake::{self as observer, EarlyDataRejected};
+use crate::config::observer::handshake::{EarlyData, EarlyDataRejected};
 use crate::enums::{AlertDescription, ExtensionType};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::msgs::encrypted_extensions::EncryptedExtensions;
 use crate::msgs::extensions::{ExtensionContext, ProtocolName, allowed_in};
 
 /// The next state, which depends on how the server authenticates.
-pub(super) enum Authentication {
+pub(super) enum AfterEncryptedExtensions {
     Certificates(WaitCertificateOrRequest),
     Resumed(WaitFinished),
 }
@@ -35,7 +35,7 @@ impl WaitEncryptedExtensions {
         extensions: EncryptedExtensions<'_>,
         encoded: &[u8],
         cx: &mut ClientContext<'_>,
-    ) -> Result<Authentication, Failure> {
+    ) -> Result<AfterEncryptedExtensions, Failure> {
         // only offered extensions pass this, so the log line is short
         self.check_extensions(&extensions.received)?;
         debug!("extensions of the server: {:?}", extensions.received);
@@ -61,13 +61,12 @@ impl WaitEncryptedExtensions {
         }
         if extensions.early_data_ack {
             self.accept_early_data(extensions.selected_protocol)?;
-            cx.negotiated.facts.early_data = observer::EarlyData::Accepted;
-        } else if self.0.early_data == EarlyData::Offered {
+            cx.negotiated.facts.early_data = EarlyData::Accepted;
+        } else if self.0.early_data == EarlyDataState::Offered {
             // the server skips the early data, and the application may send it again
             debug!("the server rejects early data");
-            cx.negotiated.facts.early_data =
-                observer::EarlyData::Rejected(EarlyDataRejected::ByServer);
-            self.0.early_data = EarlyData::No;
+            cx.negotiated.facts.early_data = EarlyData::Rejected(EarlyDataRejected::ByServer);
+            self.0.early_data = EarlyDataState::No;
             self.0.end_early_data(cx.transport);
         }
 
@@ -79,11 +78,12 @@ impl WaitEncryptedExtensions {
                 let server_chain = session.common.server_chain().clone();
                 cx.negotiated
                     .set_peer(server_chain, &self.0.offer.config.provider);
-                Authentication::Resumed(WaitFinished::new(self.0, None))
+                AfterEncryptedExtensions::Resumed(WaitFinished::new(self.0, None))
             }
-            None => {
-                Authentication::Certificates(WaitCertificateOrRequest::new(self.0, may_be_asked))
-            }
+            None => AfterEncryptedExtensions::Certificates(WaitCertificateOrRequest::new(
+                self.0,
+                may_be_asked,
+            )),
         })
     }
 
@@ -93,7 +93,7 @@ impl WaitEncryptedExtensions {
         let Some(session) = &self.0.session else {
             return Err(PeerMisbehaved::EarlyDataExtensionWithoutResumption.into());
         };
-        if self.0.early_data != EarlyData::Offered {
+        if self.0.early_data != EarlyDataState::Offered {
             return Err(PeerMisbehaved::EarlyDataOfferedWithVariedCipherSuite.into());
         }
         if session.alpn_protocol() != selected.map(|name| name.0) {
@@ -103,7 +103,7 @@ impl WaitEncryptedExtensions {
                 AlertDescription::IllegalParameter,
             ));
         }
-        self.0.early_data = EarlyData::Accepted;
+        self.0.early_data = EarlyDataState::Accepted;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use rustls_core::crypto::hash;
 use super::State;
 use super::client_auth::ClientAuth;
 use super::connected::Connected;
-use super::in_progress::{EarlyData, Handshake};
+use super::in_progress::{EarlyDataState, Handshake};
 use crate::config::observer::handshake::ClientCertificate;
 use crate::enums::Side;
 use crate::error::Error;
@@ -62,7 +62,7 @@ impl WaitFinished {
         handshake.transcript.add(encoded);
         // later derivations need this hash, and the client's messages change the transcript
         let server_finished = hash::Output::new(handshake.transcript.current().as_ref());
-        if handshake.early_data == EarlyData::Accepted {
+        if handshake.early_data == EarlyDataState::Accepted {
             end_early_data(&mut handshake, cx.transport)?;
         }
         let mut flight = Flight::new(&mut handshake.transcript);

@@ -23,7 +23,7 @@ pub(super) struct Handshake {
     pub(super) secret: HandshakeSecret,
     /// The session that is resumed.
     pub(super) session: Option<Tls13ClientSessionValue>,
-    pub(super) early_data: EarlyData,
+    pub(super) early_data: EarlyDataState,
     /// The client's handshake traffic secret.
     pub(super) client_secret: OkmBlock,
     pub(super) finished_keys: FinishedKeys,
@@ -45,7 +45,7 @@ pub(super) struct FinishedKeys {
 
 /// The state of early data (RFC 9846 §4.3.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EarlyData {
+pub(super) enum EarlyDataState {
     /// Early data was not offered, or can no longer be accepted.
     No,
     /// Early data was offered, and the server has not replied yet.
@@ -97,13 +97,13 @@ impl Handshake {
             secret.finished_key(&mut finished_keys.server);
             transport.set_receiving_secret(Level::Handshake, secret)
         })?;
-        if *early_data == EarlyData::No {
+        if *early_data == EarlyDataState::No {
             // the server can no longer accept early data, if any was sent
             transport.end_early_data();
         }
         TrafficSecret::with(suite, &self.client_secret, |secret| {
             secret.finished_key(&mut finished_keys.client);
-            if *early_data == EarlyData::No || !transport.carrier().has_end_of_early_data() {
+            if *early_data == EarlyDataState::No || !transport.carrier().has_end_of_early_data() {
                 // RFC 9846 §A.1: install them now, so that alerts are protected
                 transport.set_sending_secret(Level::Handshake, secret);
             }

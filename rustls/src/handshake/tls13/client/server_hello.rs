@@ -5,10 +5,8 @@ use alloc::boxed::Box;
 use rustls_core::crypto::tls13::OkmBlock;
 
 use super::encrypted_extensions::WaitEncryptedExtensions;
-use super::in_progress::{EarlyData, FinishedKeys, Handshake};
-use crate::config::observer::handshake::{
-    self as observer, EarlyDataRejected, NotResumed, SessionSource,
-};
+use super::in_progress::{EarlyDataState, FinishedKeys, Handshake};
+use crate::config::observer::handshake::{EarlyData, EarlyDataRejected, NotResumed, SessionSource};
 use crate::enums::{AlertDescription, Compression, ExtensionType, ProtocolVersion};
 use crate::error::{Error, PeerIncompatible, PeerMisbehaved};
 use crate::failure::Failure;
@@ -16,7 +14,7 @@ use crate::handshake::ClientContext;
 use crate::handshake::client::offered::OfferedExtensions;
 use crate::handshake::client::offered_session::OfferedSession;
 use crate::handshake::client::sent_hello::SentHello;
-use crate::handshake::negotiated::Facts;
+use crate::handshake::negotiated::ObservedFacts;
 use crate::keys::tls13::EarlySecret;
 use crate::logging::debug;
 use crate::msgs::extensions::{ExtensionContext, allowed_in};
@@ -66,17 +64,17 @@ pub(super) fn read_server_hello(
     let (early_secret, session, early_data) = match resumed {
         // RFC 9846 §4.3.10: the server may accept early data only with the suite it was sent with
         Some(it) if it.with_early_data && it.value.suite() == suite => {
-            (it.early_secret, Some(it.value), EarlyData::Offered)
+            (it.early_secret, Some(it.value), EarlyDataState::Offered)
         }
         Some(it) => {
             let facts = &mut cx.negotiated.facts;
-            if facts.early_data == observer::EarlyData::Offered {
+            if facts.early_data == EarlyData::Offered {
                 let reason = EarlyDataRejected::OtherCipherSuite;
-                facts.early_data = observer::EarlyData::Rejected(reason);
+                facts.early_data = EarlyData::Rejected(reason);
             }
-            (it.early_secret, Some(it.value), EarlyData::No)
+            (it.early_secret, Some(it.value), EarlyDataState::No)
         }
-        None => (EarlySecret::new(suite, None), None, EarlyData::No),
+        None => (EarlySecret::new(suite, None), None, EarlyDataState::No),
     };
     let is_session_id_echoed = hello.legacy_session_id_echo == sent.offer.session_id;
     let shares = sent.shares.ok_or(PeerMisbehaved::WrongGroupForKeyShare)?;
@@ -106,7 +104,7 @@ pub(super) fn read_server_hello(
 }
 
 /// Notes the server's decision about the session that was offered, and about early data.
-fn note_session(is_offered: bool, is_resumed: bool, facts: &mut Facts) {
+fn note_session(is_offered: bool, is_resumed: bool, facts: &mut ObservedFacts) {
     if is_resumed {
         facts.resumed_from = Some(SessionSource::Ticket);
         return;
@@ -114,8 +112,8 @@ fn note_session(is_offered: bool, is_resumed: bool, facts: &mut Facts) {
     if is_offered {
         facts.not_resumed = Some(NotResumed::RefusedByServer);
     }
-    if facts.early_data == observer::EarlyData::Offered {
-        facts.early_data = observer::EarlyData::Rejected(EarlyDataRejected::NotResumed);
+    if facts.early_data == EarlyData::Offered {
+        facts.early_data = EarlyData::Rejected(EarlyDataRejected::NotResumed);
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn skipped_limit(config: &ServerConfig, of_ticket: u32) -> usize {
 }
 
 /// A session that is resumed, possibly with early data.
-pub(super) struct Offer<'a> {
+pub(super) struct EarlyDataOffer<'a> {
     pub(super) offers_early_data: bool,
     /// True if this is the first session that the client offers.
     pub(super) is_first: bool,
@@ -47,7 +47,7 @@ pub(super) struct Offer<'a> {
     pub(super) kind: TicketKind,
 }
 
-impl Offer<'_> {
+impl EarlyDataOffer<'_> {
     /// Returns the number of bytes of early data to accept, unless the application rejects it.
     ///
     /// # Errors

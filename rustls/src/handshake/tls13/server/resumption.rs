@@ -11,7 +11,7 @@ use pki_types::UnixTime;
 use rustls_core::provider::CryptoProvider;
 use smallvec::SmallVec;
 
-use super::early_data;
+use super::early_data::EarlyDataOffer;
 use super::parameters::{Parameters, accepts_resumption};
 use super::ticket_kind::TicketKind;
 use crate::callbacks::CallMode;
@@ -171,7 +171,7 @@ pub(super) async fn find_session<M: CallMode>(
         };
         // the verifier supports only one kind, and has just accepted this chain
         let chain_kind = ChainKind::new(config.verifier().requires_raw_public_keys());
-        let offer = early_data::Offer {
+        let offer = EarlyDataOffer {
             offers_early_data: offered.has_early_data,
             is_first: index == 0,
             obfuscated_ticket_age: identity.obfuscated_ticket_age,
