@@ -59,7 +59,7 @@ pub(crate) struct Driver<Data> {
     pub(crate) common: CommonState,
     /// The data that only clients or only servers have.
     pub(crate) data: Data,
-    handshake: Handshake<Data>,
+    handshake: DrivenHandshake<Data>,
     /// Counts the peer's useless messages.
     tolerance: Tolerance,
     /// The number of change_cipher_spec records received, except those that are messages of TLS
@@ -72,7 +72,7 @@ pub(crate) struct Driver<Data> {
 
 /// The handshake of a connection, and the session that is removed from its store if the connection
 /// fails.
-struct Handshake<Data> {
+struct DrivenHandshake<Data> {
     /// The state machine of the handshake. It stays after the handshake, for messages such as
     /// tickets and KeyUpdates.
     machine: Box<dyn Machine<Data>>,
@@ -81,7 +81,7 @@ struct Handshake<Data> {
     session: Option<Box<dyn SessionInUse>>,
 }
 
-impl<Data> EndHandshake for Handshake<Data> {
+impl<Data> EndHandshake for DrivenHandshake<Data> {
     #[cold]
     fn end(&mut self) {
         self.machine.fail();
@@ -115,7 +115,7 @@ impl<Data> Driver<Data> {
         Self {
             common,
             data,
-            handshake: Handshake {
+            handshake: DrivenHandshake {
                 machine,
                 #[cfg(feature = "tls12")]
                 session: None,

@@ -21,7 +21,7 @@ pub(super) fn log_failure(
     alert: Option<AlertDescription>,
     server_name: Option<&str>,
 ) {
-    let context = Context { alert, server_name };
+    let context = FailureContext { alert, server_name };
     match error {
         Error::InappropriateMessage { .. } | Error::InappropriateHandshakeMessage { .. } => {
             warn!("{error}{context}");
@@ -60,12 +60,12 @@ impl Write for Prefix {
 }
 
 /// The alert and the server name, if known.
-struct Context<'a> {
+struct FailureContext<'a> {
     alert: Option<AlertDescription>,
     server_name: Option<&'a str>,
 }
 
-impl fmt::Display for Context<'_> {
+impl fmt::Display for FailureContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(alert) = self.alert {
             write!(f, "; alert {alert:?}")?;

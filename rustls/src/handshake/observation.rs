@@ -55,7 +55,7 @@ pub(crate) struct Pending {
 
 /// The last event of the handshake that has been reported to the observer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum ReportedStage {
     #[default]
     Nothing,
     Begun,
@@ -155,10 +155,10 @@ impl Calls<'_> {
     }
 
     /// Tells the observer that the handshake has begun, unless that has been reported.
-    fn begun(&self, stage: &mut Stage) {
-        if *stage == Stage::Nothing {
+    fn begun(&self, stage: &mut ReportedStage) {
+        if *stage == ReportedStage::Nothing {
             // noted first, so that a panic does not repeat the event
-            *stage = Stage::Begun;
+            *stage = ReportedStage::Begun;
             self.call(|observer, observed| observer.handshake_begun(observed));
         }
     }
@@ -201,7 +201,7 @@ impl Calls<'_> {
 #[derive(Default)]
 pub(crate) struct Observation {
     subject: Subject,
-    stage: Stage,
+    stage: ReportedStage,
     /// True once a refused ticket has been reported.
     has_reported_refusal: bool,
     /// Events that have not been reported yet; `None` if there are none.
@@ -263,7 +263,7 @@ impl Observation {
             name,
             ..Subject::default()
         };
-        *stage = Stage::default();
+        *stage = ReportedStage::default();
         *has_reported_refusal = false;
         *pending = None;
         *times = Default::default();
@@ -351,9 +351,9 @@ impl Observation {
     /// True if [`Self::report`] has something to tell the observer.
     pub(crate) fn has_news(&self, negotiated: &Negotiated, is_handshaking: bool) -> bool {
         let has_stage = match self.stage {
-            Stage::Nothing => true,
-            Stage::Begun => !is_handshaking,
-            Stage::Finished | Stage::Failed => false,
+            ReportedStage::Nothing => true,
+            ReportedStage::Begun => !is_handshaking,
+            ReportedStage::Finished | ReportedStage::Failed => false,
         };
         has_stage
             || self.pending.is_some()
@@ -386,8 +386,8 @@ impl Observation {
                 calls.ticket(TicketAction::Refused, Some(reason));
             }
         }
-        if self.stage == Stage::Begun && has_finished {
-            self.stage = Stage::Finished;
+        if self.stage == ReportedStage::Begun && has_finished {
+            self.stage = ReportedStage::Finished;
             self.times.finish();
             let facts = self.handshake(view);
             calls.call(|observer, observed| observer.handshake_finished(observed, &facts));
@@ -434,12 +434,12 @@ impl Observation {
         fault: Fault,
         alert: Option<Alert>,
     ) {
-        if self.stage == Stage::Failed {
+        if self.stage == ReportedStage::Failed {
             return;
         }
         self.report_news(view, false);
-        let during_handshake = self.stage != Stage::Finished;
-        self.stage = Stage::Failed;
+        let during_handshake = self.stage != ReportedStage::Finished;
+        self.stage = ReportedStage::Failed;
         if let Some(halves) = &self.halves {
             if !halves.fail() {
                 return;
@@ -459,7 +459,7 @@ impl Observation {
 
     /// Marks the failure as reported, because the other half failed first and reports it.
     pub(crate) fn leave_failure_to_other_half(&mut self) {
-        self.stage = Stage::Failed;
+        self.stage = ReportedStage::Failed;
     }
 
     /// Tells the observer that the connection was dropped. Of two halves, only the last one does.
@@ -475,7 +475,7 @@ impl Observation {
         self.subject.is_dropped = true;
         match failed {
             Some(error) => self.report_failure(view, error, alert),
-            None if view.is_handshaking && self.stage != Stage::Finished => {
+            None if view.is_handshaking && self.stage != ReportedStage::Finished => {
                 self.report_unfinished(view, ending.seen_eof);
             }
             None if self.has_news(view.negotiated, view.is_handshaking) => self.report(view),

@@ -13,12 +13,12 @@ use zeroize::Zeroizing;
 
 #[derive(Default)]
 pub(super) struct PendingPayload {
-    stage: Stage,
+    stage: PayloadStage,
     copy: OnceBox<Zeroizing<Vec<u8>>>,
 }
 
 #[derive(Default, PartialEq)]
-enum Stage {
+enum PayloadStage {
     /// No data is pending.
     #[default]
     Empty,
@@ -32,13 +32,13 @@ impl PendingPayload {
     /// True if neither data nor a copy remains.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.stage == Stage::Empty
+        self.stage == PayloadStage::Empty
     }
 
     /// True if application data was returned and not taken.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
-        self.stage == Stage::Pending
+        self.stage == PayloadStage::Pending
     }
 
     /// True if the data was not taken and there is no copy.
@@ -48,7 +48,7 @@ impl PendingPayload {
 
     #[inline]
     pub(super) fn announce(&mut self) {
-        self.stage = Stage::Pending;
+        self.stage = PayloadStage::Pending;
     }
 
     /// Copies `payload` unless there is a copy already, and returns the length of the copy. Returns
@@ -70,18 +70,18 @@ impl PendingPayload {
         }
         match self.copy.get() {
             None => {
-                self.stage = Stage::Empty;
+                self.stage = PayloadStage::Empty;
                 Some(payload)
             }
             Some(copy) => {
-                self.stage = Stage::CopyTaken;
+                self.stage = PayloadStage::CopyTaken;
                 Some(if payload.is_empty() { copy } else { payload })
             }
         }
     }
 
     pub(super) fn drop_copy_if_taken(&mut self) {
-        if self.stage == Stage::CopyTaken {
+        if self.stage == PayloadStage::CopyTaken {
             *self = Self::default();
         }
     }

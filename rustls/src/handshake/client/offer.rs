@@ -74,7 +74,7 @@ impl Offer {
         transport: &dyn Transport,
     ) -> Result<Self, Error> {
         let offers_tls13 = config.versions.contains(ProtocolVersion::TLSv1_3);
-        let randoms = Randoms::generate(&config.provider)?;
+        let randoms = HelloRandoms::generate(&config.provider)?;
         Ok(Self {
             random: Random(randoms.random),
             // RFC 9846 §4.2.2, §E.4: 32 unpredictable bytes in compatibility mode
@@ -374,13 +374,13 @@ fn offered_type(is_raw: bool) -> Option<Vec<CertificateType>> {
 
 /// The random parts of a ClientHello, except its key shares. They are drawn in one call, because
 /// each call to the generator can cost as much as hashing a kilobyte.
-struct Randoms {
+struct HelloRandoms {
     random: [u8; 32],
     session_id: [u8; 32],
     extension_order: [u8; 2],
 }
 
-impl Randoms {
+impl HelloRandoms {
     fn generate(provider: &CryptoProvider) -> Result<Self, Error> {
         let bytes: [u8; 66] = random_bytes(provider)?;
         let mut all = Self {

@@ -37,7 +37,7 @@ pub(crate) struct SentHello {
 }
 
 /// The result of a HelloRetryRequest.
-pub(crate) struct Retry {
+pub(crate) struct ReceivedRetry {
     pub(crate) suite: &'static Tls13CipherSuite,
     /// The transcript from message_hash to the HelloRetryRequest.
     pub(crate) transcript: Transcript,
@@ -102,7 +102,7 @@ impl SentHello {
         shares: KeyShares,
         cookie: Option<&[u8]>,
         mut session: Option<Box<OfferedSession>>,
-        mut retry: Retry,
+        mut retry: ReceivedRetry,
         mut ccs: CompatibilityCcs,
         transport: &mut dyn Transport,
     ) -> Result<Self, Error> {

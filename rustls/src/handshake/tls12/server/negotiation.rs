@@ -15,7 +15,7 @@ use super::handshake::Handshake;
 use super::hello::{HelloFacts, Kind};
 use super::hello_checks::{check_hello, check_point_formats};
 use super::parameters::{Parameters, Selection, usable_schemes};
-use super::resumption::{OfferedSession, ResumedSession, find_session};
+use super::resumption::{ResumedSession, SessionReference, find_session};
 use crate::callbacks::{CallMode, Callbacks, Called};
 use crate::config::handshake_kind::HandshakeKind;
 use crate::config::observer::handshake::SessionSource;
@@ -76,7 +76,7 @@ pub(crate) fn resolve(
 
 /// True if the client offers a session.
 pub(crate) fn offers_session(hello: &ClientHello<'_>) -> bool {
-    !matches!(OfferedSession::of(hello), OfferedSession::None)
+    !matches!(SessionReference::of(hello), SessionReference::None)
 }
 
 /// Checks the ClientHello and negotiates parameters. `resolved` is the result of the resolver.
@@ -102,15 +102,15 @@ pub(crate) async fn negotiate<M: CallMode>(
         debug!("application protocol {}", protocol.escape_ascii());
     }
     let facts = HelloFacts::of(hello);
-    let offered = OfferedSession::of(hello);
+    let offered = SessionReference::of(hello);
 
     let now = config.current_time().ok();
     let server = ServerAuth::new(&parameters.certified_key, config);
     let server_auth = server.id;
     let found = match offered {
-        OfferedSession::None => None,
+        SessionReference::None => None,
         _ => {
-            let is_ticket = matches!(offered, OfferedSession::Ticket(_));
+            let is_ticket = matches!(offered, SessionReference::Ticket(_));
             let suite = parameters.suite;
             match find_session(received, offered, &facts, suite, &server, now).await? {
                 Ok(session) => Some(session),

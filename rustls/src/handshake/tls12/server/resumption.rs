@@ -50,13 +50,13 @@ pub(super) struct ResumedSession {
 
 /// The session that a ClientHello offers, by ticket or by ID.
 #[derive(Clone, Copy)]
-pub(super) enum OfferedSession<'a> {
+pub(super) enum SessionReference<'a> {
     None,
     Ticket(&'a [u8]),
     Id(SessionId),
 }
 
-impl<'a> OfferedSession<'a> {
+impl<'a> SessionReference<'a> {
     /// Returns the session offered in `hello`. RFC 5077 §3.4: the session ID is ignored if there is
     /// a ticket. §3.2: an empty ticket only announces support.
     pub(super) fn of(hello: &ClientHello<'a>) -> Self {
@@ -77,7 +77,7 @@ impl<'a> OfferedSession<'a> {
 /// master secret and the ClientHello does not.
 pub(super) async fn find_session<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
-    offered: OfferedSession<'_>,
+    offered: SessionReference<'_>,
     facts: &HelloFacts,
     suite: &'static Tls12CipherSuite,
     server: &ServerAuth<'_>,
@@ -147,12 +147,12 @@ struct Candidate {
 ///
 /// Returns the reason if it is not found.
 async fn find_candidate<M: CallMode>(
-    offered: OfferedSession<'_>,
+    offered: SessionReference<'_>,
     received: &mut ReceivedHello<'_, '_, M>,
 ) -> Result<Candidate, NotResumed> {
     let ReceivedHello { hello, config, .. } = received;
     match offered {
-        OfferedSession::Ticket(ticket) if config.ticketer.enabled() => {
+        SessionReference::Ticket(ticket) if config.ticketer.enabled() => {
             let ticketer = &config.ticketer;
             let decrypting = M::CALLBACKS.decrypt_ticket(&**ticketer, ticket);
             let found = hello.wait(Call::Ticket, pin!(decrypting.result())).await;
@@ -170,8 +170,8 @@ async fn find_candidate<M: CallMode>(
                 is_stored: false,
             })
         }
-        OfferedSession::Ticket(_) => Err(NotResumed::NoSessions),
-        OfferedSession::Id(id) => {
+        SessionReference::Ticket(_) => Err(NotResumed::NoSessions),
+        SessionReference::Id(id) => {
             let key = storage_key(&id);
             let getting = M::CALLBACKS.get_session(&*config.session_storage, &key);
             let found = hello.wait(Call::Session, pin!(getting.result())).await;
@@ -182,7 +182,7 @@ async fn find_candidate<M: CallMode>(
                 is_stored: true,
             })
         }
-        OfferedSession::None => Err(NotResumed::NoSessions),
+        SessionReference::None => Err(NotResumed::NoSessions),
     }
 }
 
@@ -396,7 +396,7 @@ mod tests {
             let settings = ServerSettings::now(settings, HandshakeCarrier::Records).unwrap();
             let held = HeldHello::borrowed(&hello, &[]);
             let mut received = ReceivedHello::new(held, None, &settings, SyncCalls);
-            let found = find_candidate(OfferedSession::of(&hello), &mut received);
+            let found = find_candidate(SessionReference::of(&hello), &mut received);
             let found = run_sync(pin!(found)).unwrap();
             let is_stored = found.ok().map(|candidate| candidate.is_stored);
             assert_eq!(is_stored, expected, "{session_ticket:?}, {is_enabled}");

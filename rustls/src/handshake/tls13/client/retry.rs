@@ -10,7 +10,7 @@ use crate::error::{Error, InvalidMessage, PeerMisbehaved};
 use crate::failure::Failure;
 use crate::handshake::ClientContext;
 use crate::handshake::client::key_shares::KeyShares;
-use crate::handshake::client::sent_hello::{Retry, SentHello};
+use crate::handshake::client::sent_hello::{ReceivedRetry, SentHello};
 use crate::msgs::server_hello::HelloRetryRequest;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
@@ -53,7 +53,7 @@ pub(crate) fn read_hello_retry_request(
     if first.sent_len() - session_len + added > usize::from(u16::MAX) {
         return Err(InvalidMessage::MessageTooLarge.into());
     }
-    let retry = Retry {
+    let retry = ReceivedRetry {
         suite,
         transcript,
         outer: first.outer,

@@ -64,7 +64,7 @@ impl Resumed {
 
 /// The sessions that a client offers, in its order.
 pub(super) struct OfferedSessions<'a> {
-    offered: SmallVec<[OfferedSession<'a>; MAX_IDENTITIES]>,
+    offered: SmallVec<[OfferedPsk<'a>; MAX_IDENTITIES]>,
     /// True if the client also offers psk_dhe_ke.
     are_usable: bool,
     /// True if the client offers early data, which belongs to the first session.
@@ -72,7 +72,7 @@ pub(super) struct OfferedSessions<'a> {
 }
 
 /// A PSK identity and its binder.
-type OfferedSession<'a> = (PskIdentity<'a>, PskBinderEntry<'a>);
+type OfferedPsk<'a> = (PskIdentity<'a>, PskBinderEntry<'a>);
 
 impl<'a> OfferedSessions<'a> {
     /// Returns `None` if `hello` offers no session.
