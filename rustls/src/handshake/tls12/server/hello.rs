@@ -24,7 +24,7 @@ pub(super) struct HelloFacts {
     pub(super) legacy_session_id: SessionId,
     pub(super) extended_master_secret: bool,
     pub(super) supports_tickets: bool,
-    pub(super) asks_for_ocsp: bool,
+    pub(super) requests_ocsp_response: bool,
     names_point_formats: bool,
     knows_renegotiation: bool,
 }
@@ -37,7 +37,8 @@ impl HelloFacts {
             legacy_session_id: hello.legacy_session_id,
             extended_master_secret: extensions.extended_master_secret,
             supports_tickets: extensions.session_ticket.is_some(),
-            asks_for_ocsp: extensions.status_request == Some(CertificateStatusRequest::Ocsp),
+            requests_ocsp_response: extensions.status_request
+                == Some(CertificateStatusRequest::Ocsp),
             names_point_formats: extensions.ec_point_formats.is_some(),
             // RFC 5746 §3.6: by extension or suite
             knows_renegotiation: extensions.renegotiation_info.is_some()
@@ -54,7 +55,7 @@ pub(super) fn ocsp_response<'a>(
     parameters: &'a Parameters,
 ) -> Option<&'a [u8]> {
     let response = parameters.certified_key.ocsp_response();
-    response.filter(|_| facts.asks_for_ocsp)
+    response.filter(|_| facts.requests_ocsp_response)
 }
 
 /// Creates the ServerHello for a client that requests `server_name`.

@@ -87,7 +87,7 @@ pub(super) enum Authentication {
         certified_key: Arc<CertifiedKey>,
         signer: Box<dyn Signer>,
         /// True if the client requests an OCSP response.
-        asks_for_ocsp: bool,
+        requests_ocsp_response: bool,
         compressor: Option<&'static dyn CertCompressor>,
     },
     /// The PSK of the session that the client resumes.
@@ -322,7 +322,7 @@ impl Reply<'_> {
     fn add_certificate(&self, flight: &mut Flight<'_>, config: &ServerSettings) {
         let Authentication::Certificate {
             certified_key,
-            asks_for_ocsp,
+            requests_ocsp_response,
             compressor,
             ..
         } = &self.authentication
@@ -334,7 +334,7 @@ impl Reply<'_> {
         // a certificate
         let ocsp_response = certified_key
             .ocsp_response()
-            .filter(|_| *asks_for_ocsp && !is_raw);
+            .filter(|_| *requests_ocsp_response && !is_raw);
         add_certificate(
             &CertificateMsg::new(&[], sent_chain(certified_key, is_raw), ocsp_response),
             *compressor,

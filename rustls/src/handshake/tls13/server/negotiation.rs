@@ -244,7 +244,7 @@ fn authenticate(
     Ok(Authentication::Certificate {
         signer: select_signer(hello, &certified_key)?,
         certified_key,
-        asks_for_ocsp: extensions.status_request == Some(CertificateStatusRequest::Ocsp),
+        requests_ocsp_response: extensions.status_request == Some(CertificateStatusRequest::Ocsp),
         compressor: choose_compressor(
             extensions.compress_certificate.as_deref(),
             &config.cert_compressors,
