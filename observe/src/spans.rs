@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustls::ProtocolVersion;
 use rustls::observer::{
@@ -72,7 +72,7 @@ const SHARDS: usize = 16;
 #[derive(Default)]
 pub struct Tracing {
     /// The spans of handshakes in progress, by connection.
-    spans: [Mutex<HashMap<u64, Span>>; SHARDS],
+    spans: [Mutex<HashMap<u64, Arc<Span>>>; SHARDS],
 }
 
 impl Tracing {
@@ -87,25 +87,31 @@ impl Tracing {
         shards.map(|shard| lock(shard).len()).sum()
     }
 
-    fn shard(&self, id: u64) -> MutexGuard<'_, HashMap<u64, Span>> {
+    fn shard(&self, id: u64) -> MutexGuard<'_, HashMap<u64, Arc<Span>>> {
         lock(&self.spans[id as usize % SHARDS])
     }
 
-    /// Returns the span of the connection's handshake, or the current one. The lock is released
-    /// before an event is recorded, because the subscriber may open connections itself.
-    fn span(&self, connection: &Observed<'_>) -> Span {
+    /// Returns the span of the connection's handshake, or the current one. No lock is held while
+    /// the subscriber is called, because it may open connections itself: cloning a `Span` would
+    /// call it.
+    fn span(&self, connection: &Observed<'_>) -> Arc<Span> {
         let span = self.shard(connection.id).get(&connection.id).cloned();
-        span.unwrap_or_else(Span::current)
+        span.unwrap_or_else(current)
     }
 
     /// Removes the span of a handshake that is over.
-    fn take(&self, connection: &Observed<'_>) -> Option<Span> {
+    fn take(&self, connection: &Observed<'_>) -> Option<Arc<Span>> {
         self.shard(connection.id).remove(&connection.id)
     }
 }
 
+/// Returns the current span.
+fn current() -> Arc<Span> {
+    Arc::new(Span::current())
+}
+
 /// Locks `shard`. Ignores poisoning: a panic under the lock leaves the map usable.
-fn lock(shard: &Mutex<HashMap<u64, Span>>) -> MutexGuard<'_, HashMap<u64, Span>> {
+fn lock(shard: &Mutex<HashMap<u64, Arc<Span>>>) -> MutexGuard<'_, HashMap<u64, Arc<Span>>> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -145,7 +151,10 @@ impl Observer for Tracing {
             rustls.wait_seconds = Empty,
         );
         if !span.is_disabled() {
-            self.shard(connection.id).insert(connection.id, span);
+            // dropped after the lock is released
+            let _replaced = self
+                .shard(connection.id)
+                .insert(connection.id, Arc::new(span));
         }
     }
 
@@ -168,7 +177,7 @@ impl Observer for Tracing {
             span.record("rustls.alert_received", received);
             record(span, connection, &failure.handshake);
         }
-        let parent = span.unwrap_or_else(Span::current);
+        let parent = span.unwrap_or_else(current);
         let (alert_sent, alert_received) = alerts(failure.alert);
         let error = failure.error.map(tracing::field::display);
         let stage = match failure.during_handshake {
@@ -178,7 +187,7 @@ impl Observer for Tracing {
         macro_rules! event {
             ($level:ident) => {
                 $level!(
-                    parent: &parent,
+                    parent: &*parent,
                     rustls.connection_id = connection.id,
                     rustls.context = connection.context,
                     rustls.stage = stage,
@@ -200,7 +209,7 @@ impl Observer for Tracing {
 
     fn keys_updated(&self, connection: &Observed<'_>, update: &KeysUpdated) {
         debug!(
-            parent: &self.span(connection),
+            parent: &*self.span(connection),
             rustls.connection_id = connection.id,
             rustls.context = connection.context,
             rustls.direction = update.direction.label(),
@@ -210,7 +219,7 @@ impl Observer for Tracing {
 
     fn ticket(&self, connection: &Observed<'_>, event: &TicketEvent) {
         debug!(
-            parent: &self.span(connection),
+            parent: &*self.span(connection),
             rustls.connection_id = connection.id,
             rustls.context = connection.context,
             rustls.action = event.action.label(),
@@ -221,7 +230,7 @@ impl Observer for Tracing {
 
     fn session(&self, connection: &Observed<'_>, event: &SessionEvent) {
         debug!(
-            parent: &self.span(connection),
+            parent: &*self.span(connection),
             rustls.connection_id = connection.id,
             rustls.context = connection.context,
             rustls.is_stored = event.is_stored,
@@ -230,9 +239,9 @@ impl Observer for Tracing {
     }
 
     fn closed(&self, connection: &Observed<'_>, closed: &ConnectionClosed) {
-        let parent = self.take(connection).unwrap_or_else(Span::current);
+        let parent = self.take(connection).unwrap_or_else(current);
         debug!(
-            parent: &parent,
+            parent: &*parent,
             rustls.connection_id = connection.id,
             rustls.context = connection.context,
             rustls.end = closed.end.label(),

@@ -115,6 +115,10 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
     Err(FileError::new(path, FileErrorCause::ChangedWhileRead))
 }
 
+/// The length of the longest generated file that is read without a reallocation. Such files, for
+/// example in `/proc`, report a length of 0.
+const MOST_GENERATED: usize = 16 * 1024;
+
 /// The points at which tests may change the file.
 enum Moment {
     BeforeOpening,
@@ -140,10 +144,13 @@ fn read_once(
     if before.len() > limit {
         return Err(too_long());
     }
-    // the file may be a private key, so zeroize the content if it is not returned
-    let mut content = Zeroizing::new(Vec::with_capacity(
-        usize::try_from(before.len()).unwrap_or(0) + 1,
-    ));
+    // the file may be a private key: zeroize the content if it is not returned, and allocate enough,
+    // because a `Vec` that grows leaves a copy
+    let room = match before.len() {
+        0 => MOST_GENERATED,
+        len => usize::try_from(len).unwrap_or(0) + 1,
+    };
+    let mut content = Zeroizing::new(Vec::with_capacity(room));
     (&file)
         .take(limit.saturating_add(1))
         .read_to_end(&mut content)
@@ -155,7 +162,7 @@ fn read_once(
 
     meanwhile(Moment::AfterReading);
     let after = file.metadata().map_err(io_error)?;
-    // generated files, for example in /proc, report a length of 0
+    // a generated file reports a length of 0
     let is_whole = length == after.len() || after.len() == 0;
     Ok((is_whole && Stat::new(&before) == Stat::new(&after)).then(|| mem::take(&mut *content)))
 }

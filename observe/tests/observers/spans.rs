@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use harness::peers::configs::{ClientAuth, Versions};
 use harness::peers::endpoints::Endpoint;
 use rustls_observe::Tracing;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Registry;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
@@ -46,13 +48,8 @@ impl tracing::field::Visit for Visitor<'_> {
     }
 }
 
-impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Capture {
-    fn on_new_span(
-        &self,
-        attributes: &tracing::span::Attributes<'_>,
-        id: &tracing::span::Id,
-        context: Context<'_, S>,
-    ) {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Capture {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let mut span = Item {
             name: attributes.metadata().name().to_owned(),
             level: attributes.metadata().level().to_string(),
@@ -67,18 +64,13 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Capture {
         self.spans.lock().unwrap().insert(id.into_u64(), span);
     }
 
-    fn on_record(
-        &self,
-        id: &tracing::span::Id,
-        values: &tracing::span::Record<'_>,
-        _: Context<'_, S>,
-    ) {
+    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
         let mut spans = self.spans.lock().unwrap();
         let span = spans.get_mut(&id.into_u64()).unwrap();
         values.record(&mut Visitor(&mut span.fields));
     }
 
-    fn on_event(&self, event: &tracing::Event<'_>, context: Context<'_, S>) {
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut item = Item {
             level: event.metadata().level().to_string(),
             parent: context.event_span(event).map(|it| it.name().to_owned()),
@@ -89,7 +81,7 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Capture {
         self.events.lock().unwrap().push(item);
     }
 
-    fn on_close(&self, id: tracing::span::Id, _: Context<'_, S>) {
+    fn on_close(&self, id: Id, _: Context<'_, S>) {
         let mut spans = self.spans.lock().unwrap();
         spans.get_mut(&id.into_u64()).unwrap().is_closed = true;
     }
@@ -338,5 +330,78 @@ fn a_refused_ticket_is_an_event_of_the_handshake() {
         assert_eq!(refused.parent.as_deref(), Some("tls.handshake"));
         assert_eq!(refused.fields["rustls.reason"], "unreadable_ticket");
         assert_eq!(span.fields["rustls.not_resumed"], "unreadable_ticket");
+    }
+}
+
+/// A subscriber that calls the observer back from each of its methods, as one does that opens
+/// connections itself.
+struct CallsBack {
+    registry: Registry,
+    tracing: Arc<Tracing>,
+}
+
+impl CallsBack {
+    fn registry(&self) -> &Registry {
+        // takes all locks
+        self.tracing.open_spans();
+        &self.registry
+    }
+}
+
+impl Subscriber for CallsBack {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        self.registry().enabled(metadata)
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        self.registry().new_span(span)
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        self.registry().record(span, values);
+    }
+
+    fn record_follows_from(&self, span: &Id, follows: &Id) {
+        self.registry().record_follows_from(span, follows);
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        self.registry().event(event);
+    }
+
+    fn enter(&self, span: &Id) {
+        self.registry().enter(span);
+    }
+
+    fn exit(&self, span: &Id) {
+        self.registry().exit(span);
+    }
+
+    fn clone_span(&self, id: &Id) -> Id {
+        self.registry().clone_span(id)
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        self.registry().try_close(id)
+    }
+}
+
+#[test]
+fn a_subscriber_may_call_the_observer() {
+    for (provider, versions) in cases() {
+        let tracing = Arc::new(Tracing::new());
+        let subscriber = CallsBack {
+            registry: Registry::default(),
+            tracing: tracing.clone(),
+        };
+        tracing::subscriber::with_default(subscriber, || {
+            let mut configs = Configs::new(provider, versions, ClientAuth::None);
+            configs.server.ticketer = provider.this_ticketer();
+            configs.talk();
+            // the ticket is refused, which is an event of the handshake
+            configs.server.ticketer = provider.this_ticketer();
+            configs.observed_by(tracing.clone(), tracing.clone()).talk();
+        });
+        assert_eq!(tracing.open_spans(), 0);
     }
 }
