@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_short_and_complete() {
+    fn copies_in_short_pieces_are_complete() {
         for len in LENS {
             let bytes = numbered(len);
             assert!(pieces(&bytes).all(|piece| piece.len() < LONG));

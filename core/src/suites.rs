@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_resumes_with_a_suite_with_the_same_hash() {
+    fn a_session_resumes_only_with_a_suite_of_the_same_hash() {
         static SHA384: Tls13CipherSuite = tls13_suite(
             CipherSuite::TLS13_CHACHA20_POLY1305_SHA256,
             &ToyHash(HashAlgorithm::SHA384),

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_fits_the_wire_format() {
+    fn tickets_longer_than_the_wire_format_allows_are_rejected() {
         let ticketer = ticketer();
         let longest = vec![0; 0xffff - 44];
         let ticket = ticketer.encrypt(&longest).unwrap();

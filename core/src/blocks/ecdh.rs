@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn key_exchange_calls_the_library() {
+    fn a_group_returns_the_shares_and_secrets_of_the_library() {
         for curve in CURVES {
             let group = EcdhGroup(ToyCurve::new(curve));
             let (share, own) = (share(curve, 1), vec![6; curve.share_len()]);

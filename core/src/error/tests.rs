@@ -84,7 +84,7 @@ fn some_alerts_follow_rfc_9846_although_0_23_sends_decode_error() {
 }
 
 #[test]
-fn every_other_error_sends_the_right_alert() {
+fn each_plain_error_maps_to_its_alert() {
     for (error, alert) in plain_errors() {
         assert_eq!(error.alert(), alert, "{error:?}");
     }

@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotator_may_wait_once_a_key_may_wait() {
+    fn a_rotator_may_wait_if_any_of_its_keys_may() {
         SLOW.set([2].into());
         let rotator = rotator_of(Slow::generate);
         for (now, may_wait) in [(1000, false), (1011, true), (1022, true)] {

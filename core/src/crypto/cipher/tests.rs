@@ -64,7 +64,7 @@ fn an_iv_of_the_wrong_length_panics() {
 }
 
 #[test]
-fn output_is_truncated_to_its_size_or_rejected() {
+fn check_size_truncates_long_output_and_rejects_short_output() {
     let mut out = [0; 10];
     assert_eq!(
         EncryptError::check_size(&mut out, 10).map(|out| out.len()),

@@ -28,7 +28,7 @@ fn start_and_complete_returns_share_and_secret() {
 }
 
 #[test]
-fn a_group_has_defaults() {
+fn a_group_is_neither_approved_nor_hybrid_by_default() {
     let x25519 = ToyGroup(NamedGroup::X25519);
     assert!(x25519.ffdhe_group().is_none());
     assert!(!x25519.fips());

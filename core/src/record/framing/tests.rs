@@ -264,7 +264,7 @@ fn oversized_plaintext_is_rejected_after_opening() {
 }
 
 #[test]
-fn approval_and_unwritten_output_are_passed_on() {
+fn framings_report_the_properties_of_their_algorithm() {
     let tls13 = Tls13Framing::<IdleAlgorithm>::NEW;
     let gcm = Tls12GcmFraming::<IdleAlgorithm>::NEW;
     let chacha20 = Tls12Chacha20Framing::<IdleAlgorithm>::NEW;
@@ -305,7 +305,7 @@ fn records_without_a_tag_do_not_reach_the_key() {
 }
 
 #[test]
-fn the_longest_content_is_the_payload_without_its_overhead() {
+fn max_content_len_is_the_payload_minus_its_overhead() {
     for protection in Protection::ALL {
         let (encrypter, decrypter) = (protection.encrypter(), protection.decrypter());
         for len in [0, 1, 2, 300, MAX_FRAGMENT_LEN] {
@@ -418,7 +418,7 @@ fn decrypted_into(
 }
 
 #[test]
-fn a_record_is_decrypted_into_other_memory_as_in_place() {
+fn decrypting_into_other_memory_equals_decrypting_in_place() {
     let data = ContentType::ApplicationData;
     for protection in Protection::ALL {
         let inner_types = match protection {
@@ -499,7 +499,7 @@ fn nothing_of_a_rejected_record_stays_in_memory() {
 }
 
 #[test]
-fn a_library_may_be_unable_to_open_into_other_memory() {
+fn keys_do_not_open_into_other_memory_by_default() {
     let mut key = InPlace(ToyAead(KEY));
     let opened = key.open_into(Nonce(NONCE), b"", b"", &[0; TAG_LEN], &mut []);
     assert_eq!(opened, None);

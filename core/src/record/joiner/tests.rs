@@ -50,7 +50,7 @@ fn whole_messages_are_returned_in_place() {
 }
 
 #[test]
-fn messages_taken_in_from_pieces_survive_any_split() {
+fn messages_read_in_place_survive_any_split() {
     let expected = [message(0), message(1), message(300), message(2)];
     let stream = expected.concat();
     for cut in (1..stream.len()).step_by(if cfg!(miri) { 29 } else { 1 }) {
@@ -90,7 +90,7 @@ fn messages_that_are_not_taken_in_place_are_kept() {
 }
 
 #[test]
-fn a_piece_with_a_message_that_is_too_long_returns_no_message() {
+fn a_piece_that_contains_an_overlong_message_is_rejected() {
     let stream = [&message(1)[..], &[2, 1, 0, 0]].concat();
     let mut joiner = HandshakeJoiner::default();
     let error = Err(InvalidMessage::HandshakePayloadTooLarge);

@@ -145,7 +145,7 @@ fn the_pool_keeps_no_more_than_its_budget() {
 
 /// A long buffer comes back while there are enough of all shorter lengths.
 #[test]
-fn a_buffer_that_was_held_for_long_respects_the_budget() {
+fn a_long_buffer_that_returns_late_respects_the_budget() {
     on_a_new_thread(|| {
         let owner = Owner::new();
         let long = take(MAX_POOLED_LEN, owner);
@@ -361,7 +361,7 @@ fn a_full_pool_still_clears_stale_bytes() {
 }
 
 #[test]
-fn each_default_owner_is_different() {
+fn memory_of_the_default_owner_is_cleared_each_time() {
     on_a_new_thread(|| {
         let nobody = Owner::default();
         for _ in 0..20 {

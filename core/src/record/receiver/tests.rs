@@ -719,7 +719,7 @@ fn receiver_rest<'a>(receiver: &mut RecordReceiver, stream: &'a [u8]) -> &'a [u8
 }
 
 #[test]
-fn errors_are_the_same_in_other_memory() {
+fn errors_are_the_same_when_opening_into_other_memory() {
     for protection in Protection::ALL {
         let mut sender = protection.sender();
         let first = sealed(&mut sender, DATA, b"first");
@@ -858,7 +858,7 @@ fn counting_does_not_change_how_records_are_opened() {
 
 /// The memory of a counter outlives its connection.
 #[test]
-fn a_counter_that_has_stopped_holds_no_key() {
+fn a_stopped_counter_holds_no_key() {
     let mut receiver = Protection::Tls13.receiver();
     receiver.count(Box::default());
     let counter = receiver.stop_counting().unwrap();
@@ -870,7 +870,7 @@ fn a_counter_that_has_stopped_holds_no_key() {
 
 #[cfg(feature = "std")]
 #[test]
-fn a_panic_of_the_decrypter_stops_no_counting() {
+fn counts_survive_a_panic_in_the_decrypter() {
     let mut receiver = RecordReceiver::new();
     receiver.count(Box::default());
     open(&mut receiver, &record(22, b"message")).unwrap();
@@ -886,7 +886,7 @@ fn a_panic_of_the_decrypter_stops_no_counting() {
 /// The decrypter may belong to the application, and so may its `drop`.
 #[cfg(feature = "std")]
 #[test]
-fn a_panic_while_the_decrypter_is_dropped_leaves_a_whole_state() {
+fn the_receiver_stays_intact_if_dropping_its_decrypter_panics() {
     struct Panics;
 
     impl Drop for Panics {

@@ -423,7 +423,7 @@ fn payload_left_counts_records_and_keeps_one_for_the_key_update() {
 }
 
 #[test]
-fn a_key_can_protect_as_much_as_its_records_carry() {
+fn a_key_protects_as_much_data_as_fits_its_remaining_records() {
     let mut sender = RecordSender::new();
     sender.set_encrypter(Protection::Tls13.encrypter(), ProtocolVersion::TLSv1_3, 4);
     sender.set_max_fragment_size(Some(105)).unwrap();
@@ -824,7 +824,7 @@ fn a_counting_sender_seals_like_any_other() {
 
 /// The memory of a counter outlives its connection.
 #[test]
-fn a_counter_that_has_stopped_holds_no_key() {
+fn a_stopped_counter_holds_no_key() {
     let mut sender = counting(Protection::Tls13.sender());
     let counter = sender.stop_counting().unwrap();
     assert!(matches!(counter.protection, super::Protection::Closed));
@@ -837,7 +837,7 @@ fn a_counter_that_has_stopped_holds_no_key() {
 
 #[cfg(feature = "std")]
 #[test]
-fn a_panic_of_the_encrypter_stops_no_counting() {
+fn counts_survive_a_panic_in_the_encrypter() {
     struct Panics(Box<dyn MessageEncrypter>);
 
     impl MessageEncrypter for Panics {
@@ -885,7 +885,7 @@ fn a_panic_of_the_encrypter_stops_no_counting() {
 /// The encrypter may belong to the application, and so may its `drop`.
 #[cfg(feature = "std")]
 #[test]
-fn a_panic_while_the_encrypter_is_dropped_leaves_a_whole_state() {
+fn the_sender_stays_intact_if_dropping_its_encrypter_panics() {
     for is_counted in [false, true] {
         let mut sender = RecordSender::new();
         if is_counted {

@@ -186,7 +186,7 @@ fn the_epoch_is_authenticated() {
 }
 
 #[test]
-fn other_secrets_and_other_epoch_lengths_are_rejected() {
+fn tickets_of_other_secrets_or_epoch_lengths_are_rejected() {
     let ticket = Machine::new(&SECRET, EPOCH).at(START).encrypt(b"session");
     let ticket = ticket.unwrap();
     for at in [0, 31] {
@@ -236,7 +236,7 @@ fn secrets_and_epochs_out_of_range_are_rejected() {
 }
 
 #[test]
-fn a_ticket_fits_the_wire_format() {
+fn tickets_longer_than_the_wire_format_allows_are_rejected() {
     let [maker, _] = two_machines();
     let tickets = maker.at(START);
     let longest = vec![0; 0xffff - 56];

@@ -138,7 +138,7 @@ fn memory_len(buffer: &OutgoingBuffer) -> usize {
 
 #[test]
 #[cfg_attr(miri, ignore = "many megabytes")]
-fn unlimited_output_takes_memory_in_proportion_and_returns_it() {
+fn memory_for_unlimited_output_is_proportional_and_released() {
     for len in [100, 5000, 16_406, 24_700, 37_000, 65_624, 120_000] {
         let mut buffer = OutgoingBuffer::default();
         let count = (4 << 20) / len;
@@ -235,7 +235,7 @@ fn record(payload_len: u16, fill: u8) -> Vec<u8> {
 }
 
 #[test]
-fn the_only_record_is_found_whole_or_in_part() {
+fn the_only_record_is_found_even_if_partly_sent() {
     // the long ones are in two pieces
     for payload_len in [20, 60_000] {
         let [first, second] = [1, 2].map(|fill| record(payload_len, fill));
@@ -252,7 +252,7 @@ fn the_only_record_is_found_whole_or_in_part() {
 }
 
 #[test]
-fn all_pieces_can_be_dropped_at_once() {
+fn one_call_can_consume_all_pieces() {
     for dropped in [210_000, 210_001, usize::MAX] {
         let mut buffer = OutgoingBuffer::default();
         for _ in 0..3 {

@@ -101,7 +101,7 @@ fn padding_does_not_take_memory() {
 
 /// The length field of a marker has only two bytes.
 #[test]
-fn more_plaintext_may_be_unread_than_one_record_holds() {
+fn unread_plaintext_may_be_longer_than_one_record() {
     let mut buffer = ReceiveBuffer::default();
     let mut expected = Vec::new();
     for i in 0..300_u32 {
@@ -239,7 +239,7 @@ fn a_reader_sees_no_bytes_of_another_connection() {
 
 /// A short record follows long ones.
 #[test]
-fn memory_for_unread_plaintext_is_proportional() {
+fn memory_for_unread_plaintext_is_proportional_to_its_length() {
     let mut buffer = ReceiveBuffer::default();
     for long in [16401, 8000, 5000] {
         for len in [18, 1017, 4091, 5000, 9000, 16401] {
@@ -312,7 +312,7 @@ fn no_memory_is_allocated_in_steady_state() {
 }
 
 #[test]
-fn room_to_receive_is_for_one_record_and_an_alert() {
+fn there_is_room_to_receive_one_record_and_an_alert() {
     let mut buffer = ReceiveBuffer::default();
     assert_eq!(room_len(&mut buffer), READ_LEN);
     receive(&mut buffer, &record(16401, 7)[..4]);
@@ -465,7 +465,7 @@ fn streaming(stream: &mut &[u8]) -> ReceiveBuffer {
 }
 
 #[test]
-fn a_reader_with_little_room_does_not_end_the_long_reads_of_the_next() {
+fn a_reader_with_little_room_does_not_shorten_the_reads_of_the_next() {
     let stream = record(16401, 1).repeat(20);
     let mut stream = &stream[..];
     let mut buffer = streaming(&mut stream);
@@ -513,7 +513,7 @@ fn long_reads_leave_room_for_unread_plaintext() {
 }
 
 #[test]
-fn discarded_plaintext_can_be_kept() {
+fn plaintext_of_discarded_records_can_be_put_back() {
     for lens in [
         &[1][..],
         &[16_384],
@@ -574,7 +574,7 @@ fn seal(record: &mut [u8], payload: Range<usize>) -> Result<(), ()> {
 }
 
 #[test]
-fn records_that_are_sealed_in_place_are_sent_from_there() {
+fn records_sealed_in_place_are_sent_from_the_same_memory() {
     let mut buffer = opened(Owner::new(), 3, &[9; 300]);
     assert_eq!(buffer.sealable(ROOM), Some(3));
     let place = buffer.chunk().as_ptr();
@@ -624,7 +624,7 @@ fn memory_of_sealed_records_returns_to_its_owner() {
 }
 
 #[test]
-fn records_with_another_layout_are_not_sealed_in_place() {
+fn records_with_an_unsuitable_layout_are_not_sealed_in_place() {
     assert_eq!(ReceiveBuffer::default().sealable(ROOM), None, "none");
     let mut buffer = opened(Owner::new(), 2, &[]);
     for room in [
