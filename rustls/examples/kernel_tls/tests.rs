@@ -261,7 +261,7 @@ fn a_plain_read_fails_at_records_without_data() {
 }
 
 #[test]
-fn messages_may_be_split_and_joined_by_records() {
+fn messages_split_or_joined_by_records_are_accepted() {
     AnyServer::run(|mut server| {
         let ticket = message(4, &[0, 0, 1, 0, 0, 0, 0, 1, 1, 5, 0, 1, 7, 0, 0]);
         let twice = [&ticket[..], &ticket].concat();

@@ -81,7 +81,7 @@ async fn a_session_is_found_by_another_server_and_taken_once() {
 
 /// A connection without `set_async` stores and finds nothing, but removes its session if it fails.
 #[tokio::test]
-async fn calls_that_may_not_wait_only_remove_sessions() {
+async fn synchronous_calls_only_remove_sessions() {
     let Some(redis) = Redis::start() else { return };
     let sessions = redis.sessions();
     assert!(!sessions.put(b"key".to_vec(), b"a session".to_vec()));

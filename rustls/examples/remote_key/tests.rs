@@ -81,7 +81,7 @@ async fn clients_are_greeted_with_every_type_of_key() {
 
 /// The keeper ends while a handshake waits for its signature. Another one makes the signature.
 #[tokio::test]
-async fn the_keeper_may_be_restarted() {
+async fn a_handshake_survives_a_restart_of_the_keeper() {
     let path = SocketPath::new("again");
     let key_type = KeyType::EcdsaP256;
     let first = path.keeper(key_type);

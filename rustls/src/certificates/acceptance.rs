@@ -214,7 +214,7 @@ mod tests {
 
     /// A full handshake renews a client's acceptance while its sessions can still use it.
     #[test]
-    fn the_age_is_limited_in_sessions_and_for_clients() {
+    fn acceptances_of_clients_and_in_sessions_must_be_recent() {
         const DAY: u64 = 24 * 60 * 60;
         let of_servers = Basis {
             peer: Side::Server,

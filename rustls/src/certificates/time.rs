@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_changes_when_it_becomes_valid_and_after_it_expires() {
+    fn validity_changes_at_the_start_and_after_the_end_of_the_period() {
         let period = ValidityPeriod {
             not_before: 100,
             not_after: 200,

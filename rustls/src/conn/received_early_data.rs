@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn read_bytes_make_room() {
+    fn memory_is_reused_once_its_data_has_been_read() {
         let mut waiting = ReceivedEarlyData::default();
         let mut out = vec![0; 10];
         for round in 0..1000_u32 {

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_without_a_certificate_sends_none() {
+    fn an_empty_chain_is_encoded_as_an_empty_list() {
         let msg = CertificateMsg::new(b"context", &[], Some(b"response"));
         assert_eq!(msg.get_encoding(), b"\x07context\0\0\0");
     }

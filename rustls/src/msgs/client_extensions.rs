@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_kept_after_a_retry() {
+    fn extensions_keep_their_order_after_a_retry() {
         for order_seed in 0..100 {
             let first = ClientExtensions {
                 supported_versions: Some(smallvec::smallvec![ProtocolVersion::TLSv1_3]),

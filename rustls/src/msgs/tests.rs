@@ -117,7 +117,7 @@ fn a_flight_is_encoded_into_one_vector() {
 }
 
 #[test]
-fn an_unknown_key_update_is_left_to_the_connection() {
+fn an_unknown_key_update_request_is_read_without_error() {
     let bytes = message(24, &[2]);
     let read = Decoded::read(&bytes).unwrap();
     assert!(matches!(

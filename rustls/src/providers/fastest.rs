@@ -286,7 +286,7 @@ mod tests {
     /// The kernel's list is independent of the detection by the standard library.
     #[cfg(all(feature = "std", target_os = "linux"))]
     #[test]
-    fn features_are_those_that_the_kernel_lists() {
+    fn detected_processor_features_match_the_kernels_list() {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap();
         let flags = info.lines().find(|line| line.starts_with("flags"));
         let flags: Vec<_> = flags.unwrap_or_default().split(' ').collect();

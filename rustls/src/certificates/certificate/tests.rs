@@ -190,7 +190,7 @@ fn a_malformed_field_leaves_the_others_readable() {
 }
 
 #[test]
-fn malformed_containers_affect_their_contents() {
+fn a_malformed_container_makes_its_contents_unreadable() {
     let good = Fields::good();
     let der = good.to_certificate().der().to_vec();
     let cut = [&der[..der.len() - 1], &[]].concat();
@@ -344,7 +344,7 @@ fn each_property_is_parsed_once() {
 
 #[cfg(feature = "std")]
 #[test]
-fn concurrent_threads_share_one_value() {
+fn concurrent_threads_share_one_parsed_value() {
     use std::sync::Barrier;
     use std::thread;
 

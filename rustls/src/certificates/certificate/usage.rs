@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_have_names() {
+    fn each_key_usage_bit_has_its_name() {
         for (bit, name) in NAMES.into_iter().enumerate() {
             let mut der = [3, 3, 7, 0, 0];
             der[3 + bit / 8] = 0x80 >> (bit % 8);

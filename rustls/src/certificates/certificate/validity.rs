@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_are_included() {
+    fn the_validity_period_includes_both_ends() {
         let validity = Validity {
             not_before: Time(-5),
             not_after: Time(10),

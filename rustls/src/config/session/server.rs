@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storage_for_bytes_gets_bytes() {
+    fn a_storage_without_put_session_receives_encoded_sessions() {
         let storage = Bytes(ServerSessionMemoryCache::new(3));
         let (_, session, expected) = shared();
         assert!(storage.put_session(vec![1], session));

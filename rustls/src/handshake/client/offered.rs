@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_in_the_message_are_offered() {
+    fn exactly_the_extensions_in_the_message_count_as_offered() {
         let offered = OfferedExtensions::of(&hello());
         assert!(offered.contains(ExtensionType::ServerName));
         assert!(offered.contains(ExtensionType::Unknown(0xfafa)));

@@ -124,7 +124,7 @@ const REQUESTED: KeyUpdateRequest = KeyUpdateRequest::UpdateRequested;
 const NOT_REQUESTED: KeyUpdateRequest = KeyUpdateRequest::UpdateNotRequested;
 
 #[test]
-fn a_request_is_answered_and_both_directions_continue() {
+fn a_requested_key_update_is_sent_and_both_directions_continue() {
     let [mut a, mut b] = ends();
     for _ in 0..3 {
         a.refresh();
@@ -175,7 +175,7 @@ fn a_second_request_waits_for_the_answer_to_the_first() {
 
 /// In a split connection, the receiving half may get the reply while the sending half is sealing.
 #[test]
-fn an_answer_that_arrives_during_an_update_is_not_awaited_again() {
+fn a_reply_that_arrives_while_the_request_is_sealed_is_not_awaited_again() {
     struct AnsweredMeanwhile(Arc<Link>);
 
     impl MessageEncrypter for AnsweredMeanwhile {
@@ -255,7 +255,7 @@ fn crossing_requests_are_both_answered() {
 }
 
 #[test]
-fn application_data_separates_answers() {
+fn requests_separated_by_data_get_separate_answers() {
     let [mut a, mut b] = ends();
     let request_update = |a: &mut End, b: &mut End| {
         a.send_key_update(REQUESTED);
@@ -282,7 +282,7 @@ fn a_request_after_an_answer_gets_its_own_answer() {
 }
 
 #[test]
-fn a_sender_stops_at_the_update_limit() {
+fn a_sender_stops_updating_keys_at_the_limit() {
     let [mut a, mut b] = ends();
     a.secrets().updates = MAX_SENDING_UPDATES - 1;
     a.send_data();
@@ -330,7 +330,7 @@ fn nothing_is_sent_after_close_notify() {
 }
 
 #[test]
-fn too_many_key_updates_fail() {
+fn too_many_key_updates_are_an_error() {
     const MAX_KEY_UPDATES: usize = 32;
 
     let [mut a, mut b] = ends();
@@ -356,7 +356,7 @@ fn an_unknown_request_is_an_illegal_parameter() {
 }
 
 #[test]
-fn exporting_checks_lengths() {
+fn exporters_reject_invalid_lengths() {
     let [a, _] = ends();
     let established = a.established.as_ref().unwrap();
     let export = |label: &[u8], len| {

@@ -456,7 +456,7 @@ fn verifiers_without_rules_are_called_in_the_order_of_0_23() {
 }
 
 #[test]
-fn a_disabled_map_verifies_each_chain_first() {
+fn the_chain_is_verified_before_the_signature_if_the_map_is_disabled() {
     for is_server in [false, true] {
         for disabled in [VerifiedChains::disabled(), VerifiedChains::new(0)] {
             let mut peers = Peers::new(disabled, is_server);
@@ -479,7 +479,7 @@ fn a_disabled_map_verifies_each_chain_first() {
 }
 
 #[test]
-fn wrappers_that_forward_only_a_part_are_called_each_time() {
+fn wrappers_that_forward_only_some_methods_are_called_each_time() {
     let of = |wrapper| with(|it| it.model.wrapper = wrapper);
     let no_recheck = of(Wrapper {
         forwards_recheck: false,
@@ -689,7 +689,7 @@ fn a_session_starts_with_a_recent_acceptance() {
 
 /// A proof by other rules may have ended already. Its end then limits no session.
 #[test]
-fn a_past_end_applies_only_with_the_rules_of_the_verifier() {
+fn a_past_expiry_applies_only_to_a_proof_by_the_verifiers_own_rules() {
     let without_rules = Wrapper {
         forwards_rules: false,
         ..Wrapper::NONE
@@ -719,7 +719,7 @@ fn a_past_end_applies_only_with_the_rules_of_the_verifier() {
 
 /// A type that verifies both sides by equal rules has accepted a chain for only one of them.
 #[test]
-fn an_acceptance_of_a_client_does_not_hold_for_a_server() {
+fn an_acceptance_as_a_client_does_not_hold_for_a_server() {
     let mut peers = Peers::new(VerifiedChains::default(), false);
     for (is_server, expected) in [(false, "srv"), (true, "srv"), (true, "sr"), (false, "sr")] {
         peers.is_server = is_server;
@@ -728,7 +728,7 @@ fn an_acceptance_of_a_client_does_not_hold_for_a_server() {
 }
 
 #[test]
-fn a_wrapper_keeps_the_end_of_the_inner_proof() {
+fn a_wrapper_keeps_the_expiry_of_the_inner_proof() {
     let (inner, outer) = (rules(1), rules(2));
     let proof = ServerCertVerified::assertion_until(inner, at(7)).with_rules(outer);
     assert_eq!((proof.0.rules(), proof.0.until), (Some(outer), Some(at(7))));

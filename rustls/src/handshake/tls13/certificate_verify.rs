@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contents_of_both_sides_differ_and_all_hash_lengths_fit() {
+    fn signed_contents_of_client_and_server_differ_and_fit_every_hash() {
         for len in [32, 48, 64] {
             let hash = hash::Output::new(&[7; hash::Output::MAX_LEN][..len]);
             let client = signed_content(Side::Client, &hash);

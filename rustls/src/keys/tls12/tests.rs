@@ -212,7 +212,7 @@ impl Prf for Counting {
 }
 
 #[test]
-fn a_handshake_prepares_the_secret_once() {
+fn the_master_secret_is_prepared_once_per_handshake() {
     for vector in VECTORS {
         for (prepares, derived) in [(true, 0), (false, 3)] {
             let suite = vector.suite.tls12().unwrap();

@@ -358,7 +358,7 @@ impl HkdfExpander for ClaimingExpander {
 }
 
 #[test]
-fn exports_depend_on_the_secret_for_every_length_that_an_expander_claims() {
+fn exports_differ_by_secret_whatever_hash_length_the_expander_claims() {
     for claimed in [0, 1, 65, usize::MAX] {
         let hkdf = Claims(aes128().hkdf_provider, claimed);
         let suite = Box::leak(Box::new(Tls13CipherSuite {

@@ -65,7 +65,7 @@ fn assert_odd(name: Vec<u8>) {
 /// A reader that treats NUL as the end would see a different name, and a line break could forge a
 /// log line.
 #[test]
-fn deceptive_names_get_no_known_kind() {
+fn deceptive_names_are_of_unknown_kind() {
     for tag in [0x81, 0x82, 0x86] {
         read(&[tlv(tag, b"good.example")]).unwrap();
         for name in [

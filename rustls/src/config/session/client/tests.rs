@@ -95,7 +95,7 @@ fn tls12_session() -> Tls12ClientSessionValue {
 
 #[cfg(feature = "tls12")]
 #[test]
-fn a_session_is_found_by_its_id_or_its_ticket() {
+fn a_session_is_resumable_if_it_has_an_id_or_a_ticket() {
     let mut session = tls12_session();
     assert!(session.is_resumable());
     assert_eq!(session.ticket(), Some(&[1, 2, 3][..]));
@@ -270,7 +270,7 @@ fn a_verification_holds_until_its_end_and_at_most_a_week() {
 }
 
 #[test]
-fn a_session_ends_with_its_verification() {
+fn a_session_expires_no_later_than_its_verification() {
     // received at 1000
     let mut common = lasting(200);
     for (verified_at, until, end) in [
@@ -293,7 +293,7 @@ fn a_session_ends_with_its_verification() {
 }
 
 #[test]
-fn a_session_belongs_to_the_objects_it_was_created_with() {
+fn a_session_belongs_to_the_verifier_and_resolver_it_was_created_with() {
     let (verifier, other_verifier) = (verifier(), verifier());
     let client_auth: Arc<dyn ResolvesClientCert> = Arc::new(NoCertificate);
     let other_client_auth: Arc<dyn ResolvesClientCert> = Arc::new(NoCertificate);

@@ -137,7 +137,7 @@ fn a_value_with_no_chain_or_two_chains_is_rejected() {
 }
 
 #[test]
-fn a_shared_chain_keeps_its_content() {
+fn a_shared_chain_is_copied_only_for_another_kind() {
     let kind = ChainKind::X509;
     let chain = chain();
     let shared = ClientChain::of(Some(&chain)).to_chain(kind).unwrap();

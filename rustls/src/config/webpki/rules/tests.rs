@@ -169,7 +169,7 @@ fn order_of_roots_and_other_objects_do_not_change_the_digest() {
 
 /// Digests of roots and lists are shared across the process.
 #[test]
-fn a_stub_of_sha256_has_no_rules_and_does_not_change_others() {
+fn a_stub_hash_yields_no_digest_and_does_not_affect_others() {
     let issuer = root("Root of a stub", nothing);
     let list = crl(&issuer, &[1], |_| ());
     for (provider, _) in providers() {

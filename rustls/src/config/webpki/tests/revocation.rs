@@ -325,7 +325,7 @@ fn verifiers_of_both_sides_share_a_list() {
 }
 
 #[test]
-fn no_shared_list_is_an_error() {
+fn an_empty_set_of_shared_lists_is_an_error() {
     use ours::client::WebPkiServerVerifier;
     use ours::server::WebPkiClientVerifier;
 

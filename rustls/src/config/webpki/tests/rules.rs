@@ -55,7 +55,7 @@ impl Settings {
 /// The roots are hashed only when a chain is looked up or kept, because many programs create a
 /// configuration for each connection, or wrap a verifier in one without rules.
 #[test]
-fn rules_are_digested_when_they_are_needed() {
+fn rules_are_hashed_only_when_needed() {
     let issuer = root("Late", |_| ());
     let certificate = leaf(&issuer, |_| ());
     for (provider, _) in providers() {

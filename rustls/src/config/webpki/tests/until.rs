@@ -192,7 +192,7 @@ fn certificates_off_the_path_may_end_an_acceptance() {
 /// The second list is never used, because the first one covers the same certificates. Its expiry
 /// still ends the acceptance.
 #[test]
-fn every_list_may_end_an_acceptance() {
+fn the_expiry_of_any_list_ends_an_acceptance() {
     let case = |second| {
         Case::new(nothing, nothing)
             .with_list(2027)
@@ -209,7 +209,7 @@ fn every_list_may_end_an_acceptance() {
 
 /// The server's verifier returns the same end. Neither verifier prints it, as in rustls 0.23.
 #[test]
-fn both_sides_return_the_end() {
+fn verifiers_of_both_sides_return_the_end_of_the_acceptance() {
     let case = Case::new(nothing, expires_in(2026));
     let mut roots = RootCertStore::empty();
     roots.add(case.root.der().clone()).unwrap();
