@@ -192,13 +192,13 @@ fn two_mebibytes_arrive_in_each_direction_with_tls12() {
 // 2^20 records of one byte: one provider, and each role once, is enough
 
 #[test]
-fn single_bytes_from_our_client_arrive() {
+fn data_written_byte_by_byte_by_our_client_arrives() {
     let (mut ours, mut theirs) = ends(Provider::AwsLc, TLS13_SUITE, Role::Client);
     this_to_upstream(&mut ours, &mut theirs, WriteSize::Fixed(1), MIB);
 }
 
 #[test]
-fn single_bytes_to_our_server_arrive() {
+fn data_written_byte_by_byte_to_our_server_arrives() {
     let (mut ours, mut theirs) = ends(Provider::AwsLc, TLS13_SUITE, Role::Server);
     upstream_to_this(&mut theirs, &mut ours, WriteSize::Fixed(1), MIB);
 }

@@ -12,7 +12,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, Error, ServerConfig};
 
 #[test]
-fn the_default_is_chosen_by_features_or_installed() {
+fn the_default_provider_follows_the_features_or_is_installed() {
     assert!(CryptoProvider::get_default().is_none());
 
     if cfg!(feature = "custom-provider") {

@@ -150,7 +150,7 @@ fn a_changed_byte_causes_bad_record_mac() {
 /// RFC 9846 §5.2: the received header is the additional data. Upstream uses the header that it
 /// expects.
 #[test]
-fn the_header_is_authenticated_too() {
+fn the_record_header_is_authenticated() {
     for setup in Setup::all() {
         // content type handshake, and a minor version
         for (at, value) in [(0, 22), (2, 1)] {

@@ -167,7 +167,7 @@ fn everything<C: Unbuffered>(mut conn: C, mut peer: UpstreamBuffered) {
 }
 
 #[test]
-fn all_output_requires_the_reported_length() {
+fn every_output_requires_exactly_the_reported_length() {
     for case in tls13_cases() {
         println!("{case:?}");
         match case.config() {

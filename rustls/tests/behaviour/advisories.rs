@@ -113,7 +113,7 @@ fn handshake_bytes_across_a_key_change_are_refused() {
 
 /// RUSTSEC-2024-0336: a close_notify during the handshake must not keep an I/O loop running.
 #[test]
-fn close_notify_during_the_handshake_ends_every_loop() {
+fn a_close_notify_during_the_handshake_ends_every_io_loop() {
     let close_notify = record(ContentType::Alert.into(), &[1, 0]);
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
         let configs = configs(versions);
@@ -179,7 +179,7 @@ fn stream_ends(conn: rustls::Connection, incoming: &[u8]) {
 
 /// The length of a handshake message is checked as soon as its header has arrived.
 #[test]
-fn too_long_handshake_messages_are_refused_by_their_header() {
+fn overlong_handshake_messages_are_refused_when_their_header_arrives() {
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
         let configs = configs(versions);
         for (typ, ends) in [(1, servers(&configs)), (2, clients(&configs))] {
@@ -278,7 +278,7 @@ fn truncation_is_not_a_clean_end() {
 
 /// rustls-webpki before 0.103.14 has known defects.
 #[test]
-fn path_building_is_in_a_version_without_known_defects() {
+fn the_version_of_webpki_has_no_known_defects() {
     let manifest = include_str!("../../../Cargo.toml");
     let mut lines = manifest.lines();
     let line = lines.find(|line| line.starts_with("webpki = "));

@@ -149,7 +149,7 @@ scripts!(this, rustls, ThisBuffered);
 scripts!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
-fn the_first_common_protocol_of_the_server_is_chosen() {
+fn the_servers_first_common_protocol_is_chosen() {
     let long = "long enough to be a name of many bytes";
     let cases: [(&[&str], &[&str]); 9] = [
         (&[], &[]),
@@ -195,7 +195,7 @@ fn names() -> Vec<ServerName<'static>> {
 }
 
 #[test]
-fn server_name_is_sent_unless_it_is_an_address_or_disabled() {
+fn the_server_name_is_sent_unless_it_is_an_address_or_disabled() {
     for (provider, name) in product(PROVIDERS, names()) {
         let name = || name.clone();
         for enable in [true, false] {
@@ -217,7 +217,7 @@ fn peer_client(provider: Provider, name: ServerName<'static>, sni: bool) -> Upst
 }
 
 #[test]
-fn resolver_sees_the_hello_and_may_have_no_certificate() {
+fn a_resolver_without_a_certificate_sees_the_same_hello_as_upstreams() {
     for (provider, name, sni) in product3(PROVIDERS, names(), [true, false]) {
         let peer = || peer_client(provider, name.clone(), sni);
         let ours = this::resolver_sees(provider, peer());
@@ -229,7 +229,7 @@ fn resolver_sees_the_hello_and_may_have_no_certificate() {
 
 /// Servers log the name.
 #[test]
-fn server_name_is_known_after_a_failure() {
+fn the_server_name_is_known_after_a_failure() {
     for (provider, name, has_certificate) in product3(PROVIDERS, names(), [false, true]) {
         let peer = || peer_client(provider, name.clone(), true);
         let ours = this::name_after(provider, has_certificate, peer());

@@ -56,7 +56,7 @@ fn rounds(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (usize, String) {
 
 /// Useless records are bounded in both versions.
 #[test]
-fn floods_are_bounded() {
+fn floods_of_useless_records_are_bounded() {
     use ContentType::{Alert, ApplicationData, Handshake};
     let (hello_request, hello) = (message(0, &[]), ClientHello::tls12().message());
     let (asks, renegotiation) = (message(24, &[1]), "TooManyRenegotiationRequests");

@@ -486,7 +486,7 @@ where
 
 /// TLS to the first proxy, TLS between both, and no TLS behind the second.
 #[test]
-fn halves_forward_in_threads() {
+fn halves_of_split_connections_forward_in_threads() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let [to_first, to_second] = [(); 2].map(|()| pair(provider, versions));
         let (left, first) = loopback().unwrap();

@@ -60,7 +60,7 @@ where
 }
 
 #[test]
-fn data_with_the_last_flight_of_a_client_needs_no_other_event() {
+fn data_sent_with_a_clients_last_flight_is_forwarded_at_once() {
     for provider in PROVIDERS {
         let (mut client, server) = configs(provider, Versions::Tls13).ends().unwrap();
         let (mut front, mut back) = (tls(server), Plain(Memory::new(&[])));
@@ -74,7 +74,7 @@ fn data_with_the_last_flight_of_a_client_needs_no_other_event() {
 }
 
 #[test]
-fn data_with_the_last_flight_of_a_server_needs_no_other_event() {
+fn data_sent_with_a_servers_last_flight_is_forwarded_at_once() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let mut configs = configs(provider, versions);
         Arc::make_mut(&mut configs.server).send_half_rtt_data = true;
@@ -94,7 +94,7 @@ fn data_with_the_last_flight_of_a_server_needs_no_other_event() {
 
 /// The direction that waits for the handshake is not the one whose call completes it.
 #[test]
-fn received_data_that_waits_for_a_handshake_needs_no_other_event() {
+fn data_that_waits_for_a_handshake_is_forwarded_when_it_completes() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let connected = Pair::connect(&configs(provider, versions)).unwrap();
         let (mut left, mut front) = (connected.client, tls(*connected.server));
@@ -118,7 +118,7 @@ fn received_data_that_waits_for_a_handshake_needs_no_other_event() {
 }
 
 #[test]
-fn an_end_with_the_last_flight_of_a_client_is_forwarded_once() {
+fn an_end_sent_with_a_clients_last_flight_is_forwarded_once() {
     for provider in PROVIDERS {
         let connected = Pair::connect(&configs(provider, Versions::Tls13)).unwrap();
         let (mut right, mut back) = (connected.server, tls(*connected.client));

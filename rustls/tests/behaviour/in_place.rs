@@ -122,7 +122,7 @@ fn upstream_opens_records_of_every_length() {
 /// Tries every headroom and tailroom that is too short, and payloads that are too long or not
 /// inside the buffer.
 #[test]
-fn errors_change_nothing() {
+fn errors_leave_buffer_and_connection_unchanged() {
     for case in tls13_cases() {
         for (mut conn, mut peer) in pairs(case) {
             let room = conn.room();

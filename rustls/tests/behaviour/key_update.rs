@@ -38,7 +38,7 @@ fn pairs_over(ours: CryptoProvider, case: Case) -> Vec<(Box<dyn Endpoint>, Upstr
 }
 
 #[test]
-fn many_updates_work_in_both_directions() {
+fn many_key_updates_work_in_both_directions() {
     for case in tls13_cases() {
         for (mut ours, mut theirs) in pairs(case) {
             for round in 0..20 {
@@ -63,7 +63,7 @@ fn many_updates_work_in_both_directions() {
 /// RFC 9846 §4.7.3: a request is answered before the next application data. Several requests before
 /// that need a single answer, and nothing is buffered until then.
 #[test]
-fn the_next_write_carries_the_answer() {
+fn the_next_write_carries_the_requested_key_update() {
     /// The length of a KeyUpdate: header, message of five bytes, content type and tag.
     const ANSWER: usize = 5 + 5 + 1 + 16;
     for case in tls13_cases() {
@@ -94,7 +94,7 @@ fn the_next_write_carries_the_answer() {
 
 /// Requests do not accumulate while this side only listens: it sends one answer.
 #[test]
-fn a_thousand_requests_need_one_answer() {
+fn a_thousand_key_update_requests_get_one_answer() {
     for case in tls13_cases() {
         for (mut end, mut peer) in pairs(case) {
             for _ in 0..1000 {
@@ -130,7 +130,7 @@ fn the_key_update_reply_precedes_records_encrypted_in_place() {
 
 /// The required buffer size includes the answer.
 #[test]
-fn the_required_buffer_length_includes_the_answer() {
+fn the_required_buffer_length_includes_the_key_update() {
     for (case, closes) in product(tls13_cases_of(Role::Client), [false, true]) {
         let mut client = ThisUnbuffered::client(case.config().client());
         let mut peer = case.peer();

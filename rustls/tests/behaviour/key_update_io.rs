@@ -251,7 +251,7 @@ same!(complete_io_reads_on in SCENES);
 
 /// Reading writes nothing; the answer is sent with the next write.
 #[test]
-fn reading_writes_nothing() {
+fn reading_does_not_send_the_requested_key_update() {
     for case in tls13_cases() {
         let (mut conn, mut peer) = crate::behaviour::connected::this::connected(case);
         let mut socket = Socket::new(&mut peer, "request", Takes::Everything);

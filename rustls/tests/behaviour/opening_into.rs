@@ -74,7 +74,7 @@ fn several_records_are_read_at_a_time_while_they_fill_the_buffer() {
 }
 
 #[test]
-fn unread_plaintext_comes_first() {
+fn unread_plaintext_is_returned_first() {
     for case in cases() {
         let (mut conn, mut peer) = connected(case);
         let records = [b"first", b"third"]
@@ -173,7 +173,7 @@ fn data_between_the_parts_of_a_message_is_rejected() {
 }
 
 #[test]
-fn part_of_a_record_or_message_is_reported() {
+fn unprocessed_len_reports_partial_records_and_messages() {
     for case in cases() {
         let (mut conn, mut peer) = connected(case);
         assert_eq!(conn.unprocessed_len(), 0);

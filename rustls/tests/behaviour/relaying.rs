@@ -381,7 +381,7 @@ impl Read for Faulty {
 }
 
 #[test]
-fn errors_of_a_source_change_nothing() {
+fn errors_from_the_source_leave_the_connection_unchanged() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
         let (client, _) = configs.ends().unwrap();

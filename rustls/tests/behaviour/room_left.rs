@@ -12,7 +12,7 @@ use crate::cases::{cases, tls13_cases};
 
 /// Tests the documented cases.
 #[test]
-fn the_room_is_reported_during_the_handshake_and_after() {
+fn room_left_is_exact_during_and_after_the_handshake() {
     for case in cases() {
         let (mut conn, mut peer) = (fresh(case), case.peer());
         let room = |conn: &mut Connection| conn.writer().room_left();
@@ -90,7 +90,7 @@ fn no_room_is_left_after_a_failure() {
 
 /// Tries random sequences of writing, setting limits, sending and handshaking.
 #[test]
-fn a_write_accepts_as_much_as_is_reported() {
+fn a_write_accepts_exactly_the_reported_room() {
     let mut noise = Noise::new(0x700e);
     let mut below = |limit| noise.next() as usize % limit;
     for (case, _) in product(cases(), 0..6) {

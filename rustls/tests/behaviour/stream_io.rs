@@ -198,7 +198,7 @@ fn calls<S: BufRead + Write>(stream: &mut S) -> Log {
         let result = stream.write_vectored(&pieces);
         log.push(format!("write_vectored {}", describe(result)));
         // retries a failed flush: upstream reads the remaining bytes when it writes nothing
-        // (`writing_nothing_reads_nothing`)
+        // (`a_write_of_nothing_does_not_read`)
         for _ in 0..2 {
             log.push(format!("read nothing {}", describe(stream.read(&mut []))));
         }
@@ -308,7 +308,7 @@ fn nothing_is_read_after_a_failure() {
 
 /// An empty write must not wait for the peer on a blocking transport. Upstream's does.
 #[test]
-fn writing_nothing_reads_nothing() {
+fn a_write_of_nothing_does_not_read() {
     for case in tls13_cases() {
         for (limit, payload) in [(None, &b""[..]), (Some(0), b"data")] {
             assert_eq!(this::reads_of_writes(case, limit, payload), 0, "{case:?}");
@@ -321,7 +321,7 @@ fn writing_nothing_reads_nothing() {
 /// `write_all` fails for `Ok(0)`, so a full connection must return `WouldBlock`. Upstream returns
 /// `Ok(0)` if the peer sends without reading.
 #[test]
-fn a_write_that_finds_no_room_would_block() {
+fn a_write_without_room_returns_would_block() {
     for case in tls13_cases() {
         let (conn, mut peer) = connected(case);
         let mut transport = Memory::new(&[]);
@@ -353,7 +353,7 @@ fn a_write_that_finds_no_room_would_block() {
 
 /// The same is true during the handshake, which proceeds in small steps.
 #[test]
-fn a_write_that_finds_no_room_during_the_handshake_would_block() {
+fn a_write_without_room_during_the_handshake_returns_would_block() {
     for case in tls13_cases() {
         // the first byte of a record, then the second
         let mut transport = Memory::new(&[0x16]);

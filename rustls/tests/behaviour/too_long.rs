@@ -149,7 +149,7 @@ fn a_certificate_request_that_becomes_too_long_fails_the_handshake() {
 }
 
 #[test]
-fn too_long_lists_of_a_client_are_refused() {
+fn overlong_lists_in_a_client_configuration_are_refused() {
     let hints = client_verifying_by(verifier(authorities(0x1_0000)));
     assert!(client_refusal(hints).contains("too long for a ClientHello"));
 

@@ -103,7 +103,7 @@ fn a_key_that_cannot_sign_is_not_sent() {
 /// Without a certificate, an empty Certificate is sent. The server continues if it does not require
 /// one.
 #[test]
-fn a_resolver_may_return_nothing() {
+fn an_empty_certificate_is_sent_if_the_resolver_returns_none() {
     for (setup, has_certs) in product(setups(), [false, true]) {
         let with = |auth| {
             let crypto = setup.provider.upstream();
@@ -128,7 +128,7 @@ fn a_resolver_may_return_nothing() {
 
 /// The resolver is not called without a CertificateRequest.
 #[test]
-fn resolvers_are_only_called_for_a_request() {
+fn resolvers_are_called_only_if_the_server_requests_a_certificate() {
     for setup in setups() {
         let resolver = ClientKey::new(Some(our_key(setup.provider, KeyType::EcdsaP256)));
         let mut client = this::client(client_config(setup, resolver.clone()));

@@ -200,7 +200,7 @@ fn for_each_side(test: impl Fn(&str, Vec<u8>, &dyn Fn(&[u16], &[u8]) -> [Outcome
 }
 
 #[test]
-fn wrong_messages_are_refused() {
+fn malformed_compressed_certificates_are_refused() {
     for_each_side(|side, accepted, outcomes| {
         for algorithm in [ZLIB, BROTLI] {
             for (name, sent) in wrong_messages(&accepted, algorithm) {
@@ -226,7 +226,7 @@ fn wrong_messages_are_refused() {
 /// An invalid Certificate causes the same error compressed as uncompressed, with the alert
 /// bad_certificate. Upstream accepts bytes after the Certificate, and reads an empty one.
 #[test]
-fn wrong_contents_are_refused() {
+fn invalid_certificates_are_refused_as_if_uncompressed() {
     for_each_side(|side, accepted, outcomes| {
         for (name, contents) in wrong_contents(&accepted) {
             let plain = message(HandshakeType::Certificate.into(), &contents);
@@ -270,7 +270,7 @@ fn every_changed_byte_is_refused() {
 
 /// An end that has offered no algorithm rejects the message.
 #[test]
-fn a_message_without_an_offer_is_unexpected() {
+fn a_compressed_certificate_without_an_offer_is_unexpected() {
     for_each_side(|side, accepted, outcomes| {
         let sent = Compressed::new(ZLIB, &accepted).message();
         let [ours, theirs] = outcomes(&[], &sent);
@@ -342,7 +342,7 @@ fn an_empty_chain_authenticates_nobody() {
 
 /// In a resumed handshake, neither side sends a certificate in any form.
 #[test]
-fn a_message_in_a_resumed_handshake_is_unexpected() {
+fn a_certificate_in_a_resumed_handshake_is_unexpected() {
     let (provider, key) = (Provider::Ring.this(), signing_key());
     let config = Arc::new(this::server_config(client_auth()));
     let server = || Box::new(this::server(config.clone()));

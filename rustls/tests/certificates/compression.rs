@@ -162,7 +162,7 @@ fn the_senders_preference_determines_the_algorithm() {
 /// Two decompressors of one algorithm result in one offer, and the first is used. Upstream's server
 /// would reject an offer that names it twice.
 #[test]
-fn an_algorithm_is_offered_once() {
+fn duplicate_algorithms_are_offered_once() {
     let setup = Setup::new(Provider::AwsLc);
     let [first, second] = [(); 2].map(|()| Counting::new(ZLIB_DECOMPRESSOR));
     let mut client = this::client_config(setup);
@@ -174,7 +174,7 @@ fn an_algorithm_is_offered_once() {
 
 /// Configures more algorithms than an extension can hold.
 #[test]
-fn a_list_that_is_too_long_is_truncated() {
+fn a_list_of_too_many_algorithms_is_truncated() {
     #[derive(Debug)]
     struct Numbered(u16);
     impl CertDecompressor for Numbered {

@@ -208,7 +208,7 @@ fn a_replayed_client_hello_identifies_nobody() {
 /// Accepted early data authenticates the client, because its session can be used for one connection
 /// only.
 #[test]
-fn early_data_identifies_the_client_but_its_replay_nobody() {
+fn early_data_identifies_the_client_but_its_replay_does_not() {
     for setup in setups().filter(|setup| matches!(setup.versions, Versions::Tls13)) {
         let (mut client_config, mut server_config) = both(setup);
         Arc::get_mut(&mut client_config).unwrap().enable_early_data = true;
@@ -273,7 +273,7 @@ fn a_client_without_certificate_has_no_identity() {
 
 /// Parsed values are shared by later connections and by callers that keep the identity.
 #[test]
-fn parsed_values_are_shared() {
+fn parsed_identities_are_shared_by_later_connections() {
     for setup in setups().filter(|setup| setup.server == Kind::X509) {
         let (client_config, server_config) = both(setup);
         let mut kept: Vec<PeerIdentity> = Vec::new();

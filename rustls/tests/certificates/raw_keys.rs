@@ -96,7 +96,7 @@ fn an_empty_key_is_refused() {
 
 /// Presents a raw public key other than the trusted one.
 #[test]
-fn another_key_is_refused() {
+fn an_untrusted_key_is_refused() {
     for provider in PROVIDERS {
         let setup = both(provider);
         let identities = setup.key_type.identities();
@@ -133,7 +133,7 @@ fn a_signature_by_another_key_is_refused() {
 /// RFC 9846 §4.5.1: the Certificate has one entry. Further entries from a resolver are not sent,
 /// and a second one from the peer is rejected.
 #[test]
-fn a_raw_public_key_is_the_only_entry() {
+fn a_raw_public_key_is_the_only_certificate_entry() {
     let setup = both(Provider::AwsLc);
     let identities = setup.key_type.identities();
     let with_more = |identity: &harness::peers::configs::Identity| {

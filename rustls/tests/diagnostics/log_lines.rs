@@ -291,7 +291,7 @@ fn behaves_differently(versions: Versions, event: Event, of_client: bool) -> boo
 }
 
 #[test]
-fn facts_are_logged_at_the_same_level() {
+fn facts_are_logged_at_the_same_level_as_in_upstream() {
     for (provider, versions, &event) in product3(PROVIDERS, Versions::EACH, Event::ALL) {
         let ours = this::lines(provider, versions, event);
         let texts: Vec<&str> = ours.iter().flatten().map(|line| &line.text[..]).collect();

@@ -16,7 +16,7 @@ use crate::ech::kit::{
 };
 
 #[test]
-fn every_suite_of_hpke_works() {
+fn every_hpke_suite_works() {
     for (provider, suite) in product(PROVIDERS, SUITES) {
         let peers = Peers::with_key(provider, EchKey::new(0, PUBLIC, suite));
         let [secret, public] = [SECRET, PUBLIC].map(|name| host_name(name.as_bytes()));
@@ -33,7 +33,7 @@ fn every_suite_of_hpke_works() {
 
 /// The confirmation uses the hash function of the suite that the server chooses.
 #[test]
-fn every_suite_of_tls13_works() {
+fn every_tls13_suite_works() {
     for peers in PROVIDERS.map(Peers::new) {
         for suite in [0x1301, 0x1302, 0x1303] {
             for mut script in [Script::new(), accepting_retry()] {
@@ -47,7 +47,7 @@ fn every_suite_of_tls13_works() {
 }
 
 #[test]
-fn alpn_uses_the_inner_hello() {
+fn the_protocol_is_negotiated_from_the_inner_hello() {
     for peers in PROVIDERS.map(Peers::new) {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -62,7 +62,7 @@ fn alpn_uses_the_inner_hello() {
 }
 
 #[test]
-fn a_client_authenticates() {
+fn a_client_can_authenticate_to_the_inner_server() {
     use HandshakeType::{Certificate, CertificateVerify, Finished};
 
     for peers in PROVIDERS.map(Peers::new) {
@@ -157,7 +157,7 @@ fn a_wrong_signature_or_finished_is_still_refused() {
 
 /// RFC 9849 §11.1: the extension is allowed in certain messages only.
 #[test]
-fn the_extension_is_refused_in_other_messages() {
+fn the_ech_extension_is_refused_in_other_messages() {
     for peers in PROVIDERS.map(Peers::new) {
         let extension = bytes(ECH, &peers.key.config.list());
 

@@ -108,7 +108,7 @@ fn the_case_of_the_public_name_is_preserved() {
 /// The client chooses a suite that the config lists, which need not be the first one with the
 /// config's KEM.
 #[test]
-fn a_suite_of_the_config_is_used() {
+fn a_suite_listed_in_the_config_is_used() {
     for suite in SUITES {
         let (kem, kdf, aead) = suite;
         let key = EchKey::new(7, PUBLIC, suite).with(|config| {

@@ -44,7 +44,7 @@ fn every_suite_can_be_used_for_grease() {
 }
 
 #[test]
-fn the_extension_is_random() {
+fn the_grease_extension_is_random() {
     let peers = Peers::new(PROVIDERS[0]);
     for stack in stacks() {
         let config = stack.config(&peers.greasing()).unwrap();
@@ -111,7 +111,7 @@ fn the_extension_of_a_retry_is_checked_and_ignored() {
 
 /// A client that has not sent the extension rejects an answer to it.
 #[test]
-fn answers_without_an_offer_are_refused() {
+fn ech_answers_without_an_offer_are_refused() {
     let peers = Peers::new(PROVIDERS[0]);
     let setup = peers.setup_with(Mode::Off);
     for stack in stacks() {

@@ -89,7 +89,7 @@ fn names_longer_than_the_announced_maximum_get_little_padding() {
 
 /// The length does not even reveal whether a name is present.
 #[test]
-fn addresses_look_like_names() {
+fn outer_length_hides_whether_a_name_is_sent() {
     for provider in PROVIDERS {
         let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = 200);
         let peers = Peers::with_key(provider, key);
@@ -106,7 +106,7 @@ fn addresses_look_like_names() {
 
 /// Large extensions are sent only once.
 #[test]
-fn key_shares_are_compressed() {
+fn the_inner_hello_refers_to_the_outer_key_shares() {
     let peers = Peers::new(Provider::AwsLc);
     let mut setup = peers.setup();
     let hybrid = u16::from(NamedGroup::X25519MLKEM768);
@@ -121,7 +121,7 @@ fn key_shares_are_compressed() {
 
 /// Without a key, an observer cannot tell a GREASE ClientHello from a real one.
 #[test]
-fn grease_has_the_same_shape() {
+fn a_grease_hello_has_the_same_shape_as_a_real_one() {
     for (provider, suite) in product(PROVIDERS, SUITES) {
         let peers = Peers::with_key(provider, EchKey::new(7, PUBLIC, suite));
         let mut greasing = peers.greasing();

@@ -68,7 +68,7 @@ fn run(peers: &Peers, config: &Arc<ClientConfig>, script: &Script) -> Run {
 /// Each secret is logged with the random of the hello that it belongs to, and the verifier receives
 /// the name in that hello.
 #[test]
-fn observers_see_the_hello_in_use() {
+fn key_log_and_verifier_see_the_hello_in_use() {
     for peers in PROVIDERS.map(Peers::new) {
         for script in [Script::new(), accepting_retry()] {
             let (observer, config) = observed(&peers.setup());
@@ -93,7 +93,7 @@ fn observers_see_the_hello_in_use() {
 
 /// Events name the inner server, and have the outcome of ECH.
 #[test]
-fn events_have_the_outcome_of_ech() {
+fn events_report_the_outcome_of_ech() {
     for peers in PROVIDERS.map(Peers::new) {
         let rejected = "peer_incompatible.server_rejected_encrypted_client_hello";
         let cases = [

@@ -179,7 +179,7 @@ fn malformed_retry_configs_are_refused() {
 
 /// RFC 9849 §6.1.7: the client does not authenticate to the public server.
 #[test]
-fn no_certificate_is_sent() {
+fn no_certificate_is_sent_to_the_public_server() {
     for_each_script(|peers, mut script| {
         let mut setup = peers.setup();
         setup.client_auth = Some(peers.client.clone());
@@ -201,7 +201,7 @@ fn no_certificate_is_sent() {
 
 /// RFC 9849 §6.1.2: the PSK in ClientHelloOuter is not real.
 #[test]
-fn no_psk_can_be_selected() {
+fn a_rejecting_server_cannot_select_a_psk() {
     for_each_script(|peers, mut script| {
         let selected = bytes(PRE_SHARED_KEY, &[0, 0]);
         script.server_hello.extensions.push(selected);
@@ -240,7 +240,7 @@ fn encrypted_extensions_answer_the_outer_hello() {
 /// connects to. They are not reported at the end of the handshake, nor while it waits for the
 /// Finished.
 #[test]
-fn no_negotiated_value_is_reported() {
+fn no_value_negotiated_with_the_public_server_is_reported() {
     for_each_script(|peers, script| {
         let mut setup = peers.setup();
         setup.alpn = vec![b"h2".to_vec()];
@@ -267,7 +267,7 @@ fn no_negotiated_value_is_reported() {
 
 /// RFC 9849 §6.1.7: tickets are not for the inner name, and the client has failed anyway.
 #[test]
-fn no_session_is_stored() {
+fn no_session_of_the_public_server_is_stored() {
     for_each_script(|peers, mut script| {
         script.post_handshake = vec![new_session_ticket(b"ticket", &[]); 2];
         for stack in stacks() {
@@ -286,7 +286,7 @@ fn no_session_is_stored() {
 
 /// A client remembers the group that a server requests, but only if the server was authenticated.
 #[test]
-fn no_group_is_remembered() {
+fn the_group_of_a_rejecting_retry_is_not_remembered() {
     for peers in PROVIDERS.map(Peers::new) {
         for &stack in OURS {
             let config = stack.config(&peers.setup()).unwrap();
@@ -308,7 +308,7 @@ fn no_group_is_remembered() {
 /// RFC 9849 §6.1.6: the client fails before it sends application data. Data written earlier is
 /// dropped, even if a close_notify follows it.
 #[test]
-fn buffered_data_is_dropped() {
+fn buffered_data_is_not_sent_after_a_rejection() {
     for_each_script(|peers, script| {
         for &stack in OURS {
             let mut client = stack.config(&peers.setup()).unwrap().connect().unwrap();

@@ -100,7 +100,7 @@ fn the_psk_of_the_outer_hello_is_random() {
 }
 
 #[test]
-fn a_server_may_decline_the_session() {
+fn a_full_handshake_follows_if_the_session_is_declined() {
     for (peers, stack) in peers_and_stacks() {
         for script in [Script::new(), accepting_retry()] {
             let (config, _) = with_session(&peers, stack, false);
@@ -127,7 +127,7 @@ fn early_data_is_accepted() {
 /// A server that accepts ECH rejects early data, with or without resuming the session, and after a
 /// HelloRetryRequest.
 #[test]
-fn early_data_is_rejected() {
+fn the_handshake_completes_if_early_data_is_rejected() {
     for (peers, stack) in peers_and_stacks() {
         for retry in [false, true] {
             let (config, psk) = with_session(&peers, stack, true);
@@ -273,7 +273,7 @@ fn a_rejecting_server_gets_no_early_data() {
 
 /// RFC 9849 §6.2.1: a GREASE client may resume a session that was created without GREASE.
 #[test]
-fn a_grease_client_resumes() {
+fn a_grease_client_resumes_a_session() {
     for (peers, stack) in peers_and_stacks() {
         for retry in [false, true] {
             let config = stack.config(&peers.greasing()).unwrap();

@@ -145,7 +145,7 @@ fn secrets_are_extracted_under_the_same_conditions_as_upstream() {
 
 /// A failed connection has no secrets, even before its alert is sent.
 #[test]
-fn a_failure_takes_precedence() {
+fn secrets_of_a_failed_connection_are_not_extracted() {
     let server = this::failed(PROVIDERS[0]);
     assert!(server.wants_write());
     let extracted = server.dangerous_extract_secrets();

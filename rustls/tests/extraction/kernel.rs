@@ -181,7 +181,7 @@ fn exchange_keys(case: &Case, peer: &mut dyn Endpoint) {
 }
 
 #[test]
-fn updates_match_upstream() {
+fn updated_secrets_match_upstream() {
     for case in cases().filter(|case| case.is_tls13() && case.role == Role::Client) {
         let mut server = UpstreamUnbuffered::server(case.peer_config().server());
         let mut client = case.unbuffered_client();
@@ -198,7 +198,7 @@ fn updates_match_upstream() {
 }
 
 #[test]
-fn later_tickets_are_stored() {
+fn tickets_received_after_the_extraction_are_stored() {
     for provider in PROVIDERS {
         let case = tls13(provider, Role::Client);
         let server = case.peer_config().server();
@@ -270,7 +270,7 @@ fn wrong_tickets_are_refused() {
 
 /// RFC 9846 §6: the secrets of a failed connection are erased.
 #[test]
-fn a_failure_ends_the_connection() {
+fn a_failed_kernel_connection_repeats_its_error() {
     // with an extension that belongs in ClientHello and CertificateRequest
     const TICKET: [u8; 18] = [0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 7, 0, 4, 0, 27, 0, 0];
     let refused = Err(Error::PeerMisbehaved(

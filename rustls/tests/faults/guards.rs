@@ -110,7 +110,7 @@ fn buffered_is_over(mut conn: ClientConnection) {
 }
 
 #[test]
-fn buffered_connections_fail_with_their_callback() {
+fn buffered_connections_fail_if_a_callback_does() {
     let cases = cases! { conn: ClientConnection;
         "write", SEAL, ends BOTH => conn.writer().write(b"data");
         "write_vectored", SEAL, ends BOTH => {
@@ -158,7 +158,7 @@ fn source(lens: &[usize], missing: usize) -> (Box<ServerConnection>, Vec<u8>) {
 
 /// Neither the records behind those that were passed on are lost, nor the keys to open them.
 #[test]
-fn a_source_continues_after_the_cipher_of_the_other_connection_has_failed() {
+fn a_source_continues_after_the_other_connections_cipher_has_failed() {
     for wrong in [Wrong::Panics, Wrong::Fails] {
         let (mut from, later) = source(&[5000, 5000], 2000);
         let mut conn = buffered(&Rig::new(TLS13));
@@ -184,7 +184,7 @@ fn a_source_continues_after_the_cipher_of_the_other_connection_has_failed() {
 /// `Connection` has its own method to close, and does not use that of the `CommonState` to which it
 /// derefs.
 #[test]
-fn connections_of_either_side_fail_with_their_callback() {
+fn connections_of_either_side_fail_if_a_callback_does() {
     let closing = cases! { conn: Connection;
         "send_close_notify", SEAL, ends BOTH => conn.send_close_notify();
     };
@@ -208,7 +208,7 @@ fn with_session(rig: &Rig) -> Arc<ClientConfig> {
 }
 
 #[test]
-fn buffered_connections_with_early_data_fail_with_their_callback() {
+fn buffered_connections_with_early_data_fail_if_a_callback_does() {
     let new = |rig: &Rig| ClientConnection::new(with_session(rig), server_name()).unwrap();
     let cases = cases! { conn: ClientConnection;
         "write", SEAL, ends &[EARLY] => conn.early_data().unwrap().write(b"early");
@@ -217,7 +217,7 @@ fn buffered_connections_with_early_data_fail_with_their_callback() {
 }
 
 #[test]
-fn unbuffered_connections_with_early_data_fail_with_their_callback() {
+fn unbuffered_connections_with_early_data_fail_if_a_callback_does() {
     let new = |rig: &Rig| OwnBuffers {
         conn: ThisUnbuffered::client(with_session(rig)).conn,
         incoming: Vec::new(),
@@ -296,7 +296,7 @@ impl OwnBuffers {
 }
 
 #[test]
-fn unbuffered_connections_fail_with_their_callback() {
+fn unbuffered_connections_fail_if_a_callback_does() {
     let cases = cases! { own: OwnBuffers;
         "process_tls_records", OPEN => own.process();
         "process_tls_records before the output is sent", OPEN => {
@@ -411,7 +411,7 @@ fn halves_are_over(mut halves: Halves) {
 }
 
 #[test]
-fn senders_fail_with_their_callback() {
+fn senders_fail_if_a_callback_does() {
     let cases = cases! { halves: Halves;
         "encrypt", SEAL => halves.sender.encrypt(b"data", &mut halves.out);
         "encrypt_to_vec", SEAL => halves.sender.encrypt_to_vec(b"data", &mut halves.out, 1000);
@@ -441,7 +441,7 @@ fn senders_fail_with_their_callback() {
 }
 
 #[test]
-fn receivers_fail_with_their_callback() {
+fn receivers_fail_if_a_callback_does() {
     let cases = cases! { halves: Halves;
         "open_in_place", OPEN => halves.receiver.open_in_place(&mut halves.record);
         "process_new_packets", OPEN => {

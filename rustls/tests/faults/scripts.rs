@@ -480,7 +480,7 @@ fn other_handshakes_survive_faults_of_the_transport() {
 }
 
 #[test]
-fn calls_return_the_same_as_upstream() {
+fn calls_over_a_faulty_transport_return_the_same_as_upstream() {
     let scene = Scene::Tls13;
     let (ours, theirs) = (this::Configs::new(scene), upstream::Configs::new(scene));
     let mut differences = 0;

@@ -26,7 +26,7 @@ fn request(change: impl FnOnce(&mut Script)) -> Script {
 }
 
 #[test]
-fn a_request_needs_an_empty_context_and_usable_schemes() {
+fn a_certificate_request_needs_an_empty_context_and_usable_schemes() {
     let peers = Peers::new();
     let with_context = request(|script| script.request_context = vec![1]);
     let with = |extensions| request(|script| script.request_extensions = extensions);
@@ -47,7 +47,7 @@ fn a_request_needs_an_empty_context_and_usable_schemes() {
 }
 
 #[test]
-fn extensions_of_a_request_are_checked() {
+fn extensions_of_a_certificate_request_are_checked() {
     let peers = Peers::new();
     let with = |typ, body: &[u8]| request(|it| it.request_extensions.push(bytes(typ, body)));
     // unknown, status_request, oid_filters, signature_algorithms_cert, empty
@@ -250,7 +250,7 @@ fn lax(script: &Script) -> (Outcome, Vec<String>) {
 }
 
 #[test]
-fn the_verifier_gets_the_messages_of_the_server() {
+fn the_verifier_gets_the_contents_of_the_servers_messages() {
     let script = script(|script| {
         script.certificates = vec![
             (Some(vec![7; 5]), vec![bytes(5, &[1, 0, 0, 2, 8, 9])]),
@@ -289,7 +289,7 @@ fn a_lax_verifier_never_sees_invalid_schemes() {
 }
 
 #[test]
-fn the_resolver_gets_the_request_of_the_server() {
+fn the_resolver_gets_the_contents_of_the_certificate_request() {
     let peers = Peers::new();
     let resolver = ClientKey::new(None);
     let mut config = config(&peers.identity, provider());

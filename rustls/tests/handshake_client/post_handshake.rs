@@ -116,7 +116,7 @@ fn a_ticket_without_a_known_time_is_dropped() {
 }
 
 #[test]
-fn other_messages_are_unexpected() {
+fn messages_other_than_tickets_and_key_updates_are_unexpected() {
     let peers = Peers::new();
     // post_handshake_auth was not offered
     let request = [

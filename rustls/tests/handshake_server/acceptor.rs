@@ -156,7 +156,7 @@ fn a_hello_over_many_records_is_read() {
 
 /// Error and alert equal those of a connection with the same configuration.
 #[test]
-fn errors_and_alerts_are_those_of_a_connection() {
+fn an_acceptor_has_the_errors_and_alerts_of_a_connection() {
     let hello = ClientHello::new().record();
     let with = |typ, body| ClientHello::new().with(typ, body).record();
     let edited = |edit: fn(&mut ClientHello)| ClientHello::new().edit(edit).record();
@@ -230,7 +230,7 @@ fn same_outcome(setup: &Setup, pieces: &[&[u8]], what: &str) -> Result<(), Strin
 
 /// Changes one bit of the hello at a time.
 #[test]
-fn changed_hellos_have_the_same_outcome() {
+fn changed_hellos_have_the_same_outcome_without_an_acceptor() {
     let setup = Setup::new(PROVIDERS[0]);
     let hello = full_hello().record();
     for (at, flip) in product(0..hello.len(), [0x01, 0x80]) {

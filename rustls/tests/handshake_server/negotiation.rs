@@ -66,7 +66,7 @@ fn key_shares_are_used_or_refused() {
 }
 
 #[test]
-fn protocols_and_signatures_need_an_overlap() {
+fn a_common_protocol_and_signature_scheme_are_required() {
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.alpn = vec![b"aa".to_vec(), b"bbb".to_vec()];
     let offered = |names: &[&[u8]]| ClientHello::new().with(ALPN, protocols(names));
@@ -98,7 +98,7 @@ fn protocols_and_signatures_need_an_overlap() {
 }
 
 #[test]
-fn selection_follows_the_client_or_the_server() {
+fn suites_follow_the_configured_order_and_protocols_the_servers() {
     let theirs_first = ClientHello::new()
         .edit(|hello| hello.cipher_suites = vec![0x1303, 0x1301])
         .with(ALPN, protocols(&[b"bbb", b"aa"]));
@@ -188,7 +188,7 @@ fn rsa_keys_only_sign_with_pss() {
 }
 
 #[test]
-fn extensions_answer_only_requests() {
+fn extensions_are_sent_only_if_the_client_requests_them() {
     // RFC 9846 §4.3
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.ocsp = b"response".to_vec();

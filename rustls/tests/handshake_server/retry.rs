@@ -71,7 +71,7 @@ fn shares(shares: &[(u16, &[u8])]) -> ClientHello {
 }
 
 #[test]
-fn other_changes_are_refused_like_upstream() {
+fn forbidden_changes_of_the_second_hello_are_refused_like_upstream() {
     let changed = misbehaved("RefusedToFollowHelloRetryRequest", IllegalParameter);
     let suite = misbehaved("CipherSuiteDifferedOnRetry", IllegalParameter);
     let early_data = misbehaved("EarlyDataAttemptedInSecondClientHello", IllegalParameter);

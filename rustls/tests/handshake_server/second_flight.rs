@@ -50,7 +50,7 @@ fn every_suite_transfers_data() {
 }
 
 #[test]
-fn a_wrong_finished_and_earlier_data_are_refused() {
+fn a_wrong_finished_and_data_before_it_are_refused() {
     for mut client in clients(&Setup::new(PROVIDERS[0])) {
         let mut finished = client.finished();
         *finished.last_mut().unwrap() ^= 1;

@@ -126,7 +126,7 @@ fn panics<T>(call: impl FnOnce() -> T) {
 }
 
 #[test]
-fn a_client_that_cannot_start_fails_and_closes_after_an_error() {
+fn a_client_that_cannot_start_is_reported_as_failed_and_closed() {
     for provider in PROVIDERS {
         let notes = Notes::new();
         let mut config = client(provider, Versions::Both);
@@ -240,7 +240,7 @@ fn a_panic_in_a_kernel_connection_is_reported_when_it_is_dropped() {
 }
 
 #[test]
-fn after_a_panic_the_end_says_what_was_sent_before_it() {
+fn a_connection_that_fails_in_a_panic_reports_no_close_notify() {
     for case in cases() {
         println!("{case:?}");
         let notes = Notes::panicking(&["finished"]);
@@ -330,7 +330,7 @@ impl Observer for Schemes {
 }
 
 #[test]
-fn a_rejected_signature_proves_nothing() {
+fn no_scheme_is_reported_for_a_rejected_signature() {
     for provider in PROVIDERS {
         for versions in [Versions::Tls12, Versions::Tls13] {
             println!("{provider:?} {versions:?}");
@@ -493,7 +493,7 @@ fn early_data_of_another_suite_is_reported_as_rejected() {
 }
 
 #[test]
-fn an_address_is_a_server_name() {
+fn an_address_is_reported_as_the_server_name() {
     for (address, expected) in [("192.0.2.1", "192.0.2.1"), ("2001:db8:0::1", "2001:db8::1")] {
         let lines = Lines::new();
         let mut config = client(Provider::AwsLc, Versions::Both);

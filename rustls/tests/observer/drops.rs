@@ -36,7 +36,7 @@ fn step([client, server]: &mut [Wire; 2], flights: usize) -> bool {
 }
 
 #[test]
-fn a_connection_that_is_dropped_in_its_handshake_has_failed() {
+fn a_connection_dropped_in_its_handshake_is_reported_as_failed() {
     let apis = [&RECORDS[..], &[Api::Quic]].concat();
     for ((provider, versions), api) in product(product(PROVIDERS, Versions::EACH), apis) {
         if api == Api::Quic && versions == Versions::Tls12 {
@@ -94,7 +94,7 @@ fn a_panic_of_the_application_drops_connections_as_usual() {
 
 /// A synchronous callback panics. The failure is reported once the connection is dropped.
 #[test]
-fn a_panic_of_a_verifier_is_the_applications_fault() {
+fn a_panic_in_a_verifier_is_reported_as_the_applications_fault() {
     let apis = [Api::Buffered, Api::Unbuffered, Api::Accepted, Api::Quic];
     let cases = product3(PROVIDERS, Versions::EACH, apis);
     for ((provider, versions, api), role) in product(cases, ROLES) {

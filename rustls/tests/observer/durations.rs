@@ -116,7 +116,7 @@ fn each_wait_is_counted_under_the_operation_that_caused_it() {
 }
 
 #[test]
-fn a_handshake_without_operations_waits_for_none() {
+fn a_handshake_without_operations_reports_no_waits() {
     for (kind, api) in product(0..KINDS.len(), APIS) {
         if KINDS[kind].runs_over(api) {
             for facts in facts(kind, api, "nothing") {
@@ -188,7 +188,7 @@ fn connect_slowly(api: Api, ends: &mut [End; 2]) -> [Duration; 2] {
 }
 
 #[test]
-fn idle_time_is_no_work() {
+fn idle_time_does_not_count_as_work() {
     let whens = [When::NoFuture, When::Ready, When::After(2)];
     for (kind, api, when) in product3(KINDS, APIS, whens) {
         if !kind.runs_over(api) {
@@ -232,7 +232,7 @@ fn idle_time_is_no_work() {
 
 /// A ClientHello may arrive in several records.
 #[test]
-fn an_acceptor_that_waits_for_the_rest_of_a_client_hello_does_not_work() {
+fn waiting_for_the_rest_of_a_client_hello_does_not_count_as_work() {
     let pair = Pair::of(Provider::AwsLc, Versions::Tls13)
         .edit(|client| client.max_fragment_size = Some(100), |_| ());
     let mut client = pairs::Api::Buffered.end(&pair.client);
@@ -272,7 +272,7 @@ fn an_acceptor_that_waits_for_the_rest_of_a_client_hello_does_not_work() {
 
 /// The failure is reported when the connection is dropped, and happened before.
 #[test]
-fn a_panic_ends_the_handshake() {
+fn the_duration_of_a_handshake_ends_at_a_panic() {
     let plan = Arc::new(Plan::new(When::Panics).only("resolve"));
     for api in APIS {
         let World { client, mut server } = KINDS[0].world(api, &plan);

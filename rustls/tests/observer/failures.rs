@@ -226,7 +226,7 @@ fn a_kernel_connection_reports_a_failure_once() {
 }
 
 #[test]
-fn a_cipher_that_fails_is_this_sides_fault() {
+fn a_failing_cipher_is_reported_as_this_sides_fault() {
     for provider in PROVIDERS {
         let pair = Pair::with(provider, Versions::Tls13, ClientAuth::None, |client, _| {
             let refuses = provider_that_refuses(provider, &[ContentType::ApplicationData]);
@@ -287,7 +287,7 @@ fn errors_of_constructors_are_reported() {
 
 /// The stream ends during the handshake, before or after the first message.
 #[test]
-fn a_stream_that_ends_early_is_the_networks_fault() {
+fn an_early_end_of_the_stream_is_reported_as_the_networks_fault() {
     let expected = "failed in handshake: end_of_stream network; closed truncated";
     for versions in Versions::EACH {
         let pair = Pair::of(Provider::AwsLc, versions);
@@ -315,7 +315,7 @@ fn a_stream_that_ends_early_is_the_networks_fault() {
 
 /// An end of the stream after the handshake is no failure of the connection, but no clean end.
 #[test]
-fn a_stream_may_be_truncated() {
+fn a_truncated_stream_is_reported_but_is_no_failure() {
     for versions in Versions::EACH {
         let pair = Pair::of(Provider::AwsLc, versions);
         let mut ends = [pair.client.buffered(), pair.server.buffered()];

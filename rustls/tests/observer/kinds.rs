@@ -398,7 +398,7 @@ fn handshakes_over_quic_have_the_same_events() {
 
 /// Records that belong to no connection would break a rule of [`Events`].
 #[test]
-fn one_observer_may_serve_both_sides() {
+fn one_observer_can_serve_both_sides() {
     let pair = Pair::of(Provider::AwsLc, Versions::Tls13);
     let both = Events::new();
     let pair = pair.edit(

@@ -6,7 +6,7 @@ use harness::peers::endpoints::{ThisBuffered, exchange, handshake};
 use super::kit::Lines;
 
 #[test]
-fn each_connection_begins_finishes_and_closes_once() {
+fn each_connection_reports_begin_finish_and_close_once() {
     let (of_client, of_server) = (Lines::new(), Lines::new());
     let provider = || configs::provider_of(Provider::AwsLc, 0x1301_u16);
     let mut client = configs::client(provider(), KeyType::EcdsaP256, ClientAuth::None);

@@ -38,7 +38,7 @@ fn accept(observer: Option<&Arc<Events>>, bytes: &[u8]) -> Option<Accepted> {
 }
 
 #[test]
-fn a_configurations_observer_takes_over_from_an_acceptors() {
+fn the_observer_of_the_configuration_replaces_that_of_the_acceptor() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         for (is_observed, of_configuration) in product([false, true], [false, true]) {
             let pair = Pair::of(provider, versions);
@@ -81,7 +81,7 @@ fn a_configurations_observer_takes_over_from_an_acceptors() {
 
 /// Connections that never get a configuration.
 #[test]
-fn an_acceptors_observer_sees_connections_without_a_configuration() {
+fn the_observer_of_an_acceptor_sees_connections_without_a_configuration() {
     let own = Events::new();
     let pair = Pair::of(Provider::AwsLc, Versions::Tls13);
     let hello = Api::Buffered.end(&pair.client).take_output();
@@ -128,7 +128,7 @@ fn an_acceptors_observer_sees_connections_without_a_configuration() {
 
 /// A configuration may reject the ClientHello, or be wrong itself.
 #[test]
-fn an_accepted_connection_may_fail_in_its_configuration() {
+fn a_connection_that_its_configuration_rejects_is_reported_as_failed() {
     let own = Events::new();
     let pair = Pair::of(Provider::AwsLc, Versions::Tls12);
     let other = Pair::of(Provider::AwsLc, Versions::Tls13);
@@ -250,7 +250,7 @@ fn a_failure_of_the_sending_half_is_reported_once() {
 
 /// Each half knows the end of its own direction.
 #[test]
-fn a_close_notify_of_either_half_ends_the_whole_cleanly() {
+fn a_close_notify_in_either_direction_is_reported_as_a_clean_end() {
     for (sends, receives) in product([false, true], [false, true]) {
         let pair = Pair::of(Provider::AwsLc, Versions::Tls13);
         let (mut sender, mut receiver, mut server) = halves(&pair);
@@ -278,7 +278,7 @@ fn a_close_notify_of_either_half_ends_the_whole_cleanly() {
 
 /// The end of the stream is the receiving half's, even if this side has closed.
 #[test]
-fn the_stream_of_halves_may_be_truncated() {
+fn a_truncated_stream_of_halves_is_reported_but_is_no_failure() {
     for (provider, closes) in product(PROVIDERS, [false, true]) {
         let pair = Pair::of(provider, Versions::Tls13);
         let (mut sender, mut receiver, _server) = halves(&pair);
@@ -297,7 +297,7 @@ fn the_stream_of_halves_may_be_truncated() {
 
 /// A kernel connection reports the keys that its application replaces, and no records.
 #[test]
-fn kernel_connections_report_updates_of_keys() {
+fn kernel_connections_report_key_updates() {
     for provider in PROVIDERS {
         let pair = Pair::of(provider, Versions::Tls13);
         let [mut client, mut server] = pair.ends([Api::Kernel; 2]);
@@ -319,7 +319,7 @@ fn kernel_connections_report_updates_of_keys() {
 }
 
 #[test]
-fn extracted_secrets_end_a_connection() {
+fn extracting_its_secrets_ends_a_connection() {
     for ((provider, versions), role) in product(product(PROVIDERS, Versions::EACH), ROLES) {
         let pair = Pair::of(provider, versions);
         let (config, events) = match role {
@@ -354,7 +354,7 @@ fn extracted_secrets_end_a_connection() {
 
 /// An application sets its number before the connection reads anything.
 #[test]
-fn events_have_the_applications_number() {
+fn events_carry_the_applications_number() {
     let pair = Pair::of(Provider::AwsLc, Versions::Tls13);
     let (mut client, mut server) = (pair.client.buffered(), pair.server.buffered());
     client.conn.set_observer_context(1);

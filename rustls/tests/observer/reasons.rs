@@ -232,7 +232,7 @@ const SERVERS: &[(NotResumed, &[bool], Change)] = &[
 ];
 
 #[test]
-fn a_server_has_a_reason_against_each_session() {
+fn a_server_reports_why_it_does_not_resume_a_session() {
     for ((reason, kinds, change), provider) in product(SERVERS.iter().copied(), PROVIDERS) {
         let kinds = product(Versions::EACH, kinds.iter().copied());
         for ((versions, in_tickets), api) in product(kinds, [Api::Buffered, Api::Unbuffered]) {
@@ -257,7 +257,7 @@ fn a_server_has_a_reason_against_each_session() {
 }
 
 #[test]
-fn a_session_belongs_to_its_server_name() {
+fn another_server_name_is_reported_as_the_reason() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let pair = Pair::of(provider, versions);
         connect(&pair, Api::Buffered);
@@ -270,7 +270,7 @@ fn a_session_belongs_to_its_server_name() {
 
 /// Each session renews the ticket, but not for ever. This client does not heed the lifetime.
 #[test]
-fn a_chain_of_sessions_ends_too_long_ago() {
+fn a_chain_of_sessions_that_began_too_long_ago_is_not_resumed() {
     const HOUR: i64 = 60 * 60;
     let settings = Settings::new(Provider::AwsLc);
     let (server, events) = scripted(&settings, |_| ());
@@ -295,7 +295,7 @@ fn a_chain_of_sessions_ends_too_long_ago() {
 }
 
 #[test]
-fn a_client_that_is_no_longer_accepted_is_a_reason() {
+fn a_client_that_is_no_longer_accepted_is_reported_as_the_reason() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let revoked = Arc::new(AtomicBool::new(false));
         let is_revoked = revoked.clone();
@@ -327,7 +327,7 @@ fn scripted(settings: &Settings, edit: impl FnOnce(&mut ServerConfig)) -> (Serve
 }
 
 #[test]
-fn a_client_that_offers_no_key_exchange_with_its_session_is_a_reason() {
+fn a_missing_key_exchange_mode_is_reported_as_the_reason() {
     for settings in Settings::all() {
         let (server, events) = scripted(&settings, |_| ());
         let mut offer = server.tickets(&settings).remove(0).offer(0);
@@ -344,7 +344,7 @@ fn a_client_that_offers_no_key_exchange_with_its_session_is_a_reason() {
 }
 
 #[test]
-fn a_session_without_extended_master_secret_is_a_reason() {
+fn a_missing_extended_master_secret_is_reported_as_the_reason() {
     let settings = Settings::tls12(Provider::AwsLc);
     let (server, events) = scripted(&settings, |_| ());
     let extended = ClientHello::tls12();
@@ -412,7 +412,7 @@ const CLIENTS: &[(NotResumed, &[Versions], ClientChange)] = &[
 ];
 
 #[test]
-fn a_client_has_a_reason_not_to_offer_a_session() {
+fn a_client_reports_why_it_does_not_offer_a_session() {
     for ((reason, versions, change), provider) in product(CLIENTS.iter().copied(), PROVIDERS) {
         for (versions, api) in product(versions.iter().copied(), [Api::Buffered, Api::Unbuffered]) {
             let what = format!("{reason:?} {provider:?} {versions:?} {api:?}");
@@ -445,7 +445,7 @@ fn unoffered(pair: &Pair, api: Api, change: impl FnOnce(&mut ClientConfig)) -> R
 
 /// A session that only has a ticket.
 #[test]
-fn a_client_without_tickets_does_not_offer_one() {
+fn a_client_that_uses_no_tickets_reports_a_session_of_another_format() {
     for (provider, api) in product(PROVIDERS, [Api::Buffered, Api::Unbuffered]) {
         let auth = ClientAuth::None;
         let pair = Pair::with(provider, Versions::Tls12, auth, |_, server| {
@@ -461,7 +461,7 @@ fn a_client_without_tickets_does_not_offer_one() {
 
 /// Early data is not offered either.
 #[test]
-fn a_ticket_may_be_too_long_to_offer() {
+fn a_client_reports_a_ticket_that_is_too_long_to_offer() {
     let cases = product(PROVIDERS, Versions::EACH);
     for ((provider, versions), api) in product(cases, [Api::Buffered, Api::Unbuffered]) {
         let auth = ClientAuth::None;
@@ -481,7 +481,7 @@ fn a_ticket_may_be_too_long_to_offer() {
 
 /// A HelloRetryRequest may choose a suite with another hash.
 #[test]
-fn a_retry_may_make_a_session_unusable() {
+fn a_client_reports_a_session_that_a_retry_made_unusable() {
     for provider in PROVIDERS {
         let pair = Pair::of(provider, Versions::Tls13);
         connect(&pair, Api::Buffered);
@@ -501,7 +501,7 @@ fn a_retry_may_make_a_session_unusable() {
 }
 
 #[test]
-fn a_client_may_require_an_extended_master_secret_of_a_session() {
+fn a_client_reports_a_session_without_the_required_extended_master_secret() {
     for provider in PROVIDERS {
         let identity = Identity::new(provider.this());
         let events = Events::new();
@@ -531,7 +531,7 @@ fn a_client_may_require_an_extended_master_secret_of_a_session() {
 
 /// A server may choose another version than that of the session.
 #[test]
-fn a_session_of_another_version_is_refused() {
+fn a_client_reports_that_the_server_refused_a_session_of_another_version() {
     for ((before, after), provider) in product(
         [
             (Versions::Tls12, Versions::Tls13),
@@ -554,7 +554,7 @@ fn a_session_of_another_version_is_refused() {
 }
 
 #[test]
-fn a_session_belongs_to_its_version_of_quic() {
+fn another_version_of_quic_is_reported_as_the_reason() {
     for provider in PROVIDERS {
         let pair = Pair::of(provider, Versions::Tls13);
         let connect_over = |of_client, of_server| {
@@ -647,7 +647,7 @@ const EARLY: &[(EarlyDataRejected, EarlyDataRejected, Change)] = &[
 ];
 
 #[test]
-fn early_data_is_rejected_for_a_reason() {
+fn both_sides_report_why_early_data_was_rejected() {
     let cases = product(EARLY.iter().copied(), PROVIDERS);
     for (((of_server, of_client, change), provider), api) in
         product(cases, [Api::Buffered, Api::Unbuffered])
@@ -678,7 +678,7 @@ fn early_data_is_rejected_for_a_reason() {
 }
 
 #[test]
-fn an_application_may_reject_early_data() {
+fn early_data_rejected_by_the_application_is_reported() {
     for provider in PROVIDERS {
         let pair = Pair::of(provider, Versions::Tls13).edit(
             |client| client.enable_early_data = true,
@@ -739,7 +739,7 @@ fn a_session_of_another_carrier_has_no_early_data() {
 
 /// Early data belongs to the first session that a client offers.
 #[test]
-fn another_session_is_a_reason() {
+fn early_data_of_another_session_is_reported_as_rejected() {
     let mut settings = Settings::new(Provider::AwsLc);
     settings.max_early_data_size = 1000;
     let (server, events) = scripted(&settings, |_| ());

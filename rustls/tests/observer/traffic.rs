@@ -16,7 +16,7 @@ use super::pairs::{
 
 /// The events of a handshake have the data up to them, with what is still queued.
 #[test]
-fn a_finished_handshake_counts_what_was_sent_for_it() {
+fn the_traffic_of_a_finished_handshake_includes_queued_output() {
     for (provider, versions, api) in product3(PROVIDERS, Versions::EACH, RECORDS) {
         let pair = Pair::of(provider, versions);
         let [mut client, mut server] = pair.ends([api; 2]);
@@ -64,7 +64,7 @@ fn finished_so_far(events: &Events) -> (Traffic, Traffic) {
 
 /// Key updates, several records in a call, and padding are counted, too.
 #[test]
-fn all_records_count_until_the_end() {
+fn all_records_are_counted_until_the_end() {
     for (provider, versions, api) in product3(PROVIDERS, Versions::EACH, RECORDS) {
         let pair = Pair::of(provider, versions);
         let [mut client, mut server] = pair.ends([api; 2]);
@@ -106,7 +106,7 @@ fn all_records_count_until_the_end() {
 
 /// Early data that a server skips is received all the same.
 #[test]
-fn skipped_early_data_counts() {
+fn skipped_early_data_is_counted() {
     for (provider, api) in product(PROVIDERS, RECORDS) {
         let pair = Pair::of(provider, Versions::Tls13).edit(
             |client| client.enable_early_data = true,
@@ -133,7 +133,7 @@ fn skipped_early_data_counts() {
 
 /// Passes everything from one connection on to another, as a proxy does.
 #[test]
-fn forwarded_records_count() {
+fn forwarded_records_are_counted() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let pairs = [0, 1].map(|_| Pair::of(provider, versions));
         let [(outer, from), (to, mut inner)] = pairs.each_ref().map(|pair| {
@@ -185,7 +185,7 @@ fn relay(from: &mut rustls::Connection, to: &mut rustls::Connection) {
 
 /// Splits a connection: both halves count for the whole.
 #[test]
-fn the_halves_of_a_connection_count_together() {
+fn both_halves_of_a_connection_are_counted_together() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         for first in [Role::Client, Role::Server] {
             let pair = Pair::of(provider, versions);
@@ -251,7 +251,7 @@ fn is_closed(events: &Events) -> bool {
 
 /// Records in pieces count once they are whole.
 #[test]
-fn incomplete_records_do_not_count() {
+fn incomplete_records_are_not_counted() {
     let pair = Pair::of(Provider::AwsLc, Versions::Tls13);
     let [mut client, mut server] = pair.ends([Api::Buffered; 2]);
     let hello = client.take_output();

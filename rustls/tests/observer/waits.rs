@@ -99,7 +99,7 @@ fn asynchronous_handshakes_have_the_events_of_synchronous_ones() {
 
 /// A server reports the beginning before it waits, with the name that the client requested.
 #[test]
-fn a_waiting_server_has_begun() {
+fn a_server_reports_its_beginning_before_it_waits() {
     let plan = Arc::new(Plan::new(When::Never).only("resolve"));
     for (kind, api) in all_kinds() {
         if kind.is_resumed() {
@@ -117,7 +117,7 @@ fn a_waiting_server_has_begun() {
 }
 
 #[test]
-fn a_connection_may_be_dropped_in_each_wait() {
+fn a_connection_dropped_in_its_handshake_is_reported_as_failed() {
     let kinds: Vec<_> = all_kinds().collect();
     let mut waited = 0;
     for (operation, (kind, api)) in product(OPERATIONS, kinds) {
@@ -144,7 +144,7 @@ fn a_connection_may_be_dropped_in_each_wait() {
 
 /// A panic in an operation fails the connection, and is the application's fault.
 #[test]
-fn an_operation_may_panic() {
+fn a_panic_in_an_operation_is_reported_as_the_applications_fault() {
     let kinds = [&KINDS[1], &KINDS[4], &KINDS[11]];
     for (operation, kind, api) in product3(OPERATIONS, kinds, APIS) {
         if !kind.runs_over(api) {

@@ -26,7 +26,7 @@ const CHANGE_CIPHER_SPEC: u8 = 20;
 
 /// Only the peer's Finished follows its change_cipher_spec.
 #[test]
-fn an_alert_before_the_finished_of_tls12_is_noticed() {
+fn an_alert_before_the_tls12_finished_ends_a_pending_operation() {
     let mut seen = 0;
     let kinds = KINDS.iter().chain(MORE_KINDS);
     for kind in kinds.filter(|kind| !kind.runs_over(Api::Quic)) {
@@ -141,7 +141,7 @@ impl Wrapper for Waiting {
 
 /// The client's messages wait until its certificate and its signature are available.
 #[test]
-fn an_alert_after_a_message_of_a_client_is_noticed() {
+fn an_alert_after_a_clients_message_ends_a_pending_operation() {
     let identity = KeyType::EcdsaP256.identities();
     let provider = Provider::Ring.this();
     let key = provider
@@ -177,7 +177,7 @@ fn an_alert_after_a_message_of_a_client_is_noticed() {
 
 /// After the server's Finished, its next records have other keys.
 #[test]
-fn an_alert_after_a_message_of_a_server_is_noticed() {
+fn an_alert_after_a_servers_message_ends_a_pending_operation() {
     let script = Script::with_request();
     let upto = |last| {
         let mut flight = script.flight.iter();

@@ -62,7 +62,7 @@ fn a_quic_connection_that_does_not_wait_accepts_more() {
 }
 
 #[test]
-fn other_records_stay_in_the_buffer() {
+fn records_other_than_alerts_stay_in_the_buffer() {
     let others = [
         record(22, &[16, 0, 0, 0]),
         // as long as an encrypted alert
@@ -98,7 +98,7 @@ fn an_alert_waits_for_messages_before_it() {
 }
 
 #[test]
-fn an_alert_after_the_message_that_waits_is_noticed() {
+fn an_alert_after_the_message_that_waits_ends_the_operation() {
     for api in [Api::Buffered, Api::Unbuffered] {
         let plan = Arc::new(Plan::new(When::Never).only("resolve"));
         let [mut client, mut server] = api.ends(&KINDS[0].world(api, &plan), true);
@@ -215,7 +215,7 @@ fn early_data_as_long_as_an_alert_is_received() {
 
 /// Before the retry, the server looks up the session to learn how much early data it must skip.
 #[test]
-fn a_hello_with_early_data_is_retried() {
+fn the_session_is_looked_up_before_a_retry_if_early_data_is_offered() {
     for api in APIS {
         let plan = Arc::new(Plan::new(When::After(1)));
         connect(&KINDS[9], api, &plan, true);
@@ -264,7 +264,7 @@ impl TimeProvider for Slow {
 
 /// The chain is verified together with the signature. It may expire before that.
 #[test]
-fn a_chain_may_expire_before_its_signature_is_verified() {
+fn a_chain_that_expires_before_its_signature_is_verified_is_rejected() {
     for (kind, operation) in [
         (0, "verify_tls13_signature"),
         (10, "verify_tls12_signature"),

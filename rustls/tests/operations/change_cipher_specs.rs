@@ -101,7 +101,7 @@ fn outcomes(
 }
 
 #[test]
-fn waiting_does_not_change_the_outcome() {
+fn waiting_does_not_change_how_a_change_cipher_spec_is_handled() {
     let (mut accepted, mut rejected) = (0, 0);
     for kind in KINDS {
         for api in [Api::Buffered, Api::Unbuffered] {
@@ -127,7 +127,7 @@ fn waiting_does_not_change_the_outcome() {
 
 /// TLS 1.3 drops a change_cipher_spec immediately, because an alert may follow.
 #[test]
-fn an_alert_after_a_change_cipher_spec_is_noticed() {
+fn an_alert_after_a_change_cipher_spec_ends_a_pending_operation() {
     for kind in [0, 1] {
         for api in [Api::Buffered, Api::Unbuffered] {
             let plan = Arc::new(Plan::new(When::Never).only("sign"));

@@ -16,7 +16,7 @@ use crate::operations::until_it_waits;
 pub(crate) const ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
 
 #[test]
-fn an_alert_is_noticed() {
+fn an_alert_ends_a_pending_operation() {
     for (kind, operation) in [(0, "resolve"), (0, "sign"), (10, "resolve"), (10, "sign")] {
         for api in [Api::Buffered, Api::Unbuffered] {
             let plan = Arc::new(Plan::new(When::Never).only(operation));
@@ -78,7 +78,7 @@ fn a_connection_with_an_unprocessed_record_may_not_need_its_peer() {
 
 /// The client has the server's ServerHello, and therefore the keys of the handshake.
 #[test]
-fn an_encrypted_alert_is_noticed() {
+fn an_encrypted_alert_ends_a_pending_operation() {
     for api in [Api::Buffered, Api::Unbuffered] {
         let plan = Arc::new(Plan::new(When::Never).only("sign"));
         let (mut server, mut client) = until_it_waits(&KINDS[0], api, &plan).unwrap();
@@ -174,7 +174,7 @@ fn a_waiting_quic_connection_buffers_little() {
 /// The client's close_notify after its Finished only ends its data, even if the server is still
 /// storing the session.
 #[test]
-fn a_close_notify_after_the_finished_waits() {
+fn a_close_notify_after_the_finished_does_not_end_an_operation() {
     for kind in KINDS.iter().filter(|kind| !kind.has_early_data()) {
         let plan = Arc::new(Plan::new(When::After(1)));
         let world = harness::operations::schedules::resumable(kind, Api::Buffered, &plan);
@@ -208,7 +208,7 @@ fn a_close_notify_after_the_finished_waits() {
 
 /// The result of the operation determines the outcome, and not an error in later records.
 #[test]
-fn records_other_than_alerts_wait() {
+fn records_other_than_alerts_wait_for_the_operation() {
     for (kind, operation) in [(0, "sign"), (1, "verify_server_cert"), (11, "sign")] {
         for api in [Api::Buffered, Api::Unbuffered] {
             let plan = Arc::new(Plan::new(When::Never).only(operation));
@@ -221,7 +221,7 @@ fn records_other_than_alerts_wait() {
 }
 
 #[test]
-fn the_end_of_the_stream_is_noticed() {
+fn a_waiting_connection_reads_the_end_of_the_stream() {
     let plan = Arc::new(Plan::new(When::Never).only("sign"));
     let (server, _client) = until_it_waits(&KINDS[0], Api::Buffered, &plan).unwrap();
     let End::Buffered(mut server) = server else {
@@ -234,7 +234,7 @@ fn the_end_of_the_stream_is_noticed() {
 
 /// Nothing can follow a close_notify, and the server's flight has not been sent yet.
 #[test]
-fn a_close_notify_waits_for_the_flight() {
+fn a_close_notify_is_sent_after_the_pending_flight() {
     for operation in ["resolve", "sign"] {
         let plan = Arc::new(Plan::new(When::After(1)).only(operation));
         let (mut server, mut client) = until_it_waits(&KINDS[0], Api::Buffered, &plan).unwrap();

@@ -44,7 +44,7 @@ fn for_all(mut f: impl FnMut(&Kind, Api)) {
 }
 
 #[test]
-fn all_operations_may_be_futures() {
+fn the_outcome_is_the_same_if_all_operations_are_futures() {
     let mut asked = BTreeSet::new();
     for_all(|kind, api| {
         let sync = Arc::new(Plan::new(When::NoFuture));
@@ -71,7 +71,7 @@ fn all_operations_may_be_futures() {
 
 /// One operation at a time is a future, and nothing calls its blocking method.
 #[test]
-fn a_single_operation_may_be_a_future() {
+fn the_outcome_is_the_same_if_one_operation_is_a_future() {
     for_all(|kind, api| {
         let sync = Arc::new(Plan::new(When::NoFuture));
         let expected = connect(kind, api, &sync, false);

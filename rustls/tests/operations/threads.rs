@@ -13,7 +13,7 @@ use harness::peers::configs::server_name;
 use rustls::{ClientConnection, Error, ServerConnection, Stream};
 
 #[test]
-fn streams_park_their_thread() {
+fn streams_complete_while_operations_are_pending() {
     for kind in KINDS.iter().filter(|kind| !kind.has_early_data()) {
         for when in [When::Ready, When::After(2), When::FromThread] {
             let plan = Arc::new(Plan::new(when));

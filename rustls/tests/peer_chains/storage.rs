@@ -110,7 +110,7 @@ fn sessions_resume_from_storages_of_bytes() {
 }
 
 #[test]
-fn sessions_survive_encoding() {
+fn sessions_resume_if_their_values_are_encoded_in_between() {
     for (put_as_bytes, get_as_bytes) in product([false, true], [false, true]) {
         resumes(|inner| {
             Arc::new(Passing {

@@ -366,7 +366,7 @@ fn certified(
 /// A peer presents the chain of another one. The error and the work do not depend on whether the
 /// chain is known.
 #[test]
-fn a_peer_without_the_key_learns_nothing() {
+fn a_peer_without_the_key_cannot_tell_if_its_chain_is_known() {
     let authority = Authority::get();
     for (provider, versions, of) in product3(PROVIDERS, Versions::EACH, ROLES) {
         let what = format!("{provider:?} {versions:?} {of:?}");
@@ -418,7 +418,7 @@ fn the_signature_is_verified_before_the_chain_if_there_is_a_map() {
 
 /// A chain that was accepted for a client is not accepted for a server without verification.
 #[test]
-fn both_sides_may_share_a_map() {
+fn each_side_verifies_a_chain_in_a_map_that_both_share() {
     for mut sides in Sides::all() {
         sides.client.verified_chains = Arc::default();
         sides.server.verified_chains = sides.client.verified_chains.clone();

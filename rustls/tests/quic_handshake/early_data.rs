@@ -36,7 +36,7 @@ fn keys_match(client: &dyn PacketKey, server: &dyn PacketKey) -> bool {
 }
 
 #[test]
-fn keys_last_until_the_handshake_is_complete() {
+fn early_data_keys_last_until_the_handshake_is_complete() {
     for configs in PROVIDERS.map(with_session) {
         let (mut client, mut server) = (configs.client(), configs.server());
         let client_keys = client.zero_rtt_keys().unwrap();
@@ -61,7 +61,7 @@ fn keys_last_until_the_handshake_is_complete() {
 /// A client drops its keys with the message that rejects early data: the ServerHello without
 /// resumption, EncryptedExtensions otherwise.
 #[test]
-fn keys_are_dropped_with_a_rejection() {
+fn early_data_keys_are_dropped_when_a_client_learns_of_the_rejection() {
     for (provider, resumes) in product(PROVIDERS, [true, false]) {
         let mut configs = with_session(provider);
         if !resumes {
@@ -94,7 +94,7 @@ fn keys_are_dropped_with_a_rejection() {
 
 /// A late rejection discards the server's keys, and the handshake still completes.
 #[test]
-fn a_server_may_reject_after_the_client_hello() {
+fn a_server_can_reject_early_data_after_the_client_hello() {
     let configs = with_session(Provider::Ring);
     let (mut client, mut server) = (configs.client(), configs.server());
     relay(&mut client, &mut server);
@@ -106,7 +106,7 @@ fn a_server_may_reject_after_the_client_hello() {
 
 /// RFC 9846 §4.3.10: early data is rejected by a HelloRetryRequest.
 #[test]
-fn keys_are_dropped_after_a_retry() {
+fn early_data_keys_are_dropped_after_a_retry() {
     for provider in PROVIDERS {
         let mut configs = with_session(provider);
         let mut config = retrying(provider);

@@ -5,7 +5,7 @@ use rustls::{AlertDescription as Alert, Error, PeerMisbehaved};
 use super::*;
 
 #[test]
-fn the_error_stays_and_everything_else_is_dropped() {
+fn a_failed_connection_keeps_its_error_and_drops_everything_else() {
     for configs in PROVIDERS.map(Configs::new) {
         configs.connected();
         let (mut client, mut server) = (configs.client(), configs.server());

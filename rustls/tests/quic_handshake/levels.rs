@@ -22,7 +22,7 @@ fn apart(pair: (Connection, Connection)) -> (ClientConnection, ServerConnection)
 
 /// The client and server connections report the same values as [`Connection`].
 #[test]
-fn the_types_of_each_side_report_the_same_values() {
+fn client_and_server_types_report_the_values_of_a_connection() {
     for configs in PROVIDERS.map(Configs::new) {
         let (client, server) = apart((configs.client(), configs.server()));
         assert_eq!(client.quic_transport_parameters(), None);
@@ -127,7 +127,7 @@ fn a_retry_changes_no_keys() {
 }
 
 #[test]
-fn existing_bytes_in_the_buffer_are_kept() {
+fn write_hs_appends_to_the_buffer() {
     let configs = Configs::new(Provider::Ring);
     for capacity in [4, 4000] {
         let mut buf = Vec::with_capacity(capacity);

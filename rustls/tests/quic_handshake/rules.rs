@@ -49,7 +49,7 @@ fn a_client_hello_follows_the_rules() {
 
 /// RFC 9001 §8.2: each version has its own code point.
 #[test]
-fn parameters_of_another_version_are_missing() {
+fn parameters_for_another_version_count_as_missing() {
     let configs = Configs::new(Provider::Ring);
     for (client_version, server_version) in [
         (Version::V1Draft, Version::V1),

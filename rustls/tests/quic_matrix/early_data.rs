@@ -79,7 +79,7 @@ type Change<'a> = &'a dyn Fn(Server) -> Server;
 
 /// A server has five reasons to reject early data (RFC 9846 §4.2.10).
 #[test]
-fn early_data_is_rejected() {
+fn a_server_rejects_early_data_for_each_reason() {
     for_all_ends(|ends, provider| {
         let usual = Case::with_early_data(ends, provider);
         let with_other_group = Case {

@@ -39,7 +39,7 @@ fn keys_can_be_updated_repeatedly() {
 
 /// Each path has its own nonces, and path 0 has those of a connection without paths.
 #[test]
-fn packets_belong_to_their_path() {
+fn packets_open_only_on_their_path() {
     for_all_ends(|ends, provider| {
         for suite in SUITES {
             let (mut client, mut server) = pair(Case {

@@ -36,7 +36,7 @@ fn parameters_arrive_unchanged() {
 /// A server has the client's parameters after the ClientHello, a client the server's after
 /// EncryptedExtensions.
 #[test]
-fn parameters_are_available_once_read() {
+fn the_peers_parameters_are_available_once_read() {
     for (ends, version) in product(ENDS, VERSIONS) {
         let (mut client, mut server) = pair(Case {
             version,

@@ -175,7 +175,7 @@ fn a_closed_sender_sends_no_alert() {
 
 /// A pending answer to a KeyUpdate request is dropped.
 #[test]
-fn an_owed_update_is_dropped() {
+fn a_pending_key_update_is_dropped_after_a_failure() {
     for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         peer.refresh_traffic_keys();
         let mut bytes = peer.take_output();

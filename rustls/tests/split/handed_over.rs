@@ -58,7 +58,7 @@ type Way = (&'static str, fn(&mut Halves) -> Vec<u8>);
 /// RFC 9846 §4.7.3: a single answer to all requests precedes the next application data, also in the
 /// caller's buffers.
 #[test]
-fn a_write_carries_the_answer() {
+fn a_write_carries_the_requested_key_update() {
     let ways: [Way; 4] = [
         ("write", |halves| {
             assert_eq!(halves.sender.writer().write(b"data").unwrap(), 4);
@@ -110,7 +110,7 @@ fn the_key_update_reply_precedes_records_encrypted_in_place() {
 
 /// A writer that existed before the request also sends the answer.
 #[test]
-fn each_write_checks_for_requests() {
+fn each_write_checks_for_key_update_requests() {
     for (halves, mut peer) in tls13_cases().map(Case::split) {
         let (mut sender, mut receiver) = (halves.sender, halves.receiver);
         let mut writer = sender.writer();
@@ -132,7 +132,7 @@ fn each_write_checks_for_requests() {
 
 /// An idle application is notified, and `write_tls` or `take_tls` sends the answer.
 #[test]
-fn an_idle_sender_answers() {
+fn an_idle_sender_answers_a_key_update_request() {
     let ways: [Way; 3] = [
         ("write_tls", |Halves { sender, .. }| {
             let mut out = Vec::new();
@@ -289,7 +289,7 @@ fn both_sides_may_request_an_update_at_the_same_time() {
 
 /// The sending half requests no second update until the receiving half has seen the answer.
 #[test]
-fn the_sender_waits_for_the_answer_that_the_receiver_gets() {
+fn no_second_update_is_requested_before_the_receiver_gets_the_answer() {
     for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         let mut answers = Vec::new();
         for _ in 0..100 {
@@ -406,7 +406,7 @@ fn renegotiation_is_refused_by_the_sender() {
 
 /// Tickets that arrive after the split are stored and can be used for a later connection.
 #[test]
-fn tickets_are_taken_by_the_receiver() {
+fn tickets_received_after_the_split_are_stored() {
     for case in tls13_cases_of(Role::Client) {
         let (config, server) = (case.config().client(), case.other().upstream());
         for expected in [HandshakeKind::Full, HandshakeKind::Resumed] {

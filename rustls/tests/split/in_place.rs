@@ -122,7 +122,7 @@ fn records_can_be_built_in_the_bytes_of_opened_ones() {
 
 /// Data read by `read_tls` must be consumed first.
 #[test]
-fn the_two_ways_to_receive_keep_the_order() {
+fn buffered_input_must_be_read_before_records_are_opened_in_place() {
     for (mut halves, mut peer) in cases().map(Case::split) {
         peer.send(b"first");
         let first = peer.take_output();
@@ -148,7 +148,7 @@ fn the_two_ways_to_receive_keep_the_order() {
 }
 
 #[test]
-fn errors_are_those_of_the_connection() {
+fn errors_repeat_and_the_sender_sends_the_alert() {
     for (mut halves, mut peer) in tls13_cases().map(Case::split) {
         let mut forged = *b"\x17\x03\x03\x00\x1112345678901234567";
         for _ in 0..2 {

@@ -25,7 +25,7 @@ fn halves_can_be_sent_to_other_threads() {
 }
 
 #[test]
-fn both_directions_keep_working() {
+fn both_directions_work_after_the_split() {
     for (mut halves, mut peer) in cases().map(Case::split) {
         for len in [1, 100, 16_384, 40_000] {
             halves.talk(&mut peer, &vec![7; len]);

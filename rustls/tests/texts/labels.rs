@@ -175,7 +175,7 @@ fn an_alert_has_the_same_label_in_an_error() {
 }
 
 #[test]
-fn labels_suit_the_names_of_metrics() {
+fn labels_are_short_and_in_snake_case() {
     for label in listed().into_iter().chain(lines(OF_EVENTS)) {
         let parts: Vec<_> = label.split('.').collect();
         assert!(parts.len() <= 2 && label.len() <= 80, "{label}");

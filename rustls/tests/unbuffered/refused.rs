@@ -16,7 +16,7 @@ fn record_len(wire: &[u8]) -> usize {
 /// A record can wait while this side sends, replaces keys and closes. After that, it can still be
 /// opened, even at another address.
 #[test]
-fn a_refused_record_waits() {
+fn a_record_left_unread_waits() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         peer.send(b"first");
         peer.send(b"the second");
@@ -57,7 +57,7 @@ fn a_refused_record_waits() {
 
 /// Some of several available records can be read and the next one left unread.
 #[test]
-fn a_record_after_others_is_refused() {
+fn a_record_after_others_can_be_left_unread() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         for data in [&[1; 10][..], &[2; 20], &[3; 30]] {
             peer.send(data);
@@ -81,7 +81,7 @@ fn a_record_after_others_is_refused() {
 
 /// A KeyUpdate and an alert keep their place after a record that was left unread.
 #[test]
-fn records_after_a_refused_one_also_wait() {
+fn records_after_an_unread_one_also_wait() {
     fn test(case: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         peer.send(b"old keys");
         if case.is_tls13() {
@@ -123,7 +123,7 @@ fn records_after_a_refused_one_also_wait() {
 /// Handshake records hold no application data, so the handshake completes although each record is
 /// peeked at. Application data directly after it can be left unread.
 #[test]
-fn the_handshake_is_not_refused() {
+fn peeking_does_not_hold_up_the_handshake() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         let mut incoming = Vec::new();
         let mut sent_last = false;
@@ -161,7 +161,7 @@ fn the_handshake_is_not_refused() {
 
 /// `max_payload` subtracts the overhead that RFC 9846 §5.2 and RFC 5246 §6.2.3 allow.
 #[test]
-fn every_length_is_reported() {
+fn peeking_reports_the_lengths_of_each_record() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         for len in [1, 2, 100, 16_383, 16_384] {
             peer.send(&vec![7; len]);

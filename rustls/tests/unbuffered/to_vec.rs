@@ -10,7 +10,7 @@ const UNTOUCHED: u8 = 0xa5;
 
 /// A whole handshake uses one `Vec` that is empty at first.
 #[test]
-fn a_handshake_grows_the_vec() {
+fn a_handshake_works_with_one_growing_vec() {
     fn test(_: Case, mut conn: impl Unbuffered, mut peer: UpstreamBuffered) {
         let (mut outgoing, mut used) = (Vec::new(), 0);
         let mut incoming = Vec::new();

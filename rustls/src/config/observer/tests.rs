@@ -15,50 +15,68 @@ const NEVER: Test = None;
 
 /// Returns the tests in which a server and a client report `reason`.
 fn not_resumed(reason: NotResumed) -> [Test; 2] {
-    const SERVER: Test = Some("a_server_has_a_reason_against_each_session");
-    const CLIENT: Test = Some("a_client_has_a_reason_not_to_offer_a_session");
-    const EMS: Test = Some("a_client_may_require_an_extended_master_secret_of_a_session");
-    const QUIC: Test = Some("a_session_belongs_to_its_version_of_quic");
+    const SERVER: Test = Some("a_server_reports_why_it_does_not_resume_a_session");
+    const CLIENT: Test = Some("a_client_reports_why_it_does_not_offer_a_session");
+    const EMS: Test =
+        Some("a_client_reports_a_session_without_the_required_extended_master_secret");
+    const QUIC: Test = Some("another_version_of_quic_is_reported_as_the_reason");
     match reason {
         NotResumed::NoSessions => [SERVER, CLIENT],
         NotResumed::UnreadableTicket => [SERVER, NEVER],
         NotResumed::NotStored => [SERVER, NEVER],
-        NotResumed::OtherFormat => [SERVER, Some("a_client_without_tickets_does_not_offer_one")],
+        NotResumed::OtherFormat => [
+            SERVER,
+            Some("a_client_that_uses_no_tickets_reports_a_session_of_another_format"),
+        ],
         NotResumed::OtherCipherSuite => [SERVER, CLIENT],
         NotResumed::OtherCarrier => [QUIC, QUIC],
         NotResumed::Expired => [SERVER, CLIENT],
-        NotResumed::TooLongAgo => [Some("a_chain_of_sessions_ends_too_long_ago"), NEVER],
-        NotResumed::OtherServerName => [Some("a_session_belongs_to_its_server_name"), NEVER],
+        NotResumed::TooLongAgo => [
+            Some("a_chain_of_sessions_that_began_too_long_ago_is_not_resumed"),
+            NEVER,
+        ],
+        NotResumed::OtherServerName => {
+            [Some("another_server_name_is_reported_as_the_reason"), NEVER]
+        }
         NotResumed::OtherPolicy => [SERVER, CLIENT],
         NotResumed::OtherCertificate => [SERVER, NEVER],
         NotResumed::ClientNotAccepted => [
-            Some("a_client_that_is_no_longer_accepted_is_a_reason"),
+            Some("a_client_that_is_no_longer_accepted_is_reported_as_the_reason"),
             NEVER,
         ],
         NotResumed::NoExtendedMasterSecret => [
-            Some("a_session_without_extended_master_secret_is_a_reason"),
+            Some("a_missing_extended_master_secret_is_reported_as_the_reason"),
             EMS,
         ],
         NotResumed::NoKeyExchangeMode => [
-            Some("a_client_that_offers_no_key_exchange_with_its_session_is_a_reason"),
+            Some("a_missing_key_exchange_mode_is_reported_as_the_reason"),
             NEVER,
         ],
         NotResumed::VersionDisabled => [NEVER, CLIENT],
-        NotResumed::TooLong => [NEVER, Some("a_ticket_may_be_too_long_to_offer")],
+        NotResumed::TooLong => [
+            NEVER,
+            Some("a_client_reports_a_ticket_that_is_too_long_to_offer"),
+        ],
         NotResumed::RefusedByServer => [NEVER, SERVER],
     }
 }
 
 /// Returns the tests in which a server and a client report `reason`.
 fn early_data_rejected(reason: EarlyDataRejected) -> [Test; 2] {
-    const EARLY: Test = Some("early_data_is_rejected_for_a_reason");
+    const EARLY: Test = Some("both_sides_report_why_early_data_was_rejected");
     match reason {
         EarlyDataRejected::ByServer => [NEVER, EARLY],
-        EarlyDataRejected::ByApplication => [Some("an_application_may_reject_early_data"), NEVER],
+        EarlyDataRejected::ByApplication => [
+            Some("early_data_rejected_by_the_application_is_reported"),
+            NEVER,
+        ],
         EarlyDataRejected::NotResumed => [EARLY, EARLY],
         EarlyDataRejected::HelloRetryRequest => [EARLY, EARLY],
         EarlyDataRejected::NotAllowed => [EARLY, NEVER],
-        EarlyDataRejected::OtherSession => [Some("another_session_is_a_reason"), NEVER],
+        EarlyDataRejected::OtherSession => [
+            Some("early_data_of_another_session_is_reported_as_rejected"),
+            NEVER,
+        ],
         EarlyDataRejected::OtherCipherSuite => [EARLY, EARLY],
         EarlyDataRejected::OtherProtocol => [EARLY, NEVER],
         EarlyDataRejected::OtherCarrier => [

@@ -38,7 +38,7 @@ fn early_data_up_to_the_limit_arrives() {
 
 /// A write accepts bytes up to the limit, and a later one none, for which `write_all` fails.
 #[test]
-fn writes_end_at_the_limit() {
+fn writes_stop_at_the_early_data_limit() {
     for (provider, limit) in product(PROVIDERS, LIMITS) {
         let (client_config, server_config) = primed(provider, limit);
         let limit = limit as usize;
@@ -66,7 +66,7 @@ fn writes_end_at_the_limit() {
 
 /// The buffer limit applies as well; sending makes room.
 #[test]
-fn writes_end_at_the_buffer_limit() {
+fn writes_stop_at_the_buffer_limit() {
     let (client_config, server_config) = primed(Provider::AwsLc, LIMIT);
     let mut conn = ClientConnection::new(client_config, server_name()).unwrap();
     conn.set_buffer_limit(Some(4_000));
@@ -133,7 +133,7 @@ fn unbuffered_clients_refuse_data_beyond_the_limit() {
 /// RFC 9846 §5.5: early data ends when its key reaches its limit. EndOfEarlyData is the last
 /// message under that key.
 #[test]
-fn writes_end_at_the_limit_of_the_key() {
+fn writes_stop_at_the_limit_of_the_key() {
     const RECORDS: usize = 5;
     for provider in PROVIDERS {
         let crypto = provider_with_limit(provider, 6);

@@ -155,7 +155,7 @@ fn application_data_waits_for_the_handshake() {
 
 /// More early data may follow between the server's acceptance and its Finished.
 #[test]
-fn early_data_ends_with_the_handshake() {
+fn early_data_can_be_written_until_the_handshake_completes() {
     for provider in PROVIDERS {
         let (client_config, server_config) = primed(provider, LIMIT);
         let mut conn = ClientConnection::new(client_config, server_name()).unwrap();

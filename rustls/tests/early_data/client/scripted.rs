@@ -336,7 +336,7 @@ fn wrong_resumptions_that_upstream_accepts_are_refused() {
 
 /// RFC 9846 §4.3.10: early data requires the session's protocol.
 #[test]
-fn early_data_is_accepted_only_with_its_protocol() {
+fn early_data_is_accepted_only_with_the_protocol_of_the_session() {
     for protocols in [vec![alpn(b"h3")], vec![]] {
         let resumption = Resumption::new(move |script| {
             script.encrypted_extensions.clone_from(&protocols);
@@ -381,7 +381,7 @@ fn a_retry_ends_early_data() {
 /// RFC 9846 §4.2.2: a session that does not match the suite of a HelloRetryRequest is not offered
 /// again.
 #[test]
-fn a_retry_with_another_hash_ends_the_offer() {
+fn no_session_is_offered_again_after_a_retry_with_another_hash() {
     let full = Resumption::new(|script| {
         *script = Script::new();
         sha384(script);

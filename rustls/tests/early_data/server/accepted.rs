@@ -36,7 +36,7 @@ fn early_data_is_read_separately_from_later_data() {
 
 /// The tickets contain the limit, which the client obeys.
 #[test]
-fn tickets_contain_the_limit() {
+fn tickets_contain_the_early_data_limit() {
     for (provider, max, sealed) in product3(PROVIDERS, [0, 1, 16_384, u32::MAX], [false, true]) {
         let settings = Settings {
             max_early_data_size: max,
@@ -141,7 +141,7 @@ fn a_lower_limit_than_before_rejects_early_data() {
 
 /// The server sends data before the client has finished (RFC 9846 §4.5.3).
 #[test]
-fn the_server_may_answer_early() {
+fn a_server_can_send_data_before_the_client_finishes() {
     for (provider, send_half_rtt_data) in product(PROVIDERS, [false, true]) {
         let settings = settings(provider).edit(|it| it.send_half_rtt_data = send_half_rtt_data);
         for server in settings.servers() {
@@ -191,7 +191,7 @@ fn early_secrets_are_logged() {
 
 /// Readers may use buffers of any length.
 #[test]
-fn readers_take_as_much_as_they_want() {
+fn early_data_can_be_read_into_buffers_of_any_length() {
     let settings = settings(PROVIDERS[0]);
     for len in 1..20 {
         let (mut client, conn) = shared(&settings);

@@ -11,7 +11,7 @@ use super::{MAX, accepted, early_data, finish, rejected, send, settings, upstrea
 
 /// RFC 9846 §4.7.1: more data than the ticket allows causes unexpected_message.
 #[test]
-fn accepted_data_has_a_limit() {
+fn early_data_beyond_the_limit_is_refused() {
     const TOO_MUCH: &str = "PeerMisbehaved(TooMuchEarlyDataReceived)";
 
     for (settings, server) in servers(settings) {
@@ -41,7 +41,7 @@ fn accepted_data_has_a_limit() {
 /// Early data up to the limit is accepted, and the handshake completes, even if the application
 /// only reads the data after that.
 #[test]
-fn the_full_limit_is_accepted() {
+fn early_data_up_to_the_limit_is_accepted() {
     for (provider, max) in product(PROVIDERS, [1, 16_384, 16_385, 1 << 20]) {
         let settings = settings(provider).edit(|it| it.max_early_data_size = max);
         for server in settings.servers() {
@@ -59,7 +59,7 @@ fn the_full_limit_is_accepted() {
 /// RFC 9846 §4.3.10: rejected early data is skipped up to the same limit, which applies only to the
 /// content. Upstream also counts the overhead of encryption.
 #[test]
-fn skipped_data_has_a_limit() {
+fn skipped_early_data_beyond_the_limit_is_refused() {
     for settings in PROVIDERS.map(settings) {
         let [buffered, unbuffered, _] = settings.servers();
         for (server, piece) in product([buffered, unbuffered], [1000, 999, 500, 1]) {
@@ -84,7 +84,7 @@ fn skipped_data_has_a_limit() {
 
 /// Empty records are bounded, so early data never uses more memory than allowed.
 #[test]
-fn empty_records_are_counted() {
+fn empty_records_of_early_data_are_bounded() {
     for (settings, server) in servers(settings) {
         let mut client = accepted(&settings, &server);
         let refused = (0..100)

@@ -33,7 +33,7 @@ client_sends!(upstream_sends, upstream_client, UpstreamBuffered);
 client_sends!(this_sends, this_client, ThisBuffered);
 
 #[test]
-fn early_data_of_clients_is_read() {
+fn early_data_from_clients_of_both_crates_is_read() {
     for (provider, auth) in product(PROVIDERS, [ClientAuth::None, ClientAuth::Required]) {
         let settings = settings(provider).edit(|it| it.auth = auth);
         for send in [upstream_sends, this_sends] {

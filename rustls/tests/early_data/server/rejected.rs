@@ -19,7 +19,7 @@ use super::{
 
 /// Rejected early data is skipped and never returned to the application.
 #[test]
-fn rejected_data_is_skipped() {
+fn rejected_early_data_is_skipped() {
     for (settings, server) in servers(settings) {
         let mut client = rejected(&settings, &server);
         for _ in 0..3 {

@@ -142,7 +142,7 @@ fn for_each_client(test: impl Fn(Provider, Versions, bool)) {
 /// The session expires together with the certificate that expires first, no matter how often it was
 /// resumed.
 #[test]
-fn a_session_ends_with_the_verified_path() {
+fn a_session_expires_with_the_verified_path() {
     for_each_client(|provider, versions, unbuffered| {
         for chain in [Chain::new(2029, 2028), Chain::new(2028, 2029)] {
             let server = chain.server(provider, versions);
@@ -159,7 +159,7 @@ fn a_session_ends_with_the_verified_path() {
 
 /// The library does not know the path that the other verifier used.
 #[test]
-fn a_session_of_another_verifier_ends_with_the_end_entity() {
+fn a_session_of_another_verifier_expires_with_the_end_entity() {
     for_each_client(|provider, versions, unbuffered| {
         let client = |chain: &Chain| {
             let verifier = Verifier::like_server_verifier(chain.webpki(provider));

@@ -97,7 +97,7 @@ fn a_ticket_is_offered_once() {
 }
 
 #[test]
-fn a_server_may_decline() {
+fn a_full_handshake_follows_if_the_session_is_declined() {
     for (provider, new) in product(PROVIDERS, APIS) {
         let client = Arc::new(client_config(provider));
         connect(new, &client, &Arc::new(server_config(provider)));
@@ -154,7 +154,7 @@ fn sessions_are_stored_separately_for_each_server() {
 
 /// RFC 9846 §4.3.11: the protocol is negotiated again, unless early data is used.
 #[test]
-fn the_application_protocol_may_change() {
+fn a_session_resumes_with_another_application_protocol() {
     for (provider, new) in product(PROVIDERS, APIS) {
         let server = Arc::new(server_config(provider));
         let config = Arc::new(client_config(provider));
@@ -294,7 +294,7 @@ fn a_session_resumes_with_the_suites_of_the_configuration() {
 }
 
 #[test]
-fn a_retry_keeps_the_offer() {
+fn a_session_resumes_after_a_retry() {
     for (provider, new) in product(PROVIDERS, APIS) {
         let client = Arc::new(client_config(provider));
         let first = Arc::new(server_config(provider));

@@ -109,7 +109,7 @@ fn a_session_does_not_replace_required_authentication() {
 
 /// Uses verifiers with other roots, also without sending their names to clients.
 #[test]
-fn other_roots_require_a_new_certificate() {
+fn sessions_do_not_resume_under_other_roots() {
     all(|settings, unbuffered| {
         let first = settings.ours();
         let with_roots_of = |key_type| {
@@ -152,7 +152,7 @@ fn a_certificate_that_is_refused_is_not_resumed() {
 
 /// A verifier starts to require certificates while a client without one connects.
 #[test]
-fn a_session_does_not_satisfy_a_new_requirement() {
+fn a_session_without_a_certificate_does_not_satisfy_a_new_requirement() {
     all(|settings, unbuffered| {
         let (verifier, config) = Changing::new(settings);
         verifier.is_optional.store(true, Ordering::SeqCst);

@@ -114,7 +114,7 @@ fn a_session_resumes_with_any_suite_of_its_hash() {
 
 /// RFC 9846 §4.3.10: only early data requires the same protocol.
 #[test]
-fn the_protocol_may_change() {
+fn a_session_resumes_with_another_application_protocol() {
     for (settings, server) in servers(Settings::new) {
         let ticket = server.tickets(&settings).remove(0);
         let other = hello().with(ALPN, protocols(&[b"http/1.1"]));
@@ -140,7 +140,7 @@ fn sessions_are_only_shared_through_a_storage() {
 
 /// Values in the storage that TLS 1.3 cannot read do not resume.
 #[test]
-fn foreign_values_are_not_resumed() {
+fn unreadable_values_in_the_storage_are_not_resumed() {
     for settings in PROVIDERS.map(Settings::new) {
         let config = settings.ours();
         for value in [&b""[..], b"?", &[0; 100], &[1, 3, 4, 0x13, 1, 0]] {

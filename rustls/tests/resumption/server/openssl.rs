@@ -70,7 +70,7 @@ fn is_there() -> bool {
 }
 
 #[test]
-fn their_sessions_are_resumed() {
+fn sessions_of_openssl_clients_are_resumed() {
     if !is_there() {
         return;
     }
@@ -101,7 +101,7 @@ fn resumes(settings: &Settings, suite: &str) {
 }
 
 #[test]
-fn their_early_data_is_accepted_once() {
+fn early_data_of_openssl_clients_is_accepted_once() {
     if !is_there() {
         return;
     }

@@ -32,7 +32,7 @@ fn pairs(first: ServerConfig, second: ServerConfig) -> [[Server; 2]; 2] {
 }
 
 #[test]
-fn resumed_connections_give_sessions_that_resume() {
+fn sessions_from_resumed_connections_resume() {
     for settings in Settings::all() {
         for client in clients(&settings, ClientAuth::None) {
             for server in settings.servers() {
@@ -46,7 +46,7 @@ fn resumed_connections_give_sessions_that_resume() {
 }
 
 #[test]
-fn a_client_keeps_its_identity() {
+fn a_resumed_client_keeps_its_identity() {
     let versions = [Versions::Tls12, Versions::Tls13];
     let kinds = product(versions, [false, true]).collect::<Vec<_>>();
     for (provider, auth, (versions, sealed)) in product3(PROVIDERS, CLIENT_AUTHS, kinds) {

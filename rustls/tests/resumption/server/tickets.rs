@@ -130,7 +130,7 @@ fn the_applications_own_data_is_kept_in_sessions() {
 
 #[test]
 #[should_panic = "resumption data has too many bytes"]
-fn application_data_is_limited() {
+fn resumption_data_that_is_too_long_panics() {
     let config = Settings::new(PROVIDERS[0]).ours();
     let mut conn = rustls::ServerConnection::new(config.into()).unwrap();
     conn.set_resumption_data(&[0; 1 << 15]);

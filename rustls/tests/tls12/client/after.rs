@@ -56,7 +56,7 @@ fn answer(
 }
 
 #[test]
-fn requests_for_a_certificate_are_answered() {
+fn certificate_requests_are_answered() {
     use HandshakeType::{Certificate, CertificateVerify, ClientKeyExchange, Finished};
     const RSA: u8 = 1;
     const ECDSA: u8 = 64;
@@ -129,7 +129,7 @@ fn a_resolver_that_contradicts_itself_is_an_error() {
 }
 
 #[test]
-fn malformed_requests_are_refused() {
+fn malformed_certificate_requests_are_refused() {
     for request in [
         vec![],
         [u8_vec(&[]), u16_vec(&[4, 3]), u16_vec(&[])].concat(),

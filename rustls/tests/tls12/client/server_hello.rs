@@ -125,7 +125,7 @@ fn a_session_id_for_middleboxes_does_not_name_a_session() {
 }
 
 #[test]
-fn an_extended_master_secret_may_be_required() {
+fn a_server_without_the_required_extended_master_secret_is_refused() {
     for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
         let clients = clients_with(
             provider,
@@ -141,7 +141,7 @@ fn an_extended_master_secret_may_be_required() {
 }
 
 #[test]
-fn a_ticket_must_have_been_requested() {
+fn an_unrequested_ticket_is_refused() {
     let clients = clients_with(
         Provider::AwsLc,
         Versions::Tls12,

@@ -79,7 +79,7 @@ fn tls12_has_no_retry() {
 }
 
 #[test]
-fn flights_may_come_in_small_records_and_pieces() {
+fn flights_in_small_records_and_pieces_are_accepted() {
     let auth = ClientAuth::Required;
     for (provider, key) in product(PROVIDERS, [KeyType::EcdsaP256, KeyType::Rsa2048]) {
         let mut config = this::client_of(Versions::Tls12, provider.this(), key, auth);

@@ -194,7 +194,7 @@ pub(super) fn stapling(settings: &Settings, response: &[u8]) -> [Server; 3] {
 
 /// RFC 6066 §8: a response is stapled on request. It must have at least one byte.
 #[test]
-fn the_status_is_stapled() {
+fn the_ocsp_response_is_stapled_on_request() {
     let asking = |typ| ClientHello::tls12().and(STATUS_REQUEST, vec![typ, 0, 0, 0, 0]);
     let has_status = |client: &ScriptedClient| {
         let status = client.message_of(HandshakeType::CertificateStatus);

@@ -323,7 +323,7 @@ fn a_closed_server_ignores_renegotiation() {
 /// RFC 5246 §7.4.8: the algorithm must be in the CertificateRequest, even if the verifier would
 /// accept others.
 #[test]
-fn a_scheme_must_have_been_requested() {
+fn a_signature_with_an_unrequested_scheme_is_refused() {
     for provider in PROVIDERS {
         let requested = [SignatureScheme::ECDSA_NISTP256_SHA256];
         let verifier = Arc::new(Verifier::accepting(Versions::Tls12, &requested));

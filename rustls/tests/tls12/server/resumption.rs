@@ -151,7 +151,7 @@ fn data_is_exchanged_on_a_resumed_connection() {
 }
 
 #[test]
-fn another_name_or_suite_does_not_resume() {
+fn a_session_does_not_resume_with_another_name_or_suite() {
     for_each_session(|server, offer, session| {
         let another_name = offer.clone().with(SERVER_NAME, host_name(b"other.example"));
         let no_name = offer.clone().without(SERVER_NAME);
@@ -185,7 +185,7 @@ fn the_application_protocol_is_negotiated_again() {
 /// RFC 7627 §5.3 requires the extended master secret in a resumed handshake exactly if the session
 /// has it.
 #[test]
-fn the_extended_master_secret_is_kept() {
+fn resumption_requires_the_same_use_of_the_extended_master_secret() {
     for_each_kind(|settings, server| {
         let extended = hello(settings.sealed);
         let plain = extended.clone().without(EXTENDED_MASTER_SECRET);
@@ -235,7 +235,7 @@ fn a_changed_ticket_or_id_does_not_resume() {
 
 /// The client sends a Finished with another session's keys.
 #[test]
-fn a_session_requires_its_secret() {
+fn a_session_cannot_be_resumed_without_its_secret() {
     for_each_session(|server, offer, session| {
         let resume = || server.connect_tls12(offer, Some(session)).unwrap();
         let mut client = resume();
@@ -291,7 +291,7 @@ fn pair(settings: &Settings) -> [Server; 2] {
 }
 
 #[test]
-fn sessions_are_shared_and_expire() {
+fn sessions_resume_on_another_server_until_they_expire() {
     for settings in all_settings() {
         let (hello, [first, second]) = (hello(settings.sealed), pair(&settings));
         let start = settings.clock.seconds();
