@@ -264,7 +264,7 @@ mod tests {
     use crate::key_derivation::LibraryHmac;
 
     #[test]
-    fn tags_are_those_of_the_library_for_keys_and_messages_of_any_length() {
+    fn tags_equal_those_of_the_library_for_any_length() {
         let lens = [
             0, 1, 31, 32, 48, 63, 64, 65, 127, 128, 129, 191, 192, 193, 300,
         ];

@@ -116,7 +116,7 @@ fn elsewhere(f: impl FnOnce() + Send) {
 /// Sends records in place, copies them and receives them, repeatedly. Only the allocations of the
 /// copies are counted.
 #[test]
-fn copies_allocate_nothing() {
+fn copy_bidirectional_allocates_nothing() {
     const ROUNDS: usize = 60;
 
     let _one = ONE_AT_A_TIME.lock();

@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recently_changed_version_may_still_change() {
+    fn the_version_of_a_recently_written_file_is_unsettled() {
         let TestFile(path) = &TestFile::new("recent", b"");
         assert!(!FileVersion::of_file(path).is_settled());
         let file = File::options().append(true).open(path).unwrap();

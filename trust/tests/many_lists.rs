@@ -12,7 +12,7 @@ use rustls_trust::{CrlCache, CrlSource};
 const SHARED: u64 = 16_384;
 
 #[test]
-fn unchanged_lists_stay_the_same_object_without_sharing() {
+fn an_unchanged_list_stays_the_same_object_if_it_cannot_be_shared() {
     let list = crl(&root("One", |_| ()), &[3], |_| ());
     let mut other = list.to_vec();
     let _others = (0..SHARED)

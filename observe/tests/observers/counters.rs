@@ -105,7 +105,7 @@ fn both_sides_count_the_same_data() {
 }
 
 #[test]
-fn signatures_and_checks_of_chains_are_counted_in_full_handshakes() {
+fn signatures_and_chain_checks_are_counted_in_full_handshakes() {
     for (provider, versions) in cases() {
         let both = Both::new();
         let configs = both.observe(Configs::new(provider, versions, ClientAuth::Required));
@@ -136,7 +136,7 @@ fn a_missing_client_certificate_is_counted() {
 }
 
 #[test]
-fn a_hello_retry_request_is_a_kind_of_handshake() {
+fn handshakes_with_a_hello_retry_request_are_counted() {
     for provider in PROVIDERS {
         let both = Both::new();
         let mut configs = Configs::new(provider, Versions::Tls13, ClientAuth::None);
@@ -313,7 +313,7 @@ fn handshakes_in_progress_and_dropped_ones_are_counted() {
 }
 
 #[test]
-fn a_changed_record_fails_the_traffic() {
+fn a_changed_record_is_counted_as_a_traffic_failure() {
     for (provider, versions) in cases() {
         let both = Both::new();
         let configs = both.observe(Configs::new(provider, versions, ClientAuth::None));
@@ -367,7 +367,7 @@ fn key_updates_are_counted_by_direction() {
 }
 
 #[test]
-fn quic_handshakes_have_their_carrier() {
+fn quic_handshakes_are_counted_under_their_carrier() {
     for provider in PROVIDERS {
         let both = Both::new();
         let configs = both.observe(Configs::new(provider, Versions::Tls13, ClientAuth::None));

@@ -110,7 +110,7 @@ fn a_label_is_added_to_all_metrics() {
 }
 
 #[test]
-fn no_label_has_a_name_that_a_peer_chose() {
+fn no_label_contains_a_name_chosen_by_a_peer() {
     let recorder = PrometheusBuilder::new().build_recorder();
     metrics::with_local_recorder(&recorder, || {
         let facade = Arc::new(Metrics::new());

@@ -187,7 +187,7 @@ fn signatures_and_certificates_are_fields_of_a_full_handshake() {
 }
 
 #[test]
-fn the_number_of_the_application_is_in_spans_and_events() {
+fn spans_and_events_carry_the_applications_number() {
     for (provider, versions) in cases() {
         let captured = capture(|tracing| {
             let configs = Configs::new(provider, versions, ClientAuth::None);
@@ -300,7 +300,7 @@ fn a_dropped_handshake_leaves_no_span() {
 }
 
 #[test]
-fn nothing_is_kept_without_a_subscriber() {
+fn no_span_is_kept_without_a_subscriber() {
     let (provider, versions) = cases().next().unwrap();
     let tracing = Arc::new(Tracing::new());
     let configs = Configs::new(provider, versions, ClientAuth::None);

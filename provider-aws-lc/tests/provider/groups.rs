@@ -65,7 +65,7 @@ fn upstream_group(
 }
 
 #[test]
-fn both_sides_agree_across_providers() {
+fn both_sides_derive_the_same_secret_across_providers() {
     for client in all_groups() {
         for server in all_groups().filter(|server| server.name() == client.name()) {
             let ours = client.start().unwrap();
@@ -78,7 +78,7 @@ fn both_sides_agree_across_providers() {
 }
 
 #[test]
-fn both_sides_agree_with_upstream() {
+fn both_sides_derive_the_same_secret_with_upstream() {
     for group in all_groups() {
         let theirs = upstream_group(upstream::aws_lc_rs::ALL_KX_GROUPS, group.name());
 
@@ -185,7 +185,7 @@ fn x25519_points_of_small_order_are_rejected() {
 
 /// RFC 9846 §4.3.8.2: points of NIST curves are uncompressed and on the curve.
 #[test]
-fn other_forms_and_points_off_the_curve_are_rejected() {
+fn compressed_points_and_points_off_the_curve_are_rejected() {
     for group in all_groups() {
         if !matches!(group.name(), NamedGroup::secp256r1 | NamedGroup::secp384r1) {
             continue;

@@ -153,7 +153,7 @@ const SCRIPTS: &[&[Step]] = &[
 ];
 
 #[test]
-fn scripts_have_the_same_results_as_with_the_published_crate() {
+fn scripts_give_the_same_results_as_with_the_published_crate() {
     for versions in Versions::EACH {
         for side in [Side::Client, Side::Server] {
             for steps in SCRIPTS {
@@ -164,7 +164,7 @@ fn scripts_have_the_same_results_as_with_the_published_crate() {
 }
 
 #[test]
-fn calls_that_are_pending_or_short_change_no_result() {
+fn pending_and_short_calls_do_not_change_results() {
     for side in [Side::Client, Side::Server] {
         for steps in SCRIPTS {
             compare_with_faults(

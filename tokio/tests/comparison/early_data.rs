@@ -109,7 +109,7 @@ fn early_data_is_sent_as_by_the_published_crate() {
 }
 
 #[test]
-fn faults_at_each_call_change_no_result() {
+fn pending_and_short_calls_do_not_change_results() {
     for steps in SCRIPTS {
         for call in [Call::Read, Call::Write, Call::Flush, Call::Shutdown] {
             for fault in [Fault::Pending, Fault::Short] {

@@ -66,7 +66,7 @@ const SCRIPTS: &[&[Step]] = &[
 ];
 
 #[test]
-fn ends_have_the_same_results_as_with_the_published_crate() {
+fn every_way_to_end_gives_the_same_results_as_with_the_published_crate() {
     for versions in Versions::EACH {
         for side in [Side::Client, Side::Server] {
             for steps in SCRIPTS {

@@ -97,7 +97,7 @@ fn run<T>(both: impl Future<Output = io::Result<T>>) {
 
 /// Tests whole streams and split ones.
 #[test]
-fn streams_have_the_events_of_their_connections() {
+fn streams_report_the_events_of_their_connections() {
     let cases = product3(PROVIDERS, Versions::EACH, BOTH);
     for ((provider, versions, accepting), splits) in product(cases, [false, true]) {
         let observed = Observed::new(provider, versions);
@@ -163,7 +163,7 @@ fn poll_in_turn<A, B>(
 /// The futures are dropped before their first poll, between two flights, and with the streams that
 /// they return.
 #[test]
-fn a_handshake_that_is_dropped_has_failed_once() {
+fn a_dropped_handshake_is_reported_as_failed_once() {
     for (provider, versions, accepting) in product3(PROVIDERS, Versions::EACH, BOTH) {
         let observed = Observed::new(provider, versions);
         for polls in 0.. {
@@ -200,7 +200,7 @@ fn a_handshake_that_is_dropped_has_failed_once() {
 
 /// The futures of connectors and acceptors have their connections before the first poll.
 #[test]
-fn a_future_that_is_never_polled_has_failed_once() {
+fn a_future_that_is_never_polled_is_reported_as_failed_once() {
     let observed = Observed::new(PROVIDERS[0], Versions::Tls13);
     let (one, other) = pipe(&mut Noise::new(1), Weather::CALM);
     let connector = TlsConnector::from(observed.client.clone());
@@ -212,7 +212,7 @@ fn a_future_that_is_never_polled_has_failed_once() {
 /// Between the ClientHello and the configuration, only the acceptor's observer knows of the
 /// connection.
 #[test]
-fn a_lazy_handshake_may_be_dropped_before_it_has_a_configuration() {
+fn only_the_acceptors_observer_sees_a_handshake_without_a_configuration() {
     for (versions, is_observed) in product(Versions::EACH, [true, false]) {
         let observed = Observed::new(PROVIDERS[0], versions);
         let (one, other) = pipe(&mut Noise::new(1), Weather::CALM);
@@ -239,7 +239,7 @@ fn a_lazy_handshake_may_be_dropped_before_it_has_a_configuration() {
 
 /// Drops the handshake, or its peer, while the server waits for `operation`.
 #[test]
-fn a_handshake_that_waits_for_an_operation_fails_once() {
+fn a_handshake_that_waits_for_an_operation_is_reported_as_failed_once() {
     let cases = product3(["resolve", "sign"], Versions::EACH, BOTH);
     for ((operation, versions, accepting), peer_leaves) in product(cases, [false, true]) {
         let plan = Arc::new(Plan::new(When::Never).only(operation));

@@ -146,7 +146,7 @@ fn a_message_is_flushed_while_both_streams_stay_open() {
 /// Data received before an error is passed on, even if the other stream accepts only a little at a
 /// time.
 #[test]
-fn data_before_an_error_comes_first() {
+fn data_before_an_error_is_relayed_first() {
     let narrow = Weather {
         capacity: 500,
         ..Weather::CALM

@@ -43,7 +43,7 @@ pub(crate) fn resumable(noise: &mut Noise) -> (ClientConfig, ServerConfig) {
 }
 
 #[test]
-fn two_tasks_of_an_early_client_lose_nothing() {
+fn two_tasks_of_a_client_with_early_data_lose_nothing() {
     let mut accepted = 0;
     for seed in 1..60 {
         let mut noise = Noise::new(seed);

@@ -41,7 +41,7 @@ fn data_of_a_peer_that_vanishes_ends_with_an_error() {
 
 /// Polls a handshake a number of times, and drops it. The peer's handshake must end, too.
 #[test]
-fn a_handshake_that_is_dropped_ends_that_of_the_peer() {
+fn a_dropped_handshake_ends_the_peers_handshake() {
     for versions in Versions::EACH {
         for polls in 0..12 {
             for drops_client in [false, true] {

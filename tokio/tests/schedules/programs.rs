@@ -186,7 +186,7 @@ fn programs_over_bad_pipes_lose_nothing() {
 
 /// The other program must end, too, and must not have received wrong data.
 #[test]
-fn a_program_may_be_dropped_wherever_it_waits() {
+fn dropping_a_program_wherever_it_waits_ends_the_other() {
     let mut plans = Vec::new();
     for is_split in [false, true] {
         let [tls12, tls13] = Versions::EACH;

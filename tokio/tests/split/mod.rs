@@ -332,7 +332,7 @@ fn a_half_whose_task_panics_wakes_the_other() {
 }
 
 #[test]
-fn a_dropped_half_keeps_no_task() {
+fn a_dropped_half_keeps_no_waker() {
     let flag = Arc::new(Flag::default());
     let waker = Waker::from(flag.clone());
     let task = &mut Context::from_waker(&waker);
@@ -369,7 +369,7 @@ fn a_failed_stream_is_not_split() {
 }
 
 #[test]
-fn streams_of_either_side_are_split() {
+fn streams_of_either_side_can_be_split() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let configs = configs(versions, provider);
         let (client, server) = connected(configs, Weather::CALM, &mut Noise::new(1));

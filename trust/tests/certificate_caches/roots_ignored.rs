@@ -95,7 +95,7 @@ fn a_truncated_file_is_used_up_to_its_end() {
 }
 
 #[test]
-fn merged_lines_are_noticed() {
+fn a_certificate_that_begins_in_the_middle_of_a_line_is_reported() {
     let [a, b, c] = some_roots::<3>();
     let glued = format!("{}{}{}", a.pem.trim_end(), b.pem, c.pem);
     let behind_a_mark = format!("\u{feff}{}{}{}", b.pem, a.pem, c.pem);
@@ -116,7 +116,7 @@ fn at_most_a_thousand_ignored_parts_are_reported() {
 }
 
 #[test]
-fn a_directory_may_have_all_kinds_of_files() {
+fn usable_files_of_a_mixed_directory_are_loaded() {
     let folder = Directory::of_old_files();
     let [a, b, c, below] = some_roots::<4>();
     folder.write("1-a.pem", &a.pem);

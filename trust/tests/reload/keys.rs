@@ -131,7 +131,7 @@ fn kind(error: &ReloadError) -> String {
 /// If new files are invalid, the old certificate stays active, and the error names the mistake. The
 /// next valid files become active.
 #[test]
-fn invalid_files_change_nothing_and_are_distinguished() {
+fn invalid_files_change_nothing_and_the_error_names_the_mistake() {
     use Content::{Folder, Missing};
 
     const NO_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n";
@@ -215,7 +215,7 @@ fn invalid_files_change_nothing_and_are_distinguished() {
 
 /// On the first load, any mistake causes an error.
 #[test]
-fn invalid_files_are_errors_at_first() {
+fn invalid_files_are_errors_on_the_first_load() {
     let ca = Authority::new("ca");
     let good = ca.issue();
     let dir = Directory::new();
@@ -241,7 +241,7 @@ fn invalid_files_are_errors_at_first() {
 /// Chains often keep a cross-certificate for old clients after it has expired. Clients that build
 /// paths ignore it, so it does not prevent a renewal or a start.
 #[test]
-fn dates_of_other_certificates_are_only_reported() {
+fn dates_of_other_certificates_in_the_chain_are_only_reported() {
     let ca = Authority::new("ca");
     let (old, new) = (ca.issue(), ca.issue());
     let dated = |change: fn(&mut CertificateParams)| ca.issue_with("cross", change);
@@ -390,7 +390,7 @@ fn errors_name_the_format_of_a_file() {
 /// other.
 #[cfg(unix)]
 #[test]
-fn links_that_change_are_followed() {
+fn changed_symbolic_links_are_followed() {
     use std::os::unix::fs::symlink;
 
     let ca = Authority::new("ca");

@@ -84,7 +84,7 @@ fn crls(dir: &Directory, name: &str, pem: String) -> CrlSource {
 /// Clients of other authorities can still resume. Without authority names in the session, its
 /// certificate is still verified again.
 #[test]
-fn a_server_forgets_an_authority() {
+fn clients_of_a_removed_authority_are_rejected() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let (of_a, of_b) = (a.issue(), b.issue());
     for (setup, hints) in product(setups(), [true, false]) {

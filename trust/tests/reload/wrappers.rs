@@ -59,7 +59,7 @@ fn a_client_refuses_a_wrapper_around_a_reloading_verifier() {
 
 /// A server's wrapper always uses the active verifier.
 #[test]
-fn a_wrapper_of_a_server_follows_reloads() {
+fn a_servers_wrapper_uses_the_active_verifier() {
     let (a, b) = (Authority::new("a"), Authority::new("b"));
     let identity = a.issue();
     for setup in setups() {
@@ -130,7 +130,7 @@ impl ServerCertVerifier for OnlySignatures {
 /// Wrappers return the futures of the active verifiers: a server's wrapper of the whole verifier,
 /// and a client's that only delegates signatures.
 #[test]
-fn wrappers_are_asynchronous() {
+fn wrappers_return_the_futures_of_the_active_verifiers() {
     let ca = Authority::new("a");
     let identity = ca.issue();
     for setup in setups() {

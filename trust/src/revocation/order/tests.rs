@@ -8,7 +8,7 @@ use rcgen::{SerialNumber, date_time_ymd};
 use super::*;
 
 #[test]
-fn issues_are_ordered() {
+fn lists_are_ordered_by_date_and_then_by_number() {
     let issuer = root("Root", |_| ());
     let issue = |day, number: &[u8]| -> Arc<RevocationList> {
         let list = crl(&issuer, &[], |params| {

@@ -136,7 +136,7 @@ fn removed_lists_make_room_for_lists_on_disk() {
 
 /// The limit on the total length works like the limit on the number.
 #[test]
-fn bytes_of_removed_lists_are_available_to_lists_on_disk() {
+fn removed_lists_give_up_their_bytes_to_lists_on_disk() {
     let old = Crl::new("old", 2022, 2031, 100);
     let expired = Crl::new("expired", 2022, 2023, 1);
     let new = Crl::new("new", 2023, 2024, 100);
