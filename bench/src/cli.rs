@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_is_consistent() {
+    fn the_command_line_definition_is_consistent() {
         command().debug_assert();
     }
 

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_over_several_measurements_reaches_its_end() {
+    fn a_progress_bar_over_several_measurements_reaches_its_end() {
         let build = || Ok(vec![Box::new(Slow) as Contender<1>]);
         let planned = FEWEST_ROUNDS + 1;
         let work = one(&build, planned);

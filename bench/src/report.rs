@@ -246,7 +246,7 @@ buffered send       1.25 ×    1.25 ×    1.25 ×  10000   80.0 %     0 / 1.25
     }
 
     #[test]
-    fn one_allocator_leaves_room_for_the_throughput_of_both() {
+    fn tables_for_one_allocator_show_the_throughput_of_both_crates() {
         let text = text(&rows(1.0, SYSTEM), &machine(), Style::Terminal, false, "");
         let expected = "
 TLS13_CHACHA20_POLY1305_SHA256 · writes of 16 KiB · system allocator · MB/s

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_of_known_samples() {
+    fn quantiles_of_known_samples_are_right() {
         let samples = (0..=10).rev().map(f64::from).collect_vec();
         assert_eq!(quantiles(&samples, [0.1, 0.5, 0.9]), Some([1.0, 5.0, 9.0]));
         assert_eq!(quantiles(&[3.0], [0.1, 0.9]), Some([3.0, 3.0]));

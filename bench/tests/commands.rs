@@ -114,7 +114,7 @@ fn output_to_a_pipe_is_markdown() {
 }
 
 #[test]
-fn every_number_of_threads_has_its_bars() {
+fn every_number_of_threads_is_plotted() {
     let (rows, svg) = plotted(
         "bulk --allocator=system --provider=ring --api=unbuffered --working-set=1MiB --threads=1,2,3",
     );
@@ -129,7 +129,7 @@ fn every_number_of_threads_has_its_bars() {
 }
 
 #[test]
-fn an_earlier_result_is_compared() {
+fn results_are_compared_with_an_earlier_file() {
     let file = temporary("json");
     let line = "bulk --multiplier=0.001 --allocator=system --provider=ring --api=unbuffered";
     fs::write(&file, text(&format!("{line} --json"))).unwrap();
@@ -195,7 +195,7 @@ fn offload_compares_ways_to_sign() {
 }
 
 #[test]
-fn memory_finds_no_buffers_in_an_idle_connection() {
+fn memory_reports_no_buffers_for_idle_connections() {
     let rows = json("memory");
     let with = |key| rows.iter().filter(move |row| row.get(key).is_some());
     assert_eq!(
@@ -303,7 +303,7 @@ fn cached_certificates_use_less_memory() {
 }
 
 #[test]
-fn memory_per_connection_is_constant_over_number_and_time() {
+fn memory_per_connection_does_not_grow_with_number_or_time() {
     let memory = json("memory --provider=aws-lc-rs");
     let rows = json("load connections --provider=aws-lc-rs");
     for row in rows.iter().filter(|row| row["impl"] == "this") {

@@ -69,7 +69,7 @@ fn=memcpy
 ";
 
 #[test]
-fn instructions_belong_to_the_source_they_come_from() {
+fn instructions_are_attributed_to_the_source_they_come_from() {
     let profile = Profile::parse(PROFILE, "/target/bench").unwrap();
     assert_eq!(profile.library, 100 + 7 + 20 + 1 + 8);
     assert_eq!(profile.binding, 3 + 30 + 4 + 2 + 5);

@@ -86,7 +86,7 @@ mod tests {
     use crate::contenders;
 
     #[test]
-    fn every_value_is_a_dot() {
+    fn every_value_is_drawn_as_a_dot() {
         let all: Vec<_> = contenders::ALL.iter().collect();
         let mut results = Results::new(&Scenario::all()[..2], &all);
         for contender in 0..all.len() {

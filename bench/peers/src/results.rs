@@ -120,7 +120,7 @@ mod tests {
     use crate::contenders;
 
     #[test]
-    fn ratios_are_those_of_each_round() {
+    fn ratios_are_taken_within_each_round() {
         let all: Vec<_> = contenders::ALL.iter().collect();
         let baseline = all.iter().position(|known| known.name == BASELINE).unwrap();
         let mut results = Results::new(&Scenario::all()[..1], &all);

@@ -11,7 +11,7 @@ use bench_allocator::{Counted, Kind, Selected, VARIABLE, count, selected};
 #[global_allocator]
 static ALLOCATOR: Selected = Selected;
 
-const INNER: &str = "a_process_counts_on_the_allocator_it_chose";
+const INNER: &str = "allocations_are_counted_with_the_chosen_allocator";
 
 #[test]
 fn every_allocator_can_be_chosen() {
@@ -29,7 +29,7 @@ fn every_allocator_can_be_chosen() {
 
 #[test]
 #[ignore = "started by every_allocator_can_be_chosen, in a separate process"]
-fn a_process_counts_on_the_allocator_it_chose() {
+fn allocations_are_counted_with_the_chosen_allocator() {
     let chosen = env::var(VARIABLE).unwrap();
     assert_eq!(selected().name(), chosen);
 

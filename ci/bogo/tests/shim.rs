@@ -68,7 +68,7 @@ fn invalid_command_lines_are_failures() {
 }
 
 #[test]
-fn no_handshaker_is_supported() {
+fn the_shim_reports_that_it_has_no_handshaker() {
     let arguments = ["-is-handshaker-supported"];
     let output = shim("ring", &arguments).output().unwrap();
     assert!(output.status.success());
@@ -259,7 +259,7 @@ fn unmet_expectations_are_failures() {
 }
 
 #[test]
-fn errors_are_named() {
+fn errors_are_printed_by_name() {
     let output = with_peer("ring", &[], 1, |mut stream| {
         stream
             .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")

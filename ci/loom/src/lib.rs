@@ -119,7 +119,7 @@ fn the_first_failure_is_kept() {
 /// The answer to a KeyUpdate is recognised when it arrives, because the request was recorded before
 /// it was sent. The sender sends no other request before.
 #[test]
-fn an_answer_is_recognised() {
+fn the_answer_to_a_key_update_is_recognised() {
     model(|link| {
         let wire = Arc::new(AtomicUsize::new(0));
         let receiver = {

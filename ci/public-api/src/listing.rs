@@ -458,7 +458,7 @@ mod tests {
     use super::{with_anonymous_lifetimes, with_numbered_parameters, with_self, without_captures};
 
     #[test]
-    fn names_without_meaning_are_ignored() {
+    fn names_that_do_not_change_the_meaning_are_ignored() {
         for (named, expected) in [
             (
                 "impl<'a> Drop for rustls::X<'a>",
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_meaning_are_compared() {
+    fn names_that_change_the_meaning_are_compared() {
         for line in [
             "pub fn rustls::X<'a>::rest(&self) -> &'a [u8]",
             "pub fn rustls::X::add<'a>(&self, &'a u8)",

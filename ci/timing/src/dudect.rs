@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn t_agrees_with_its_textbook_value() {
+    fn welchs_t_has_its_textbook_value() {
         // 1..=20 and 11..=30: means 10.5 and 20.5, both variances 35, so 10 / √(35/20 + 35/20)
         let first = (1..=20).map(|time| (0, f64::from(time)));
         let second = (11..=30).map(|time| (1, f64::from(time)));

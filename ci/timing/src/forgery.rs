@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_byte_is_wrong() {
+    fn a_forgery_differs_in_one_byte() {
         let right = vec![0x5e; 32];
         let mut forgery = Forgery::new(right.clone(), [3, -1]);
         for class in [0, 1, 1, 0, 0] {

@@ -33,7 +33,7 @@ fn every_input_of_every_corpus_passes() {
 }
 
 #[test]
-fn noise_passes_every_target() {
+fn every_target_accepts_random_bytes_without_a_finding() {
     let mut noise = Noise::new(1);
     for (name, _) in fuzz::TARGETS {
         for _ in 0..50 {
@@ -47,7 +47,7 @@ fn noise_passes_every_target() {
 
 /// Random programs of operations, for every kind of connection that their first byte chooses.
 #[test]
-fn random_programs_pass() {
+fn random_programs_cause_no_finding() {
     for (target, len) in [("split", 200), ("unbuffered", 150)] {
         let mut noise = Noise::new(5);
         for choice in (0..24).flat_map(|choice| [choice; 20]) {
@@ -64,7 +64,7 @@ fn random_programs_pass() {
 /// selects from them.
 #[test]
 #[ignore = "it writes files"]
-fn genuine_inputs() {
+fn write_genuine_inputs() {
     let folder = env::var_os("GENUINE_INPUTS").expect("GENUINE_INPUTS names the output folder");
     for (target, inputs) in connections::inputs().into_iter().chain([
         ("certificates", certificates::inputs()),

@@ -27,7 +27,7 @@ mod tests {
     use crate::peers::configs::PROVIDERS;
 
     #[test]
-    fn the_list_of_suites_is_the_difference() {
+    fn the_list_has_exactly_the_suites_that_upstream_lacks() {
         let mut added = BTreeSet::new();
         for provider in PROVIDERS {
             let theirs = provider.upstream().cipher_suites;

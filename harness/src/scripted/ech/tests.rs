@@ -199,7 +199,7 @@ fn unauthentic_payloads_are_not_opened() {
 }
 
 #[test]
-fn broken_rules_are_rejected() {
+fn hellos_that_break_a_rule_are_rejected() {
     let edits: [(&str, Change); 24] = [
         ("padding is of zeros", |hellos| hellos.padding[3] = 1),
         ("legacy_session_id is left out", |hellos| {
