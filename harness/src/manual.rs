@@ -1,5 +1,6 @@
-//! Real endpoints for the programs in the manual. Each code block with a connection ends with a
-//! hidden call to a function here, which runs the program with both providers and all versions.
+//! Real endpoints for the programs in the manual. A code block with a connection ends with a hidden
+//! call to a function here, which runs the program, with both providers and all versions where they
+//! matter.
 
 use std::fmt::Debug;
 use std::io::{self, Cursor, ErrorKind, Read, Write};

@@ -453,7 +453,7 @@ impl ResolvesClientCert for Slow<dyn ResolvesClientCert> {
     }
 }
 
-/// The signatures that verifiers of both sides verify.
+/// Implements the methods that the verifiers of both sides share.
 macro_rules! verifier {
     () => {
         operation! {

@@ -13,7 +13,8 @@ pub(crate) fn find(suite: (u16, u16, u16)) -> Option<&'static dyn Hpke> {
     HPKE_SUITES.iter().find(is_it).copied()
 }
 
-/// Creates a context for opening. Returns `None` if `enc` is invalid or there is no such suite.
+/// Creates a context for opening. Returns `None` if there is no such suite, and `Some(None)` if
+/// `enc` is invalid.
 pub(crate) fn opener(
     key: &EchKey,
     extension: &EchExtension,

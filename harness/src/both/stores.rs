@@ -21,8 +21,8 @@ struct Sessions {
     tls13: Option<Tls13ClientSessionValue>,
 }
 
-/// A store with a client's latest session of each version. Each thread has its own store, so that
-/// threads do not interfere. The store does not remember groups.
+/// A store with a client's latest session of each version. Each thread sees only its own sessions,
+/// so that threads do not interfere. The store does not remember groups.
 #[derive(Debug)]
 pub(crate) struct ThreadSessions(usize);
 

@@ -110,7 +110,7 @@ impl Configs {
         tls::ServerConnection::new(self.server.clone()).unwrap()
     }
 
-    /// Creates a connection over records, or over QUIC if the setup says so.
+    /// Creates a connection over records, or over QUIC if `is_quic`.
     pub fn endpoint(&self, side: Role, is_quic: bool) -> Box<dyn Endpoint> {
         use super::quic::{client, server};
         let v1 = Version::V1;
@@ -123,7 +123,7 @@ impl Configs {
     }
 }
 
-/// Replaces everything that authenticates.
+/// Makes both sides accept any certificate and any signature, and sign with zeros.
 fn trust(client: &mut tls::ClientConfig, server: &mut tls::ServerConfig, setup: Setup) {
     let is_optional = Arc::new((setup.auth != ClientAuth::Required).into());
     let schemes = [SignatureScheme::ED25519, SignatureScheme::RSA_PSS_SHA256];
@@ -172,9 +172,10 @@ fn provider_with(groups: &[NamedGroup], setup: Setup) -> CryptoProvider {
     provider
 }
 
-/// Returns one of ring's suites for each version, with other ciphers and, depending on `setup`,
-/// other hashes. If records are sealed, the TLS 1.3 suite is the one with the fastest hash, and its
-/// keys wear out after a few records. The TLS 1.2 suite is then unchanged.
+/// Returns one of ring's suites for each version. Its cipher only copies, and its hash is constant
+/// unless transcripts are hashed. If records are sealed, the TLS 1.3 suite keeps its cipher and is
+/// the one with the fastest hash; its keys wear out after a few records. The TLS 1.2 suite is then
+/// unchanged.
 fn suites(setup: Setup) -> Vec<SupportedCipherSuite> {
     let (seals, hashes) = (setup.seals, setup.hashes_transcript);
     let all = ring().cipher_suites;
@@ -243,7 +244,7 @@ impl tls::compress::CertCompressor for Zlib {
     }
 }
 
-/// A fixed output, as long as the suite's hash.
+/// A hash with a fixed output, which is as long as that of the suite's hash.
 struct FixedHash;
 
 impl Hash for FixedHash {

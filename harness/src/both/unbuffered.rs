@@ -43,7 +43,8 @@ fn required_size(error: EncryptError) -> usize {
     }
 }
 
-/// The operations that are waiting for [`ConnectionState::WriteTraffic`].
+/// The operations that are waiting for a state in which they are possible. For early data, this is
+/// [`ConnectionState::TransmitTlsData`], otherwise [`ConnectionState::WriteTraffic`].
 #[derive(Default)]
 struct ToSend {
     early: Vec<u8>,

@@ -66,7 +66,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 /// # Panics
 ///
-/// Panics if a row lacks a field, or has an unknown one.
+/// Panics if a row lacks a required field, or has an unknown one.
 fn read(table: &'static str) -> Vec<Deviation> {
     let mut rows = Vec::new();
     let mut section = Section::Any;

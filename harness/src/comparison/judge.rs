@@ -143,7 +143,7 @@ impl Judge {
 
     /// Returns the difference between the accessors after the same failure.
     fn accessors(&self, ours: &str, theirs: &str, case: &str) -> Option<String> {
-        // an inserted record ends a waiting connection before it has selected more
+        // an inserted record ends a waiting connection before it has negotiated more
         let is_early = plan_of_process().is_some() && case.contains(" in the clear at ");
         let is_explained = self.is_in(&[Section::Accessors], ours, theirs, case) || is_early;
         (!is_explained).then(|| both(ours, theirs))

@@ -23,7 +23,7 @@ pub struct Outcome {
     pub received: [Vec<u8>; 2],
     pub peer_has_closed: bool,
     pub is_handshaking: bool,
-    /// True if the connection returned the same error again, and sent nothing more.
+    /// True if there was no error, or if the connection returned it again and sent nothing more.
     pub lasts: bool,
     /// The values of the accessors at the end.
     pub reported: String,
@@ -81,8 +81,8 @@ impl Outcome {
         }
     }
 
-    /// True if all other fields are equal. Sent records may differ, because upstream's have other
-    /// sizes.
+    /// True if both outcomes are the same, apart from the sent records, because upstream's have
+    /// other sizes, and from the accessors. An unreadable alert equals any alert.
     pub fn is_like(&self, theirs: &Self) -> bool {
         self.error == theirs.error
             && self.alert.agrees(theirs.alert)

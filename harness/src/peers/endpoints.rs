@@ -68,7 +68,7 @@ pub trait Endpoint {
     /// True until the handshake is complete.
     fn is_handshaking(&self) -> bool;
 
-    /// Suite, group, ALPN and handshake kind as both crates print them, once negotiated.
+    /// Version, suite, group, ALPN and handshake kind as both crates print them, once negotiated.
     fn negotiated(&self) -> String;
 
     /// Keying material, once the handshake is complete; `None` if the API has no exporter.

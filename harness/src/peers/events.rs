@@ -150,7 +150,7 @@ pub fn lines(events: &[Event]) -> String {
     lines.join("; ")
 }
 
-/// The number at which events kept for one connection are cut.
+/// The maximum number of events kept for a connection. Its last one is kept in any case.
 const MOST: usize = 1000;
 
 /// The observer.
@@ -181,7 +181,7 @@ impl Events {
     ///
     /// # Panics
     ///
-    /// Panics if a rule was broken.
+    /// Panics if a connection is not closed, or a rule was broken.
     #[track_caller]
     pub fn take(&self) -> Vec<Vec<Event>> {
         let connections = std::mem::take(&mut *lock(&self.connections));
@@ -198,7 +198,7 @@ impl Events {
     ///
     /// # Panics
     ///
-    /// Panics if there are several, or a rule was broken.
+    /// Panics if there is not exactly one closed connection, or a rule was broken.
     #[track_caller]
     pub fn take_one(&self) -> Vec<Event> {
         let mut connections = self.take();

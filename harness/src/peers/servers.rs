@@ -122,7 +122,7 @@ impl Settings {
     }
 }
 
-/// Returns the servers for all these settings, with each provider.
+/// Returns the servers for the `settings` of each provider.
 pub fn servers(
     settings: impl Fn(Provider) -> Settings,
 ) -> impl Iterator<Item = (Settings, Server)> {

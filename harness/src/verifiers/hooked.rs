@@ -16,8 +16,8 @@ use rustls::{ContentType, DigitallySignedStruct, DistinguishedName, Error, Signa
 
 /// A hook. It is called with `trait::method`, and may panic.
 pub trait Hook: fmt::Debug + Send + Sync {
-    /// Returns true to make the verifier fail: with an error, without schemes, or with a request
-    /// for raw public keys.
+    /// Returns true to make the call fail. A verifier then returns an error, no schemes, or a
+    /// request for raw public keys; a resolver returns no key, and a cipher an error.
     fn called(&self, name: &'static str) -> bool;
 
     /// Called before a payload of this type is sealed. Returns true to make that fail.

@@ -1,5 +1,5 @@
 //! Records in one direction, sealed and opened directly with aws-lc-rs and with keys extracted from
-//! a connection. This module uses no code from either crate.
+//! a connection. This module uses no record protection from either crate.
 
 use aws_lc_rs::aead::{
     AES_128_GCM, AES_256_GCM, Aad, Algorithm, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,

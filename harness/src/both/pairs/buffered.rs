@@ -10,7 +10,7 @@ use super::Configs;
 use super::tls::{ClientConnection, ConnectionCommon, ServerConnection};
 use crate::peers::pairs::{Result, check_received};
 
-/// Two connected sides. The client sends, the server receives.
+/// A client and a server that are connected to each other.
 pub struct Pair {
     pub client: Box<ClientConnection>,
     pub server: Box<ServerConnection>,

@@ -13,7 +13,7 @@ use super::tls::unbuffered::{
 use super::{Configs, server_name};
 use crate::peers::pairs::{Error, Result, check_received};
 
-/// Two connected sides. The client sends, the server receives.
+/// A client and a server that are connected to each other.
 pub struct Pair {
     pub client: Box<UnbufferedClientConnection>,
     pub server: Box<UnbufferedServerConnection>,
