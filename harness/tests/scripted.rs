@@ -1,4 +1,5 @@
-//! The scripted peers are correct unless told otherwise: upstream completes handshakes with them.
+//! Unless a script says otherwise, the scripted peers are correct: upstream completes handshakes
+//! with them.
 
 use std::io::Write;
 use std::sync::Arc;

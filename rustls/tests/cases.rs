@@ -7,7 +7,7 @@ pub(crate) use harness::peers::roles::Role;
 use harness::peers::roles::{ROLES, this, upstream};
 use rustls::crypto::CryptoProvider;
 
-/// RSA, because ECDSA signatures, and so the flights, vary in length.
+/// Ed25519, because ECDSA signatures vary in length, and so would the flights.
 pub(crate) const KEY_TYPE: KeyType = KeyType::Ed25519;
 
 /// The provider, role and version of the connection under test.

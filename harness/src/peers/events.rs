@@ -464,7 +464,7 @@ fn check_finished(facts: &Facts, of: &Of) -> Result<(), &'static str> {
     check_durations(facts)
 }
 
-/// Checks the times, as far as no clock matters.
+/// Checks the durations as far as that is possible without a clock.
 fn check_durations(facts: &Facts) -> Result<(), &'static str> {
     let Durations {
         whole, own_work, ..

@@ -207,7 +207,7 @@ macro_rules! scripts {
                 }
             }
 
-            /// Reads plaintext that spans several records in every way.
+            /// Reads plaintext that spans several records, by every method that reads.
             pub fn every_way_to_read(case: Case) -> Log {
                 let (mut conn, mut peer) = connected(case);
                 let mut log = vec![describe(conn.reader().read(&mut []))];

@@ -34,7 +34,7 @@ macro_rules! connected {
                 config(case).connection()
             }
 
-            /// Everything that the connection has to send.
+            /// Takes all pending output.
             pub fn output(conn: &mut $tls::Connection) -> Vec<u8> {
                 conn.output()
             }

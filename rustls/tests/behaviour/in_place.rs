@@ -68,7 +68,7 @@ impl<C: Unbuffered> InPlace for ThisUnbuffered<C> {
     }
 }
 
-/// Returns both APIs, each connected to upstream.
+/// Returns a connection in each API, and its upstream peer.
 fn pairs(case: Case) -> Vec<(Box<dyn InPlace>, UpstreamBuffered)> {
     let (conn, peer) = connected(case);
     let mut pairs: Vec<(Box<dyn InPlace>, UpstreamBuffered)> = vec![(Box::new(conn), peer)];

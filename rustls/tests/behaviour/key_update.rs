@@ -16,7 +16,7 @@ use crate::behaviour::connected::this::{connected, exchange_all, input, output};
 use crate::behaviour::connected::{encrypt_in_place, upstream};
 use crate::cases::{Case, Role, tls13_cases, tls13_cases_of};
 
-/// Returns both APIs of this crate in both roles, also with in-place encryption, each with an
+/// Returns a connection in each API of this crate, and one that encrypts in place, each with an
 /// upstream peer.
 fn pairs(case: Case) -> Vec<(Box<dyn Endpoint>, UpstreamBuffered)> {
     pairs_over(case.provider.this(), case)

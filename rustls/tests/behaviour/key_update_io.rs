@@ -50,7 +50,7 @@ struct Socket {
     written: Vec<u8>,
     writes: usize,
     takes: Takes,
-    /// `read` has reported that nothing is left.
+    /// True once `read` has reported that nothing is left.
     drained: bool,
 }
 

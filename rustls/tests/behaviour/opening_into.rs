@@ -15,7 +15,7 @@ use crate::behaviour::connected::this::{connected, input, output};
 use crate::cases::{Case, Role, cases, tls13_cases};
 use crate::split::kit::{APPLICATION_DATA, HANDSHAKE};
 
-/// Reads all of `bytes`, and processes it in each turn with `buf`. Returns the plaintext in it.
+/// Feeds `bytes` to the connection, which opens their records into `buf`. Returns the plaintext.
 fn read_through(conn: &mut Connection, mut bytes: &[u8], buf: &mut [u8]) -> Result<Vec<u8>, Error> {
     let mut plaintext = Vec::new();
     loop {

@@ -91,7 +91,7 @@ pub(crate) fn assert_refused(
     assert_eq!(received, Err(format!("AlertReceived({alert})")));
 }
 
-// The same code for both crates, whose types have equal names but differ.
+// The same code for both crates, whose types are distinct but have the same names.
 macro_rules! kit {
     ($module:ident, $tls:ident, $endpoint:ident) => {
         pub(crate) mod $module {

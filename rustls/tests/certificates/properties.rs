@@ -306,8 +306,8 @@ fn x509_cert_and_webpki_read_the_same_properties() {
     assert!(compared > 100, "{compared}");
 }
 
-/// The verifier accepts a certificate for its valid names, even if it has malformed ones, too. The
-/// application also sees exactly the valid names.
+/// The verifier accepts a certificate for its valid names, even if it also has malformed ones. The
+/// application sees exactly the valid names.
 #[test]
 fn malformed_names_do_not_hide_accepted_names() {
     let element = |tag: u8, content: &[u8]| {

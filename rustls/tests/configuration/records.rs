@@ -22,7 +22,7 @@ macro_rules! layers {
 
             use super::IV;
 
-            /// Seals and opens records in both directions, with two equal keys.
+            /// Returns the encrypter and the decrypter of a suite, which take equal keys.
             pub(super) fn directions(
                 suite: SupportedCipherSuite,
                 [key, key2]: [AeadKey; 2],

@@ -69,7 +69,7 @@ fn in_pieces(records: &[Record], mut len: impl FnMut() -> usize) -> Vec<Record> 
     pieces
 }
 
-/// Returns a record that may not belong beside `neighbour`, usually with the same protection.
+/// Returns a record that may not be allowed next to `neighbour`, usually with the same protection.
 fn strange(noise: &mut Noise, neighbour: &Record) -> Record {
     let (typ, content): (u8, &[u8]) = match noise.up_to(8) {
         1 => (ALERT, &[1, 90]),

@@ -59,7 +59,7 @@ fn accepted(settings: &Settings, server: &Server) -> ScriptedClient {
     client
 }
 
-/// Creates a client that offers early data but must not send any, under the handshake key.
+/// Creates a client whose session is resumed, but whose early data is rejected.
 fn rejected(settings: &Settings, server: &Server) -> ScriptedClient {
     let mut offer = offer(settings, server);
     // RFC 9846 §4.3.10: only the first session counts

@@ -65,12 +65,13 @@ macro_rules! reporting {
     };
 }
 
-/// A client whose outcome of ECH tests can inspect.
+/// A client whose results with ECH can be inspected.
 pub(crate) trait Client: Endpoint {
     /// Returns the `Debug` text of `ech_status`.
     fn ech_status(&self) -> String;
 
-    /// Returns the retry configurations in the connection's error, if the test can use them.
+    /// Returns the retry configurations in the connection's error, if [`Mode::Retry`] can use
+    /// them.
     fn retry_configs(&mut self) -> Option<Vec<EchConfigPayload>>;
 
     /// Returns the number of tickets received.

@@ -173,7 +173,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns settings whose key share is not supported by a server with the other curve.
+/// Returns settings that cause a HelloRetryRequest from servers that only have P-256.
 fn setup(peers: &Peers) -> Setup {
     Setup {
         groups: vec![X25519, P256],

@@ -331,8 +331,8 @@ pub(crate) fn not_valid_for(expected: &str, presented: &str) -> rustls::Error {
     })
 }
 
-/// Returns the outcome if the client's keys differ from the server's. The alert is also encrypted
-/// with the client's keys.
+/// Returns the outcome if the client's keys differ from the server's. Then the server cannot read
+/// the client's alert either.
 pub(crate) fn cannot_read() -> Outcome {
     Outcome {
         error: Some(format!("{:?}", rustls::Error::DecryptError)),

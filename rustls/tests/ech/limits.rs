@@ -73,7 +73,7 @@ fn tickets_of_grease_clients_do_not_prevent_a_connection() {
                 let run = peers.run_client(client, &Script::new());
                 assert_eq!(run.conversation.outcome.error, None, "{len} {stack:?}");
                 let offers_session = run.outer()[0].extension(PRE_SHARED_KEY).is_some();
-                // the bytes in addition to the protocols
+                // at least this much is left beside the protocols and the other extensions
                 let room = 65_000 - protocols * 256 - 2000;
                 assert!(offers_session || len > room, "{protocols} {len}");
             }

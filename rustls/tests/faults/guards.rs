@@ -66,7 +66,7 @@ fn each<C>(cases: &[Case<C>], setup: Setup, new: impl Fn(&Rig) -> C, check: impl
         panics(callback, || call(&mut conn));
         check(conn);
         let mut calls_after = calls();
-        // the observer is told when the connection is dropped
+        // the observer is called when the connection is dropped
         calls_after.retain(|name, _| !name.starts_with("Observer::"));
         assert!(calls_after.is_empty(), "{what}: {calls_after:?}");
         let _ = rig.events.take();
@@ -156,7 +156,7 @@ fn source(lens: &[usize], missing: usize) -> (Box<ServerConnection>, Vec<u8>) {
     (server, later.to_vec())
 }
 
-/// Neither the records behind those that were passed on are lost, nor the keys to open them.
+/// The records after those that were passed on are not lost, and the keys to open them are kept.
 #[test]
 fn a_source_continues_after_the_other_connections_cipher_has_failed() {
     for wrong in [Wrong::Panics, Wrong::Fails] {

@@ -28,7 +28,7 @@ enum Lie {
     /// The lengths of `KeyBlockShape`.
     Shape(usize, usize, usize),
     QuicKeyLen(usize),
-    /// `MessageEncrypter::payload_offset`. Like all encrypters here, it is only of this crate.
+    /// `MessageEncrypter::payload_offset`. Only this crate's encrypters lie.
     Offset(usize),
     /// The bytes that `MessageEncrypter::encrypted_payload_len` adds.
     Expansion(usize),

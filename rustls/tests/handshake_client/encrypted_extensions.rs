@@ -1,4 +1,4 @@
-//! Invalid EncryptedExtensions: RFC 9846 §4.4.1.
+//! Valid and invalid EncryptedExtensions: RFC 9846 §4.4.1.
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::scripted::{Script, bytes};

@@ -42,7 +42,7 @@ macro_rules! describe_hello {
 }
 pub(crate) use describe_hello;
 
-// The same code for both crates, whose types have equal names but differ.
+// The same code for both crates, whose types are distinct but have the same names.
 
 macro_rules! config {
     ($lib:ident, $module:ident, $provider:expr, $setup:expr) => {{

@@ -1,4 +1,4 @@
-//! The times of handshakes, as far as they do not depend on the machine.
+//! The durations in events, checked without relying on the speed of the machine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -65,7 +65,8 @@ fn connect(ends: &mut [End; 2]) {
     }
 }
 
-/// Returns the times of waits for certificate, session, verification, signature and ticket.
+/// Returns whether the facts report waits for certificate, session, verification, signature and
+/// ticket.
 fn each_wait(facts: &Facts) -> [bool; 5] {
     let durations = &facts.durations;
     [
@@ -244,7 +245,7 @@ fn waiting_for_the_rest_of_a_client_hello_does_not_count_as_work() {
         if observed {
             acceptor.set_observer(pair.of_server.clone());
         }
-        // has an observation, with or without an observer
+        // creates an observation, with or without an observer
         acceptor.set_observer_context(7);
         let mut idle = Duration::ZERO;
         let mut accepted = None;

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Streams are those of `tokio/tests/observer`. All are tested on both sides and in both versions,
-//! as far as they exist. (1) On some APIs. (2) As unbuffered, because the keys are taken after the
+//! where these exist. (1) On some APIs. (2) As unbuffered, because the keys are taken after the
 //! handshake. (3) `drops` and `attacks`.
 
 mod attacks;

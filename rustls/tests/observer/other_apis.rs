@@ -1,4 +1,4 @@
-//! Acceptors, split halves and kernel connections: who reports what, and once.
+//! Acceptors, split halves and kernel connections: each event is reported once, by the right one.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -74,7 +74,7 @@ impl Api {
         Wire::new(inner, self == Self::Quic)
     }
 
-    /// Returns the way in which a connection ends whose sides have closed it, if they can.
+    /// Returns how a connection ends that both sides have closed, as far as the API allows it.
     pub(super) fn usual_end(self) -> End {
         match self {
             Self::Kernel => End::Extracted,

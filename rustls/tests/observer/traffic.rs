@@ -1,4 +1,4 @@
-//! The amounts of data in events, beside the bytes on the wire.
+//! The amounts of data in events, compared with the bytes on the wire.
 
 use std::io::Write;
 

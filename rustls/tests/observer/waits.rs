@@ -1,5 +1,5 @@
-//! Handshakes that wait for operations: dropped in each wait, or failing in it, and in the end the
-//! same events as without waits.
+//! Handshakes that wait for operations, are dropped in a wait, or fail in it. Those that complete
+//! have the same events as without waits.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A connection that waits receives alerts, the end of the stream, and records that must wait, too.
+//! A waiting connection still receives alerts, the end of the stream, and records that must wait.
 
 use std::io::ErrorKind;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Blocking I/O parks its thread while an operation is pending.
+//! Blocking I/O completes although operations are pending, and sends the alert if one fails.
 #![cfg(unix)]
 
 use std::io::{Read, Write};

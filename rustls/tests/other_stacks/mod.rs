@@ -81,8 +81,8 @@ const KINDS: [HandshakeKind; 2] = [HandshakeKind::Full, HandshakeKind::Resumed];
 /// The longest time to wait for a peer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends `request` on two connections, `first` and then another. Returns the response on the
-/// second.
+/// Sends `request` over `first` and then over a second connection, which resumes. Returns the
+/// response on the second.
 fn ask_twice(
     case: &Case,
     request: &[u8],

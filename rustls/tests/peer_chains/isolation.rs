@@ -105,7 +105,7 @@ fn verifier_of(authority: &Authority, provider: Provider) -> Arc<WebPkiServerVer
     builder.build().unwrap()
 }
 
-/// Creates a chain of `authority` with a key of `other`.
+/// Creates a client's chain of `authority`, with the key of `other`, which does not match.
 fn stolen(
     authority: &Authority,
     other: &Authority,

@@ -101,7 +101,7 @@ impl Authority {
         self.client_with(provider.this(), versions, chain)
     }
 
-    /// Does the same with any provider.
+    /// Like [`Self::client`], with any provider.
     pub(crate) fn client_with(
         &self,
         provider: CryptoProvider,
@@ -121,12 +121,12 @@ impl Authority {
         self.server_with(provider.this(), versions)
     }
 
-    /// The same with any provider.
+    /// Like [`Self::server`], with any provider.
     pub(crate) fn server_with(&self, provider: CryptoProvider, versions: Versions) -> ServerConfig {
         self.server_verifying(provider, versions, |verifier| verifier)
     }
 
-    /// The same with the verifier that `wrap` returns.
+    /// Like [`Self::server_with`], with the verifier that `wrap` returns.
     pub(crate) fn server_verifying(
         &self,
         provider: CryptoProvider,

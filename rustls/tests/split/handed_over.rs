@@ -52,7 +52,7 @@ fn encrypt_in_place(sender: &mut Sender) -> Result<Vec<u8>, InPlaceError> {
     Ok(buf[record].to_vec())
 }
 
-/// The name of a way to send, which returns the output.
+/// A way to send: its name, and a function that sends and returns the output.
 type Way = (&'static str, fn(&mut Halves) -> Vec<u8>);
 
 /// RFC 9846 §4.7.3: a single answer to all requests precedes the next application data, also in the

@@ -26,8 +26,8 @@ pub(crate) struct Kind {
     pub(crate) early_data: EarlyData,
     /// True for finite-field groups with RSA.
     dhe: bool,
-    /// True for QUIC, which protects the records of all levels; the man in the middle changes the
-    /// bytes that TLS receives.
+    /// True for QUIC. It protects its own packets, so the man in the middle changes the CRYPTO
+    /// bytes inside them.
     pub(crate) quic: bool,
 }
 

@@ -1,12 +1,12 @@
-//! A man in the middle of two ends. He takes the records that either sends and forwards them,
-//! changed according to a plan.
+//! A man in the middle of two ends: an attacker who takes the records that either sends and
+//! forwards them, changed according to a plan.
 //!
 //! ```text
 //!   client ──► its line ──► server    a line counts its sender's records and applies the plan;
 //!   client ◄── its line ◄── server    held-back records wait for others, or until nothing moves
 //! ```
 //!
-//! He has no keys. The tests drive the ends and check their behaviour.
+//! The attacker has no keys. The tests drive the ends and check their behaviour.
 
 use std::collections::VecDeque;
 use std::mem;

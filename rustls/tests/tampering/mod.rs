@@ -1,28 +1,28 @@
 //! A man in the middle attacks whole connections between two live ends, with real encryption:
 //! handshakes of all kinds, data in both directions, KeyUpdates, tickets and close_notify.
 //!
-//! He has the records of both ends and of their other connections, but no keys. Four properties
-//! hold for everything he does:
+//! The attacker has the records of both ends and of their other connections, but no keys. Four
+//! properties hold for every attack:
 //!
 //! 1. *No wrong accept.* The data that an end receives is a prefix of the data sent, and all of it
 //!    if the stream ends cleanly. Early data is accepted at most once. When both handshakes are
-//!    complete, both ends have negotiated the same values as without him: version, suite, group,
-//!    ALPN, kind of handshake, exporters, certificates and server name. No byte of the handshake
-//!    that either end used was changed ([`transcript`]).
+//!    complete, both ends have negotiated the same values as without the attacker: version, suite,
+//!    group, ALPN, kind of handshake, exporters, certificates and server name. No byte of the
+//!    handshake that either end used was changed ([`transcript`]).
 //! 2. *No panic.*
 //! 3. *No hang.* Both event loops end with an error, cleanly, or waiting for lost bytes. In the
 //!    last case, the end of the stream is not clean. A failed end sends at most one alert, repeats
 //!    its error, and sends nothing else.
 //! 4. *As upstream.* An end of this crate reacts with the same error and alert as upstream's end
-//!    would, unless the table of [`harness::comparison`] explains the difference. If he changes one
-//!    record, its receiver is compared, and also its sender unless the position of its bytes
+//!    would, unless the table of [`harness::comparison`] explains the difference. If one record is
+//!    changed, its receiver is compared, and also its sender unless the position of its bytes
 //!    matters.
 //!
 //! `kinds` has the connections, `plans` the changes, `conversation` the event loops and properties
 //! 1 to 3, and `judge` the fourth. `downgrade` and `replay` have special cases. Each plan is tried
 //! on four pairs of ends: upstream with itself, this crate's client with upstream, upstream with
-//! this crate's server, and this crate with itself in two APIs. Over QUIC, he changes the bytes
-//! that TLS receives.
+//! this crate's server, and this crate with itself in two APIs. Over QUIC, the attacker changes the
+//! bytes that TLS receives.
 //!
 //! The quick tests try some plans. This command tries all of them, and several bit flips in each
 //! unencrypted byte:

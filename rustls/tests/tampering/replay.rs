@@ -7,7 +7,8 @@ use harness::peers::roles::Implementation;
 use crate::tampering::conversation::EARLY;
 use crate::tampering::kinds::{EarlyData, KINDS, ONCE, Pair};
 
-/// Delivers all records one by one until the end fails.
+/// Delivers the records one by one until the end fails. Returns the early data and the other data
+/// that it received.
 fn replay(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (Vec<u8>, Vec<u8>) {
     let (mut early, mut received) = (Vec::new(), Vec::new());
     end.take_output();

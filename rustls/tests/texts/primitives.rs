@@ -101,8 +101,8 @@ macro_rules! primitives {
                 }
             }
 
-            /// Errors of HPKE contain an error of the crypto library or of the building blocks.
-            /// This is an `OtherError` with its own text.
+            /// HPKE fails with an `Error::Other` that contains an error of the crypto library in
+            /// upstream and of `blocks::hpke` in this crate. Their texts are not compared.
             fn use_hpke(log: &mut Log, provider: Provider) {
                 if provider == Provider::Ring {
                     return;

@@ -112,7 +112,7 @@ const BOTH: &[NamedGroup] = &[NamedGroup::FFDHE3072, NamedGroup::FFDHE2048];
 const SMALL: &[NamedGroup] = &[NamedGroup::FFDHE2048];
 const LARGE: &[NamedGroup] = &[NamedGroup::FFDHE3072];
 
-/// Completes a handshake and returns the values that the client reports.
+/// Completes a handshake and returns the values on which both ends agree.
 fn negotiated(provider: Provider, client_end: End, server_end: End) -> String {
     let mut client = client(provider, client_end);
     let mut server = server(provider, server_end);

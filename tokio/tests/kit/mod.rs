@@ -31,7 +31,7 @@ pub(crate) const BAD_RECORD: [u8; 25] = [
     23, 3, 3, 0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
 ];
 
-/// Configurations of this crate that go together.
+/// Returns configurations of this crate for a server and for a client that trusts it.
 pub(crate) fn configs(versions: Versions, provider: Provider) -> (ClientConfig, ServerConfig) {
     let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
     let client = this::client_of(versions, provider.this(), key, auth);

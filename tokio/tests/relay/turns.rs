@@ -27,7 +27,7 @@ const ROOMY: Weather = Weather {
 /// An amount of data that takes several polls: each copies at most about 1 MiB.
 const LEN: usize = 3_000_000;
 
-/// Polls a relay once, in a call of its own. Returns true if the task was woken.
+/// Polls a new relay once. Returns true if the task was woken.
 fn poll_once(a: &mut impl Tls, b: &mut impl Relay) -> bool {
     let flag = Arc::new(Flag::default());
     let waker = Waker::from(flag.clone());

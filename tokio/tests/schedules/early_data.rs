@@ -116,7 +116,7 @@ fn rejected_early_data_is_sent_again_through_a_small_buffer() {
             assert_eq!(flushed, expected);
             if expected.is_ok() {
                 stream.shutdown().await.unwrap();
-                // the server goes on until it has sent its tickets
+                // the server continues until it has sent its tickets
                 let _ = stream.read_to_end(&mut Vec::new()).await;
             }
         });

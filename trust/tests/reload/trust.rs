@@ -425,7 +425,7 @@ fn options_survive_reloads() {
             .unwrap();
         let server = setup.server_config(verifier.clone(), a.issue().certified(setup.provider));
         for _ in 0..2 {
-            // nobody has a list for this one, and that is not allowed
+            // there is no list for this certificate, and an unknown status is not allowed
             let known = setup.client_of(&a, &a.issue());
             refused(setup, &known, &server, "UnknownRevocationStatus");
             // presenting no certificate is allowed

@@ -213,7 +213,7 @@ impl theirs::server::ResolvesServerCert for CredentialResolver {
     }
 }
 
-// One text for both crates, whose types have equal names but differ.
+// The same code for both crates, whose types are distinct but have the same names.
 macro_rules! judges {
     ($module:ident, $tls:ident, $endpoint:ident, $ticketer:ident) => {
         pub(crate) mod $module {

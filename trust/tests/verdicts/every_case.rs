@@ -85,7 +85,7 @@ fn setups(provider: Provider, resumes: bool, test: impl Fn(&Setup, Sessions, &Ca
 /// crate rejects them.
 const NOT_UPSTREAM: &[&str] = &["two raw keys"];
 
-/// Cases in which upstream sends another alert or none (README, "Where it differs").
+/// Cases in which upstream sends another alert or none (docs/differences.md).
 const OTHER_ALERTS: &[&str] = &[
     "a certificate for a raw key",
     "a raw key for a certificate",

@@ -27,7 +27,7 @@ const END: u64 = 1_830_297_600;
 
 const HOUR: u64 = 60 * 60;
 
-/// The authorities above a server's certificate.
+/// A server's certificate and key, and the authorities above it.
 struct Chain {
     root: Issuer,
     intermediate: Issuer,

@@ -251,7 +251,7 @@ fn the_ocsp_response_is_stapled_on_request() {
 fn resolvers_see_the_schemes_that_suites_can_use() {
     for settings in PROVIDERS.map(Settings::tls12) {
         let (schemes, upstream_schemes) = (Schemes::default(), Schemes::default());
-        // records the schemes, and has no certificate
+        // resolvers that record the schemes, and return no certificate
         macro_rules! recording {
             ($module:ident, $schemes:ident) => {{
                 let seen = $schemes.clone();

@@ -1,4 +1,5 @@
-//! Tests of failures that end a session. Only clients that have proved to own it can cause them.
+//! Tests of failures that end a session. Only a client that has proved possession of the session
+//! can cause them.
 
 use harness::peers::configs::{PROVIDERS, Versions, product};
 use harness::peers::servers::Settings;
@@ -39,8 +40,7 @@ fn an_observer_of_ids_cannot_remove_sessions() {
     }
 }
 
-/// RFC 5246 §7.2.2: a fatal alert ends the session, unless it comes from somebody who only knows
-/// the ID.
+/// RFC 5246 §7.2.2: a fatal alert ends the session, unless its sender only knows the ID.
 #[test]
 fn a_session_ends_with_a_connection_that_fails() {
     type Failing = fn(&mut ScriptedClient) -> Result<(), Refused>;
