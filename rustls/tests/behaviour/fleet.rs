@@ -137,7 +137,7 @@ fn sessions_resume_on_another_machine() {
 }
 
 #[test]
-fn a_fleet_uses_the_system_clock_and_rejects_short_secrets() {
+fn a_fleet_ticketer_rejects_short_secrets_and_epochs() {
     let makers = [aws_lc_rs::Ticketer::for_fleet, ring::Ticketer::for_fleet];
     for make in makers {
         let machine = make(&SECRET, EPOCH).unwrap();

@@ -569,7 +569,7 @@ fn forward_much<F: Source + Sink>(
     panic!("{} of {} bytes arrive", received.len(), data.len());
 }
 
-/// Even if it is more than a connection accepts before its handshake.
+/// The data may be more than a connection accepts before its handshake.
 #[test]
 fn data_and_a_close_notify_wait_for_the_handshake() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {

@@ -96,7 +96,7 @@ fn unread_plaintext_is_returned_first() {
     }
 }
 
-/// Records other than application data, before, between and after it.
+/// Tries records other than application data, before, between and after it.
 #[test]
 fn other_messages_are_handled_in_order() {
     for case in tls13_cases() {

@@ -89,7 +89,8 @@ fn would_block(result: io::Result<usize>) -> usize {
     }
 }
 
-/// Random lengths of records, reads and writes, KeyUpdates, partly read records, and buffer limits.
+/// Tries random lengths of records, reads and writes, KeyUpdates, partly read records, and buffer
+/// limits.
 #[test]
 fn relayed_data_arrives_completely_and_in_order() {
     for (provider, from, to) in product3(PROVIDERS, Versions::EACH, Versions::EACH) {
@@ -254,7 +255,7 @@ fn relayed_data_stays_unread_after_a_close_notify() {
 }
 
 #[test]
-fn plaintext_is_written_to_a_socket_without_a_copy() {
+fn write_to_sends_all_plaintext_to_a_socket() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let mut noise = Noise::new(5);
         let Pair {
@@ -454,7 +455,7 @@ impl Write for Full<'_> {
     }
 }
 
-/// Each number of bytes that the socket accepts: of output queued before, and of the record.
+/// The socket accepts each number of bytes, of the output queued before and of the record.
 #[test]
 fn the_rest_of_a_record_sent_in_place_is_queued() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {

@@ -351,7 +351,8 @@ fn a_write_without_room_returns_would_block() {
     }
 }
 
-/// The same is true during the handshake, which proceeds in small steps.
+/// A full connection must also return `WouldBlock` during the handshake, which proceeds in small
+/// steps.
 #[test]
 fn a_write_without_room_during_the_handshake_returns_would_block() {
     for case in tls13_cases() {

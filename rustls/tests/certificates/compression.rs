@@ -174,7 +174,7 @@ fn duplicate_algorithms_are_offered_once() {
 
 /// Configures more algorithms than an extension can hold.
 #[test]
-fn a_list_of_too_many_algorithms_is_truncated() {
+fn too_many_algorithms_do_not_prevent_a_handshake() {
     #[derive(Debug)]
     struct Numbered(u16);
     impl CertDecompressor for Numbered {

@@ -306,7 +306,7 @@ fn go_without_ech_keys_rejects_ech() {
 }
 
 #[test]
-fn go_recognises_grease() {
+fn go_ignores_grease() {
     for_each_server(
         |_| (),
         |peers, _, mut server| {

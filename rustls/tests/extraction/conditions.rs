@@ -202,7 +202,7 @@ fn secrets_are_not_extracted_with_unread_input() {
     }
 }
 
-/// The same is true of data in the caller's buffer, because its record is already counted.
+/// Data in the caller's buffer would also be missed, because its record is already counted.
 #[test]
 fn secrets_are_not_extracted_with_data_that_was_only_peeked() {
     for (provider, peeks, takes) in product3(PROVIDERS, [false, true], [false, true]) {

@@ -375,7 +375,7 @@ impl MessageEncrypter for Encrypter {
 }
 
 #[test]
-fn impossible_lengths_of_providers_are_rejected() {
+fn a_provider_with_impossible_lengths_panics_only_where_upstream_does() {
     for (versions, lie) in product([Versions::Tls12, Versions::Tls13], lies()) {
         let ours = this::end(versions, lie);
         let what = format!("{versions:?} {lie:?}: {ours:?}");

@@ -232,7 +232,7 @@ fn refuse_to_start(config: ClientConfig) {
 }
 
 #[test]
-fn oversized_alpn_names_are_refused_when_a_connection_is_created() {
+fn alpn_lists_that_cannot_be_encoded_prevent_a_connection() {
     let with = |alpn_protocols| {
         let mut config = config_with(provider());
         config.alpn_protocols = alpn_protocols;

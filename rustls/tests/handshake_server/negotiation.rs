@@ -98,7 +98,7 @@ fn a_common_protocol_and_signature_scheme_are_required() {
 }
 
 #[test]
-fn suites_follow_the_configured_order_and_protocols_the_servers() {
+fn suites_follow_the_configured_order_and_alpn_that_of_the_server() {
     let theirs_first = ClientHello::new()
         .edit(|hello| hello.cipher_suites = vec![0x1303, 0x1301])
         .with(ALPN, protocols(&[b"bbb", b"aa"]));
@@ -248,7 +248,7 @@ fn an_empty_chain_or_status_is_treated_as_none() {
 }
 
 #[test]
-fn the_client_of_upstream_gets_the_status() {
+fn an_upstream_client_gets_the_ocsp_response() {
     for ocsp in [vec![], b"response".to_vec()] {
         let mut setup = Setup::new(PROVIDERS[0]);
         setup.ocsp = ocsp.clone();

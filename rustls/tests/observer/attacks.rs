@@ -145,7 +145,7 @@ fn a_client_that_cannot_start_is_reported_as_failed_and_closed() {
 }
 
 #[test]
-fn a_failure_of_one_half_is_reported_by_that_half() {
+fn a_failure_of_the_receiving_half_is_reported() {
     for case in cases() {
         println!("{case:?}");
         let notes = Notes::new();

@@ -197,7 +197,7 @@ fn warnings_are_counted_while_a_connection_waits() {
 
 /// The early data waits for its key. It must not be mistaken for an alert.
 #[test]
-fn early_data_as_long_as_an_alert_is_received() {
+fn early_data_with_the_length_of_an_alert_is_received() {
     for kind in KINDS.iter().filter(|kind| kind.has_early_data()) {
         for api in [Api::Buffered, Api::Unbuffered] {
             let received = [When::NoFuture, When::After(1)].map(|when| {

@@ -300,7 +300,7 @@ fn a_resumed_connection_does_not_verify_a_long_chain() {
     }
 }
 
-/// The same if the verifier takes time.
+/// The verifier is asynchronous.
 #[test]
 fn a_resumed_connection_does_not_verify_a_long_chain_again_asynchronously() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {

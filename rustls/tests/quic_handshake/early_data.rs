@@ -140,7 +140,7 @@ fn a_replayed_hello_permits_no_early_data() {
 }
 
 #[test]
-fn early_data_keys_exist_only_if_all_conditions_hold() {
+fn early_data_keys_exist_only_if_early_data_is_enabled() {
     let provider = Provider::Ring;
     let configs = with_session(provider);
 

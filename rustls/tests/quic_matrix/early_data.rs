@@ -77,7 +77,7 @@ fn early_data_is_accepted_with_a_stored_session() {
 
 type Change<'a> = &'a dyn Fn(Server) -> Server;
 
-/// A server has five reasons to reject early data (RFC 9846 §4.2.10).
+/// A server has five reasons to reject early data (RFC 9846 §4.3.10).
 #[test]
 fn a_server_rejects_early_data_for_each_reason() {
     for_all_ends(|ends, provider| {

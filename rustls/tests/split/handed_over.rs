@@ -184,7 +184,7 @@ fn close_notify_follows_the_answer_and_ends_further_answers() {
 /// If a peer requests new keys without reading, only a single answer is stored, even if the
 /// application repeatedly tries to write in place.
 #[test]
-fn answers_do_not_accumulate() {
+fn answers_to_key_updates_do_not_accumulate() {
     for (case, in_place) in product(tls13_cases(), [false, true]) {
         let (mut halves, mut peer) = case.split();
         for _ in 0..100 {

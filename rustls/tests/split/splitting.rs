@@ -305,7 +305,7 @@ fn data_that_was_only_peeked_is_not_lost() {
 }
 
 #[test]
-fn debug_shows_no_secrets() {
+fn debug_output_of_a_sender_begins_with_its_facts() {
     let (halves, _peer) = cases().next().unwrap().split();
     let text = format!("{:?}", halves.sender);
     let start = "Sender { facts: Facts { side: Client";

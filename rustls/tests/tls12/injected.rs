@@ -104,7 +104,7 @@ impl Kind {
 }
 
 #[test]
-fn content_injected_by_servers_is_refused() {
+fn content_injected_by_servers_has_the_same_outcome_as_upstream() {
     let kinds = [Kind::Full, Kind::Id, Kind::Ticket, Kind::NewTicket];
     for (provider, kind) in product(PROVIDERS, kinds) {
         for at in 0.. {
@@ -181,7 +181,7 @@ fn converse(
 }
 
 #[test]
-fn content_injected_by_clients_is_refused() {
+fn content_injected_by_clients_has_the_same_outcome_as_upstream() {
     for provider in PROVIDERS {
         for (tickets, is_resumed) in [(false, false), (false, true), (true, true)] {
             let settings = Settings::tls12(provider).edit(|it| it.sealed = tickets);

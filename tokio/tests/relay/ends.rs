@@ -306,7 +306,7 @@ fn an_unauthenticated_end_is_not_passed_on() {
     }
 }
 
-/// The same in the other direction: the first stream gets the data.
+/// The first stream gets the data, but no clean end.
 #[test]
 fn an_unauthenticated_end_of_the_second_stream_is_not_passed_on() {
     for (versions, of_back) in product(Versions::EACH, Versions::EACH) {

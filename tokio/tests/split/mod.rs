@@ -183,8 +183,8 @@ fn a_write_that_waits_gets_the_error_of_the_reader() {
     drop(client);
 }
 
-/// The same for a whole stream behind a lock: the alert of a failed read must not displace a task
-/// that waits to write.
+/// The stream is whole, behind a lock. The alert of a failed read must not displace a task that
+/// waits to write.
 #[test]
 fn a_write_that_waits_gets_the_error_of_a_read() {
     let (client, server) = streams(Versions::Tls13);
@@ -220,7 +220,7 @@ fn a_write_that_waits_gets_the_error_of_a_read() {
     executor.run(&mut Noise::new(1));
 }
 
-/// The same for a flush, over a transport that can delay one: another stream.
+/// The transport is another TLS stream, which can delay a flush.
 #[test]
 fn a_flush_that_waits_gets_the_error_of_a_read() {
     let (mut client, server) = nested();

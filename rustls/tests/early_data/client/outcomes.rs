@@ -273,10 +273,10 @@ fn our_server_reads_the_early_data_of_our_client() {
     }
 }
 
-/// RFC 9846 §E.3: a client that has sent early data accepts only TLS 1.3. An older server may have
+/// RFC 9846 §E.3: a client that offers early data accepts only TLS 1.3. An older server may have
 /// replaced the original one, but an attacker may also have forced the downgrade.
 #[test]
-fn an_older_server_is_refused_after_early_data() {
+fn an_older_server_is_refused_if_early_data_was_offered() {
     for provider in PROVIDERS {
         let key_type = KeyType::Ed25519;
         let auth = ClientAuth::None;

@@ -307,7 +307,7 @@ fn another_suite_with_the_same_hash_resumes_without_early_data() {
 
 /// Tries mistakes to which upstream reacts differently.
 #[test]
-fn wrong_resumptions_that_upstream_accepts_are_refused() {
+fn wrong_resumptions_cause_alerts_that_differ_from_upstreams() {
     use Alert::{IllegalParameter, MissingExtension, UnsupportedExtension};
     // RFC 9846 §4.3.11: a missing key_share is an illegal_parameter
     let no_share = Resumption::new(|script| {

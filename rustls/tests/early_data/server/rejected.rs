@@ -74,7 +74,7 @@ fn replayed_bytes_are_not_read() {
 /// A server that allows no early data tolerates a client whose ticket, from another server, allows
 /// it.
 #[test]
-fn servers_without_early_data_skip_it() {
+fn a_server_that_allows_no_early_data_skips_it() {
     for (provider, sealed) in product(PROVIDERS, [false, true]) {
         let allows = settings(provider).edit(|it| it.sealed = sealed);
         let wants_none = allows.clone().edit(|it| it.max_early_data_size = 0);

@@ -323,7 +323,8 @@ fn with_clock(provider: Provider) -> (ClientConfig, Arc<Clock>) {
     (config, clock)
 }
 
-/// If the clock was set back, or returns no time, the age of a session is unknown.
+/// If the clock was set back by more than a session's lifetime, or returns no time, its age is
+/// unknown.
 #[test]
 fn tickets_expire() {
     for provider in PROVIDERS {
@@ -381,8 +382,7 @@ fn obfuscated_age(hello: &ClientHello) -> u32 {
     u32::from_be_bytes(age.try_into().unwrap())
 }
 
-/// Compares ages of one ticket in connections that start at different times, because
-/// `ticket_age_add` is not known here.
+/// The session's `Debug` output contains the `ticket_age_add`, which is subtracted.
 #[test]
 fn ages_are_in_milliseconds_and_never_negative() {
     use rustls::client::{ClientSessionStore, Resumption};

@@ -138,7 +138,7 @@ fn resumption_data_that_is_too_long_panics() {
 
 /// No ticket is sent if it could not be resumed.
 #[test]
-fn a_store_of_size_zero_issues_no_tickets() {
+fn no_tickets_are_issued_with_a_store_of_size_zero() {
     for settings in PROVIDERS.map(Settings::new) {
         let mut config = settings.ours();
         config.session_storage = ServerSessionMemoryCache::new(0);

@@ -459,7 +459,7 @@ fn sessions_end_with_their_lifetime() {
 
 /// Checks the calls that a store receives.
 #[test]
-fn calls_to_the_store_match_upstream() {
+fn the_store_changes_only_for_new_and_failed_sessions() {
     for (versions, kind) in product([Versions::Tls12, Versions::Both], KINDS) {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let log = calls.clone();

@@ -68,7 +68,7 @@ fn a_retry_fixes_the_version_to_tls13() {
 
 /// A client that only supports TLS 1.2 does not know HelloRetryRequests (RFC 8446 §4.1.4).
 #[test]
-fn tls12_has_no_retry() {
+fn a_tls12_client_refuses_a_hello_retry_request() {
     let identity = Identity::new(Provider::AwsLc.this());
     for client in &clients(Provider::AwsLc, Versions::Tls12)[..2] {
         let end = identity.run(&mut *client.connection(), &Script::with_retry());
