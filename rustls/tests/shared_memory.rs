@@ -26,7 +26,7 @@ const VERSIONS: [Versions; 2] = [Versions::Tls12, Versions::Tls13];
 const SLACK: usize = 16 << 10;
 
 #[test]
-fn memory_grows_with_different_chains() {
+fn memory_grows_only_with_the_number_of_different_chains() {
     for versions in VERSIONS {
         sessions_of_one_client(versions);
     }

@@ -252,7 +252,7 @@ fn early_data_is_accepted() {
 }
 
 #[test]
-fn early_data_of_a_removed_session_is_rejected() {
+fn a_server_without_the_session_rejects_early_data() {
     run(async {
         let credentials = Credentials::new();
         let ends = Ends::usual(&credentials);

@@ -51,8 +51,8 @@ fn fetch(config: ClientConfig, port: u16) {
 }
 
 #[test]
-fn native_certs_are_roots() {
-    let Some(port) = rerun("native_certs_are_roots") else {
+fn roots_of_native_certs_are_trusted() {
+    let Some(port) = rerun("roots_of_native_certs_are_trusted") else {
         return;
     };
     let found = rustls_native_certs::load_native_certs();
@@ -72,8 +72,8 @@ fn native_certs_are_roots() {
 }
 
 #[test]
-fn platform_verifier_verifies() {
-    let Some(port) = rerun("platform_verifier_verifies") else {
+fn the_platform_verifier_accepts_the_server() {
+    let Some(port) = rerun("the_platform_verifier_accepts_the_server") else {
         return;
     };
     let config = ClientConfig::builder()

@@ -140,7 +140,7 @@ impl KeyLog for Panics {
 }
 
 #[test]
-fn no_secret_is_left_by_a_panic_of_a_key_log() {
+fn a_panic_in_a_key_log_leaves_no_secret() {
     for case in cases() {
         let left = left_by(case.provider, case.suite, || {
             let (client, server) = case.configs();

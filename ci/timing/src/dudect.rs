@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_mean_and_a_wider_spread_are_found() {
+    fn a_higher_mean_and_a_wider_spread_are_found() {
         let found = evaluate(&times([503.0, 500.0], [100; 2], 20_000)).unwrap();
         assert!(found.t > 4.5 && found.t_of_all > 4.5, "{found:?}");
         assert!((found.difference - 3.0).abs() < 2.0, "{found:?}");

@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_come_from_key_exchange_and_earlier_output() {
+    fn secrets_are_derived_from_a_key_exchange_or_earlier_output() {
         struct Exchange;
 
         impl ActiveKeyExchange for Exchange {

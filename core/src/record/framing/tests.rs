@@ -212,7 +212,7 @@ fn sealed_records_can_be_opened() {
 }
 
 #[test]
-fn any_changed_bit_is_detected() {
+fn any_changed_byte_is_detected() {
     for protection in Protection::ALL {
         let typ = ContentType::ApplicationData;
         let record = encrypted(protection, typ, b"some plaintext".into());

@@ -168,7 +168,7 @@ fn memory_for_a_partial_record_is_proportional_to_the_received_bytes() {
 
 /// The peer sends single bytes.
 #[test]
-fn a_record_received_byte_by_byte_is_moved_twice() {
+fn a_record_received_byte_by_byte_is_moved_at_most_three_times() {
     let bytes = record(16401, 7);
     let mut buffer = ReceiveBuffer::default();
     let mut longest = 0;
