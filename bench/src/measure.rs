@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_without_the_processor_are_repeated_for_a_limited_time() {
+    fn turns_that_lose_the_processor_are_repeated_for_a_limited_time() {
         let [repeated, once] = [true, false].map(|is_busy| {
             let batches = Arc::new(AtomicUsize::new(0));
             let build = || {

@@ -69,7 +69,7 @@ fn masked(page: &str) -> String {
 
 /// If this fails although the numbers are right, copy the printed page to the chapter.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_page_is_that_of_the_manual() {
+async fn the_page_matches_the_manual() {
     let (mut provider, key_type) = (Provider::AwsLc.this(), KeyType::EcdsaP256);
     // independent of the enabled features
     provider

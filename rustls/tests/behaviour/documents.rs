@@ -152,7 +152,7 @@ fn has_link(text: &str, label: &str) -> bool {
 /// Each chapter defines its links for readers of the repository. `links.md` defines them for
 /// rustdoc.
 #[test]
-fn links_of_the_manual_lead_to_files_and_headings() {
+fn links_in_the_manual_lead_to_files_and_headings() {
     let in_rustdoc = read("rustls/src/manual/links.md");
     let in_rustdoc = definitions(&in_rustdoc);
     let mut unused: BTreeSet<_> = in_rustdoc.keys().collect();
@@ -183,7 +183,7 @@ fn links_of_the_manual_lead_to_files_and_headings() {
 
 /// The packages, test programs and scripts that the documents' commands name exist.
 #[test]
-fn commands_of_the_documents_can_be_run() {
+fn commands_in_the_documents_can_be_run() {
     let documents = ["README.md", "docs/assurance.md", "CONTRIBUTING.md"].map(read);
     let manifests = manifests();
     let mut commands = 0;
@@ -231,7 +231,7 @@ fn count_before(text: &str, unit: &str) -> String {
 
 /// Counts that several documents state, or that the repository itself determines, agree.
 #[test]
-fn counts_of_the_documents_agree() {
+fn counts_in_the_documents_agree() {
     let (readme, assurance) = (words("README.md"), words("docs/assurance.md"));
     let count = count_before(&readme, " wrong messages");
     assert_eq!(count, count_before(&assurance, " cases. The same error"));

@@ -198,7 +198,7 @@ fn calls<S: BufRead + Write>(stream: &mut S) -> Log {
         let result = stream.write_vectored(&pieces);
         log.push(format!("write_vectored {}", describe(result)));
         // retries a failed flush: upstream reads the remaining bytes when it writes nothing
-        // (`a_write_of_nothing_does_not_read`)
+        // (`an_empty_write_does_not_read`)
         for _ in 0..2 {
             log.push(format!("read nothing {}", describe(stream.read(&mut []))));
         }
@@ -308,7 +308,7 @@ fn nothing_is_read_after_a_failure() {
 
 /// An empty write must not wait for the peer on a blocking transport. Upstream's does.
 #[test]
-fn a_write_of_nothing_does_not_read() {
+fn an_empty_write_does_not_read() {
     for case in tls13_cases() {
         for (limit, payload) in [(None, &b""[..]), (Some(0), b"data")] {
             assert_eq!(this::reads_of_writes(case, limit, payload), 0, "{case:?}");

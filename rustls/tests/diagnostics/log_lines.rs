@@ -338,7 +338,7 @@ fn failures(lines: &[Line]) -> Vec<Level> {
 }
 
 #[test]
-fn each_failed_connection_has_one_line() {
+fn each_failed_connection_logs_one_line() {
     let unexpected = [Event::UnexpectedMessage, Event::UnexpectedRecord];
     let failing = [
         Event::FatalReceived,

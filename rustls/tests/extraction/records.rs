@@ -60,7 +60,7 @@ fn records_of_every_suite_work_with_the_peer() {
 /// The secrets and numbers equal upstream's, except for one bit in the explicit nonces of TLS 1.2.
 /// Both ends of this crate agree on them.
 #[test]
-fn secrets_match_the_peer() {
+fn secrets_match_those_of_the_peer() {
     for case in cases() {
         let mut peer = case.peer();
         let mut ours = case.buffered();

@@ -78,7 +78,7 @@ fn sealed(encrypter: &mut dyn MessageEncrypter, payload: &[u8], seq: u64) -> Vec
 const PAYLOAD_LENS: [usize; 6] = [0, 1, 64, 255, 1400, 16_384];
 
 #[test]
-fn the_lists_are_those_of_aws_lc_rs() {
+fn the_lists_match_aws_lc_rs() {
     let names = |suites: &[SupportedCipherSuite]| format!("{suites:?}");
     let all = names(aws_lc_rs::ALL_CIPHER_SUITES);
     assert_eq!(names(fastest::ALL_CIPHER_SUITES), all);

@@ -319,7 +319,7 @@ fn kernel_connections_report_key_updates() {
 }
 
 #[test]
-fn extracting_its_secrets_ends_a_connection() {
+fn extracting_the_secrets_ends_a_connection() {
     for ((provider, versions), role) in product(product(PROVIDERS, Versions::EACH), ROLES) {
         let pair = Pair::of(provider, versions);
         let (config, events) = match role {

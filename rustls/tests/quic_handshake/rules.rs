@@ -66,7 +66,7 @@ fn parameters_for_another_version_count_as_missing() {
 /// RFC 9001 §8.1, §8.2: a client requires the server's parameters, and one of the protocols that it
 /// has offered.
 #[test]
-fn a_client_requires_the_extensions_of_the_server() {
+fn a_client_requires_parameters_and_a_common_protocol() {
     let no_parameters = PeerMisbehaved::MissingQuicTransportParameters.into();
     let needed = [
         (TRANSPORT_PARAMETERS, no_parameters, Alert::MissingExtension),

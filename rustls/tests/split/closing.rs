@@ -161,7 +161,7 @@ fn a_sender_works_without_its_receiver() {
 
 /// A receiver that fails before it is dropped still informs the sender.
 #[test]
-fn the_sender_does_its_work_after_the_receiver_is_dropped() {
+fn pending_output_is_sent_after_the_receiver_is_dropped() {
     for case in cases() {
         let (halves, mut peer) = case.split_from_bare();
         let (mut sender, mut receiver) = (halves.sender, halves.receiver);

@@ -100,7 +100,7 @@ fn no_two_variants_share_a_label() {
 
 /// If a label changes or disappears, dashboards and alerting rules stop working without a message.
 #[test]
-fn labels_are_those_of_the_committed_list() {
+fn labels_match_the_committed_list() {
     let labels: BTreeSet<_> = every_error().iter().map(|(_, it)| it.label()).collect();
     let listed = listed().into_iter().collect();
     let changed: Vec<_> = labels.symmetric_difference(&listed).collect();
@@ -156,7 +156,7 @@ fn labels_of_events() -> Vec<String> {
 }
 
 #[test]
-fn labels_of_events_are_those_of_the_committed_list() {
+fn labels_of_events_match_the_committed_list() {
     assert_eq!(labels_of_events(), lines(OF_EVENTS));
     // no enum is missing here
     let table = lines_of_table("../src/config/observer/label.rs");

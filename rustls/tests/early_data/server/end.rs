@@ -22,7 +22,7 @@ const TWO_MESSAGES: &str = "PeerMisbehaved(KeyEpochWithPendingFragment)";
 type Actions = dyn Fn(&mut ScriptedClient) -> Result<(), Refused>;
 
 #[test]
-fn mistakes_around_end_of_early_data_are_refused() {
+fn an_invalid_end_of_early_data_is_refused() {
     let unexpected = "InappropriateHandshakeMessage";
     let interleaved = "PeerMisbehaved(MessageInterleavedWithHandshakeMessage)";
     let cases: [(&str, &str, &Actions); 8] = table! {

@@ -116,7 +116,7 @@ impl ProducesTickets for OpensStored {
 /// RFC 9846 §8: a ticket may be used twice, so early data is rejected even if its session allows
 /// it.
 #[test]
-fn early_data_of_a_session_in_a_ticket_is_rejected() {
+fn early_data_with_a_stateless_ticket_is_rejected() {
     for settings in PROVIDERS.map(settings) {
         let mut config = settings.ours();
         let offer = offer(&settings, &Server::Buffered(Arc::new(config.clone())));

@@ -126,7 +126,7 @@ fn tickets_are_requested_where_they_are_used() {
 }
 
 #[test]
-fn groups_are_those_of_the_offered_versions() {
+fn groups_match_the_offered_versions() {
     let groups = |versions| {
         let identity = Identity::new(Provider::AwsLc.this());
         let mut provider = Provider::AwsLc.this();

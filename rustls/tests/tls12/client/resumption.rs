@@ -301,7 +301,7 @@ fn a_failed_resumption_discards_the_session() {
 
 /// RFC 5246 §7.2.2: a fatal alert ends the session; a close_notify does not.
 #[test]
-fn a_session_ends_with_a_connection_that_fails() {
+fn a_failed_connection_ends_its_session() {
     let with = |script: Script, at: usize, alert: [u8; 2]| {
         let alert = Step::Raw(ContentType::Alert, alert.to_vec());
         let script = script.with_step(at, alert);
@@ -432,7 +432,7 @@ fn an_empty_ticket_or_one_that_does_not_fit_is_left_out() {
 }
 
 #[test]
-fn sessions_end_with_their_lifetime() {
+fn sessions_expire_after_their_lifetime() {
     const DAY: u64 = 24 * 60 * 60;
     for (kind, hint, lifetime) in [
         (Kind::Id, 0, DAY),

@@ -99,7 +99,7 @@ fn hellos_are_answered_like_upstream() {
 
 /// Tries hellos that are rejected because of a setting of the server.
 #[test]
-fn hellos_are_refused_because_of_settings() {
+fn hellos_that_the_configuration_forbids_are_refused() {
     let without_secret = ClientHello::tls12().without(EXTENDED_MASTER_SECRET);
     let renegotiating = ClientHello::tls12().with(RENEGOTIATION_INFO, u8_vec(&[7; 12]));
     for settings in PROVIDERS.map(Settings::tls12) {

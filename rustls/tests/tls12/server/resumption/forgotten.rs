@@ -42,7 +42,7 @@ fn an_observer_of_ids_cannot_remove_sessions() {
 
 /// RFC 5246 §7.2.2: a fatal alert ends the session, unless its sender only knows the ID.
 #[test]
-fn a_session_ends_with_a_connection_that_fails() {
+fn a_failed_connection_ends_its_session() {
     type Failing = fn(&mut ScriptedClient) -> Result<(), Refused>;
     const FAILING: [(&str, Failing); 5] = [
         ("a record that cannot be opened", |client| {
