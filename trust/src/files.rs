@@ -144,7 +144,7 @@ fn read_once(
     if before.len() > limit {
         return Err(too_long());
     }
-    // the file may be a private key: zeroize the content if it is not returned, and allocate enough,
+    // the file may be a private key: zeroize the content if it is not returned. Allocate enough,
     // because a `Vec` that grows leaves a copy
     let room = match before.len() {
         0 => MOST_GENERATED,
