@@ -309,15 +309,18 @@ impl<Data> Driver<Data> {
                     self.common.records.unpolled.report_wait();
                     return Ok(());
                 }
-                receiving => match self.process_record(received.unopened())? {
+                // separate from the last case, so that data after the handshake does not check for
+                // an observer
+                Receiving::Handshake => match self.process_record(received.unopened())? {
                     Some(record) => received.keep(record.record_len, record.plaintext),
                     None => {
-                        // data after the handshake does not check for an observer
-                        if receiving == Receiving::Handshake {
-                            self.end_work();
-                        }
+                        self.end_work();
                         return Ok(());
                     }
+                },
+                _ => match self.process_record(received.unopened())? {
+                    Some(record) => received.keep(record.record_len, record.plaintext),
+                    None => return Ok(()),
                 },
             }
         }
