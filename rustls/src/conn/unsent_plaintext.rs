@@ -31,7 +31,9 @@ impl UnsentPlaintext {
 
     pub(crate) fn is_empty(&self) -> bool {
         // after a failed allocation, there may be a box without writes
-        self.0.as_ref().is_none_or(|unsent| unsent.writes.is_empty())
+        self.0
+            .as_ref()
+            .is_none_or(|unsent| unsent.writes.is_empty())
     }
 
     /// Appends one write. Ignores an empty one.

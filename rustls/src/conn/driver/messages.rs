@@ -6,6 +6,7 @@ use core::task::{self, Poll, ready};
 use super::Driver;
 use crate::error::{Error, InvalidMessage};
 use crate::failure::Failure;
+use crate::handshake::wait::Wait;
 use crate::logging::{debug, trace};
 use crate::msgs::{HANDSHAKE_HEADER_LEN, HandshakeMessage};
 
@@ -91,10 +92,17 @@ impl<Data> Driver<Data> {
         Ok(())
     }
 
-    /// Notes the callback that the handshake is waiting for, if any. Logs it if it is another one
-    /// than before.
+    /// Notes the callback that the handshake is waiting for, if any.
     fn update_wait(&mut self) {
         let wait = self.handshake.machine.wait();
+        if wait.is_some() || self.common.wait.is_some() {
+            self.set_wait(wait);
+        }
+    }
+
+    /// Notes the start, change or end of a wait. Logs the callback if it is a new one.
+    #[cold]
+    fn set_wait(&mut self, wait: Option<Wait>) {
         let call = wait.map(|wait| wait.call);
         let before = mem::replace(&mut self.common.wait, wait).map(|wait| wait.call);
         if call == before {
