@@ -1,4 +1,4 @@
-//! Connections whose operations take time, under any order of arriving bytes, polls and answers.
+//! Connections whose operations take time, under any order of arriving bytes, polls and results.
 
 use harness::operations::When;
 use harness::operations::ends::Api;
@@ -7,12 +7,12 @@ use harness::operations::schedules::{Step, check};
 
 use super::input::Input;
 
-/// The most answers and steps of an input; more find nothing new.
-const MOST_ANSWERS: usize = 12;
+/// The most results and steps of an input; more find nothing new.
+const MOST_RESULTS: usize = 12;
 const MOST_STEPS: usize = 60;
 
 /// The first byte chooses the handshake, and the second one the API (bit 0) and the number of
-/// answers that take time. The times of these follow, and then the steps.
+/// results that take time. The times of these follow, and then the steps.
 pub fn operations(input: &[u8]) {
     let mut input = Input::new(input);
     let kind = &KINDS[usize::from(input.byte()) % KINDS.len()];
@@ -21,8 +21,8 @@ pub fn operations(input: &[u8]) {
         0 => Api::Buffered,
         _ => Api::Unbuffered,
     };
-    let answers = usize::from(choice >> 1) % (MOST_ANSWERS + 1);
-    let times = (0..answers).map(|_| time(&mut input)).collect();
+    let results = usize::from(choice >> 1) % (MOST_RESULTS + 1);
+    let times = (0..results).map(|_| time(&mut input)).collect();
     let mut steps = Vec::new();
     while input.begins_step(MOST_STEPS) {
         steps.push(step(&mut input));

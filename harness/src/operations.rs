@@ -53,7 +53,7 @@ pub enum When {
 
 /// A call to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct Call {
     pub operation: &'static str,
     /// True if the call returned a future.
     pub is_future: bool,
@@ -67,8 +67,8 @@ pub struct Plan {
     /// The operation that fails once [`Self::begin_to_fail`] has been called, asynchronous or not.
     fails: Option<&'static str>,
     has_begun: AtomicBool,
-    asked: Mutex<BTreeSet<&'static str>>,
-    questions: Mutex<Vec<Question>>,
+    futures: Mutex<BTreeSet<&'static str>>,
+    calls: Mutex<Vec<Call>>,
     dropped: AtomicUsize,
     /// The times of the next results.
     schedule: Mutex<Vec<When>>,
@@ -81,8 +81,8 @@ impl Plan {
             only: None,
             fails: None,
             has_begun: AtomicBool::new(false),
-            asked: Mutex::default(),
-            questions: Mutex::default(),
+            futures: Mutex::default(),
+            calls: Mutex::default(),
             dropped: AtomicUsize::new(0),
             schedule: Mutex::default(),
         }
@@ -118,13 +118,13 @@ impl Plan {
     }
 
     /// Returns the operations for which futures were created.
-    pub fn asked(&self) -> BTreeSet<&'static str> {
-        self.asked.lock().unwrap().clone()
+    pub fn futures(&self) -> BTreeSet<&'static str> {
+        self.futures.lock().unwrap().clone()
     }
 
     /// Returns all calls since [`Self::begin_to_fail`], in order.
-    pub fn questions(&self) -> Vec<Question> {
-        self.questions.lock().unwrap().clone()
+    pub fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().clone()
     }
 
     /// Returns the number of futures that were dropped before they were ready.
@@ -143,35 +143,35 @@ impl Plan {
 
     fn note(&self, operation: &'static str, is_future: bool) {
         if self.has_begun() {
-            self.questions.lock().unwrap().push(Question {
+            self.calls.lock().unwrap().push(Call {
                 operation,
                 is_future,
             });
         }
     }
 
-    /// Returns the result of `answer`, or the result of `wrong` if the operation is to fail.
-    fn answer<T>(
+    /// Returns the result of `right`, or the result of `wrong` if the operation is to fail.
+    fn result<T>(
         &self,
         operation: &'static str,
         wrong: impl FnOnce() -> T,
-        answer: impl FnOnce() -> T,
+        right: impl FnOnce() -> T,
     ) -> T {
         if self.fails == Some(operation) && self.has_begun() {
             return wrong();
         }
-        answer()
+        right()
     }
 
     /// Calls the operation synchronously.
-    fn ask<T>(
+    fn call<T>(
         &self,
         operation: &'static str,
         wrong: impl FnOnce() -> T,
-        answer: impl FnOnce() -> T,
+        right: impl FnOnce() -> T,
     ) -> T {
         self.note(operation, false);
-        self.answer(operation, wrong, answer)
+        self.result(operation, wrong, right)
     }
 
     /// Returns a future for the operation, if it is asynchronous.
@@ -179,7 +179,7 @@ impl Plan {
         self: &Arc<Self>,
         operation: &'static str,
         wrong: impl FnOnce() -> T,
-        answer: impl FnOnce() -> T,
+        right: impl FnOnce() -> T,
     ) -> Option<BoxFuture<T>> {
         let is_chosen = self.only.is_none_or(|only| only == operation);
         let when = match self.when {
@@ -194,10 +194,10 @@ impl Plan {
         if when == When::NoFuture || !is_chosen {
             return None;
         }
-        self.asked.lock().unwrap().insert(operation);
+        self.futures.lock().unwrap().insert(operation);
         self.note(operation, true);
-        Some(Box::pin(Answer {
-            result: Some(self.answer(operation, wrong, answer)),
+        Some(Box::pin(PendingResult {
+            result: Some(self.result(operation, wrong, right)),
             when,
             plan: self.clone(),
             polls: 0,
@@ -216,7 +216,7 @@ impl fmt::Debug for Plan {
     }
 }
 
-struct Answer<T> {
+struct PendingResult<T> {
     result: Option<T>,
     when: When,
     plan: Arc<Plan>,
@@ -226,9 +226,9 @@ struct Answer<T> {
 }
 
 // the result is moved out, and never pinned
-impl<T> Unpin for Answer<T> {}
+impl<T> Unpin for PendingResult<T> {}
 
-impl<T: Send> Future for Answer<T> {
+impl<T: Send> Future for PendingResult<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<T> {
@@ -264,7 +264,7 @@ impl<T: Send> Future for Answer<T> {
     }
 }
 
-impl<T> Drop for Answer<T> {
+impl<T> Drop for PendingResult<T> {
     fn drop(&mut self) {
         if self.result.is_some() {
             self.plan.dropped.fetch_add(1, Ordering::SeqCst);
@@ -330,8 +330,8 @@ impl<T: ?Sized> fmt::Debug for Slow<T> {
     }
 }
 
-fn as_told() -> Error {
-    Error::General("as told".into())
+fn planned_failure() -> Error {
+    Error::General("a planned failure".into())
 }
 
 /// Implements an operation and its future. `wrong` is the result of a failing operation.
@@ -340,13 +340,13 @@ macro_rules! operation {
         $(fn $name:ident, $start:ident($($arg:ident: $type:ty),*) -> $out:ty, wrong $wrong:expr;)*
     ) => {
         $(fn $name(&self, $($arg: $type),*) -> $out {
-            let answer = || self.inner.$name($($arg),*);
-            self.plan.ask(stringify!($name), || $wrong, answer)
+            let right = || self.inner.$name($($arg),*);
+            self.plan.call(stringify!($name), || $wrong, right)
         }
 
         fn $start(&self, $($arg: $type),*) -> Option<BoxFuture<$out>> {
-            let answer = || self.inner.$name($($arg),*);
-            self.plan.start(stringify!($name), || $wrong, answer)
+            let right = || self.inner.$name($($arg),*);
+            self.plan.start(stringify!($name), || $wrong, right)
         })*
     };
 }
@@ -375,7 +375,7 @@ impl SigningKey for Slow<dyn SigningKey> {
 
 impl Signer for Slow<dyn Signer> {
     operation! {
-        fn sign, sign_async(message: &[u8]) -> Result<Vec<u8>, Error>, wrong Err(as_told());
+        fn sign, sign_async(message: &[u8]) -> Result<Vec<u8>, Error>, wrong Err(planned_failure());
     }
     forward! { fn scheme() -> SignatureScheme; }
 }
@@ -398,15 +398,15 @@ impl Slow<dyn ResolvesServerCert> {
 
 impl ResolvesServerCert for Slow<dyn ResolvesServerCert> {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.plan.ask("resolve", || None, || self.certified(hello))
+        self.plan.call("resolve", || None, || self.certified(hello))
     }
 
     fn resolve_async(
         &self,
         hello: ClientHello<'_>,
     ) -> Option<BoxFuture<Option<Arc<CertifiedKey>>>> {
-        let answer = || self.certified(hello);
-        self.plan.start("resolve", || None, answer)
+        let right = || self.certified(hello);
+        self.plan.start("resolve", || None, right)
     }
 
     forward! { fn only_raw_public_keys() -> bool; }
@@ -434,8 +434,8 @@ impl ResolvesClientCert for Slow<dyn ResolvesClientCert> {
         root_hint_subjects: &[&[u8]],
         sigschemes: &[SignatureScheme],
     ) -> Option<Arc<CertifiedKey>> {
-        let answer = || self.certified(root_hint_subjects, sigschemes);
-        self.plan.ask("resolve", || None, answer)
+        let right = || self.certified(root_hint_subjects, sigschemes);
+        self.plan.call("resolve", || None, right)
     }
 
     fn resolve_async(
@@ -443,8 +443,8 @@ impl ResolvesClientCert for Slow<dyn ResolvesClientCert> {
         root_hint_subjects: &[&[u8]],
         sigschemes: &[SignatureScheme],
     ) -> Option<BoxFuture<Option<Arc<CertifiedKey>>>> {
-        let answer = || self.certified(root_hint_subjects, sigschemes);
-        self.plan.start("resolve", || None, answer)
+        let right = || self.certified(root_hint_subjects, sigschemes);
+        self.plan.start("resolve", || None, right)
     }
 
     forward! {
@@ -461,12 +461,12 @@ macro_rules! verifier {
                 message: &[u8],
                 signer: &CertificateDer<'_>,
                 signature: &DigitallySignedStruct
-            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(as_told());
+            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(planned_failure());
             fn verify_tls13_signature, verify_tls13_signature_async(
                 message: &[u8],
                 signer: &CertificateDer<'_>,
                 signature: &DigitallySignedStruct
-            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(as_told());
+            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(planned_failure());
         }
 
         forward! {
@@ -492,7 +492,7 @@ impl ServerCertVerifier for Slow<dyn ServerCertVerifier> {
             server_name: &ServerName<'_>,
             ocsp_response: &[u8],
             now: UnixTime
-        ) -> Result<ServerCertVerified, Error>, wrong Err(as_told());
+        ) -> Result<ServerCertVerified, Error>, wrong Err(planned_failure());
     }
     forward! {
         fn root_hint_subjects() -> Option<&[DistinguishedName]>;
@@ -527,7 +527,7 @@ impl ClientCertVerifier for Slow<dyn ClientCertVerifier> {
             end_entity: &CertificateDer<'_>,
             intermediates: &[CertificateDer<'_>],
             now: UnixTime
-        ) -> Result<ClientCertVerified, Error>, wrong Err(as_told());
+        ) -> Result<ClientCertVerified, Error>, wrong Err(planned_failure());
     }
     forward! {
         fn offer_client_auth() -> bool;
@@ -546,30 +546,30 @@ impl StoresServerSessions for Slow<dyn StoresServerSessions> {
 
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
         self.plan
-            .ask("put", || false, || self.inner.put(key, value))
+            .call("put", || false, || self.inner.put(key, value))
     }
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.plan.ask("get", || None, || self.inner.get(key))
+        self.plan.call("get", || None, || self.inner.get(key))
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        self.plan.ask("take", || None, || self.inner.take(key))
+        self.plan.call("take", || None, || self.inner.take(key))
     }
 
     fn put_async(&self, key: &[u8], session: &ServerSessionValue) -> Option<BoxFuture<bool>> {
-        let answer = || self.inner.put(key.to_vec(), session.clone().into_vec());
-        self.plan.start("put", || false, answer)
+        let right = || self.inner.put(key.to_vec(), session.clone().into_vec());
+        self.plan.start("put", || false, right)
     }
 
     fn get_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
-        let answer = || self.inner.get(key).map(ServerSessionValue::from);
-        self.plan.start("get", || None, answer)
+        let right = || self.inner.get(key).map(ServerSessionValue::from);
+        self.plan.start("get", || None, right)
     }
 
     fn take_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {
-        let answer = || self.inner.take(key).map(ServerSessionValue::from);
-        self.plan.start("take", || None, answer)
+        let right = || self.inner.take(key).map(ServerSessionValue::from);
+        self.plan.start("take", || None, right)
     }
 
     fn may_wait(&self) -> bool {

@@ -121,7 +121,7 @@ mod tests {
         let plan = Arc::new(Plan::new(When::Never).only(operation));
         let (mut client, served) = client_of(|config| slow_server(config, &plan));
         client.conn.write_tls(&mut client.sock).unwrap();
-        while plan.asked().is_empty() {
+        while plan.futures().is_empty() {
             yield_now();
         }
         client.sock.write_all(bytes).unwrap();

@@ -110,12 +110,12 @@ impl Signer for Slow<Box<dyn Signer>> {
 }
 
 /// The bytes that the server sends to the client with this number.
-type Answer = (usize, Vec<u8>);
+type ServerOutput = (usize, Vec<u8>);
 
 /// The events of the server's thread. Each names its connection.
 enum Event {
     /// The channel is for the answers. The signatures are offloaded if the last value is true.
-    Opened(usize, Sender<Answer>, bool),
+    Opened(usize, Sender<ServerOutput>, bool),
     /// Bytes have arrived, or an operation has ended.
     Ready(usize, Vec<u8>),
     Closed(usize),
@@ -186,7 +186,7 @@ impl Network {
     /// Makes a handshake. The answers arrive at `answers`.
     fn connect(
         &self,
-        (to_client, answers): &(Sender<Answer>, Receiver<Answer>),
+        (to_client, answers): &(Sender<ServerOutput>, Receiver<ServerOutput>),
         is_offloaded: bool,
     ) -> Result<Client> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
@@ -251,7 +251,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn messages(
     network: &Network,
     clients: &mut [Client],
-    answers: &mut Receiver<Answer>,
+    answers: &mut Receiver<ServerOutput>,
     duration: Duration,
 ) -> Result<Vec<f64>> {
     let (start, mut sent, mut latencies) = (Instant::now(), 0_u32, Vec::new());

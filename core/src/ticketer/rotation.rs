@@ -431,12 +431,12 @@ mod tests {
         fn start(
             &self,
             call: &'static str,
-            answer: Option<Vec<u8>>,
+            result: Option<Vec<u8>>,
         ) -> Option<BoxFuture<Option<Vec<u8>>>> {
             let is_slow = SLOW.with_borrow(|slow| slow.contains(&self.0.0));
             is_slow.then(|| -> BoxFuture<_> {
                 self.log(call);
-                Box::pin(async { answer })
+                Box::pin(async { result })
             })
         }
     }
@@ -474,13 +474,13 @@ mod tests {
     }
 
     /// Polls a future that is ready.
-    fn answer(future: Option<BoxFuture<Option<Vec<u8>>>>) -> Option<Vec<u8>> {
+    fn poll_ready(future: Option<BoxFuture<Option<Vec<u8>>>>) -> Option<Vec<u8>> {
         let polled = future
             .expect("it takes time")
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));
         match polled {
-            Poll::Ready(answer) => answer,
+            Poll::Ready(result) => result,
             Poll::Pending => panic!("it is ready"),
         }
     }
@@ -496,9 +496,9 @@ mod tests {
             assert!(it.decrypt_async(&[number]).is_none());
             assert!(LOG.take().is_empty());
             SLOW.set([number].into());
-            let ticket = answer(it.encrypt_async(b"a")).unwrap();
+            let ticket = poll_ready(it.encrypt_async(b"a")).unwrap();
             assert_eq!(ticket, [number, b'a']);
-            assert_eq!(answer(it.decrypt_async(&ticket)).unwrap(), b"a");
+            assert_eq!(poll_ready(it.decrypt_async(&ticket)).unwrap(), b"a");
             let expected = [(number, "encrypt_async"), (number, "decrypt_async")];
             assert_eq!(LOG.take(), expected);
         }
@@ -528,7 +528,7 @@ mod tests {
             (&[1][..], 1, &[(1, "decrypt_async"), (2, "decrypt")][..]),
         ] {
             SLOW.set(slow.to_vec());
-            let plain = answer(rotator.decrypt_async(now, &[ticket, 7]));
+            let plain = poll_ready(rotator.decrypt_async(now, &[ticket, 7]));
             let context = (slow, ticket);
             assert_eq!(plain, (ticket < 3).then(|| [7].into()), "{context:?}");
             assert_eq!(LOG.take(), expected, "{context:?}");
@@ -537,7 +537,10 @@ mod tests {
         SLOW.set([1].into());
         assert!(rotator.encrypt_async(now, b"a").is_none());
         SLOW.set([2].into());
-        assert_eq!(answer(rotator.encrypt_async(now, b"a")).unwrap(), b"\x02a");
+        assert_eq!(
+            poll_ready(rotator.encrypt_async(now, b"a")).unwrap(),
+            b"\x02a"
+        );
     }
 
     #[test]

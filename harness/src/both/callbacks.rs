@@ -15,7 +15,7 @@ use super::tls::server::{ClientHello, ResolvesServerCert};
 use super::tls::sign::CertifiedKey;
 use super::tls::time_provider::TimeProvider;
 use super::tls::{KeyLog, NamedGroup, SignatureScheme};
-use crate::peers::callbacks::{Asked, Clock, KeyLines};
+use crate::peers::callbacks::{Clock, KeyLines, ResolverCalls};
 
 // Defines a method that only has an effect while the memory is open.
 macro_rules! open {
@@ -72,27 +72,27 @@ impl ResolvesServerCert for ServerKey {
 /// A client's resolver that always returns the same key, and records its arguments.
 #[derive(Debug)]
 pub struct ClientKey {
-    answer: Key,
+    key: Key,
     has_certs: bool,
-    asked: Mutex<Asked>,
+    calls: Mutex<ResolverCalls>,
 }
 
 impl ClientKey {
-    pub fn new(answer: Key) -> Arc<Self> {
-        Self::claiming(true, answer)
+    pub fn new(key: Key) -> Arc<Self> {
+        Self::claiming(true, key)
     }
 
     /// Creates a resolver whose `has_certs` returns this value.
-    pub fn claiming(has_certs: bool, answer: Key) -> Arc<Self> {
+    pub fn claiming(has_certs: bool, key: Key) -> Arc<Self> {
         Arc::new(Self {
-            answer,
+            key,
             has_certs,
-            asked: Mutex::default(),
+            calls: Mutex::default(),
         })
     }
 
-    pub fn asked(&self) -> Asked {
-        self.asked.lock().unwrap().clone()
+    pub fn calls(&self) -> ResolverCalls {
+        self.calls.lock().unwrap().clone()
     }
 }
 
@@ -100,8 +100,8 @@ impl ResolvesClientCert for ClientKey {
     fn resolve(&self, authorities: &[&[u8]], schemes: &[SignatureScheme]) -> Key {
         let authorities = authorities.iter().map(|name| name.to_vec()).collect();
         let schemes = schemes.iter().map(|scheme| u16::from(*scheme)).collect();
-        self.asked.lock().unwrap().push((authorities, schemes));
-        self.answer.clone()
+        self.calls.lock().unwrap().push((authorities, schemes));
+        self.key.clone()
     }
 
     fn has_certs(&self) -> bool {

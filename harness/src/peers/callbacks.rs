@@ -78,4 +78,4 @@ impl KeyLines {
 }
 
 /// The arguments of a client's resolver: authorities and schemes.
-pub type Asked = Vec<(Vec<Vec<u8>>, Vec<u16>)>;
+pub type ResolverCalls = Vec<(Vec<Vec<u8>>, Vec<u16>)>;

@@ -203,7 +203,7 @@ impl Server {
 }
 
 /// Restricts a server's provider to a group for which no client sends an initial share.
-pub fn ask_for_another_share(provider: &mut ours::crypto::CryptoProvider) {
+pub fn request_another_share(provider: &mut ours::crypto::CryptoProvider) {
     provider
         .kx_groups
         .retain(|group| group.name() == ours::NamedGroup::secp384r1);

@@ -79,9 +79,9 @@ macro_rules! hooked {
                 $(if _is_wrong {
                     return $wrong;
                 })?
-                let answer = self.inner.$name($($arg),*);
-                $(let answer = $then(answer, self.hook.rules());)?
-                answer
+                let result = self.inner.$name($($arg),*);
+                $(let result = $then(result, self.hook.rules());)?
+                result
             }
             hooked! { @start $of $name $($start)? ($($arg: $type),*) $out $(, $wrong)? }
         )*
@@ -109,12 +109,12 @@ macro_rules! verifier {
                 message: &[u8],
                 cert: &CertificateDer<'_>,
                 signature: &DigitallySignedStruct
-            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(as_told());
+            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(planned_failure());
             fn verify_tls13_signature, verify_tls13_signature_async(
                 message: &[u8],
                 cert: &CertificateDer<'_>,
                 signature: &DigitallySignedStruct
-            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(as_told());
+            ) -> Result<HandshakeSignatureValid, Error>, wrong Err(planned_failure());
             fn supported_verify_schemes() -> Vec<SignatureScheme>, wrong Vec::new();
             fn requires_raw_public_keys() -> bool, wrong true;
         }
@@ -142,7 +142,7 @@ impl<V: ServerCertVerifier + ?Sized, H: Hook> ServerCertVerifier for Hooked<V, H
             name: &ServerName<'_>,
             ocsp: &[u8],
             now: UnixTime
-        ) -> Result<ServerCertVerified, Error>, wrong Err(as_told()), then server_for_ever;
+        ) -> Result<ServerCertVerified, Error>, wrong Err(planned_failure()), then server_for_ever;
         fn root_hint_subjects() -> Option<&[DistinguishedName]>;
     }
 
@@ -170,7 +170,7 @@ impl<V: ClientCertVerifier + ?Sized, H: Hook> ClientCertVerifier for Hooked<V, H
             end_entity: &CertificateDer<'_>,
             intermediates: &[CertificateDer<'_>],
             now: UnixTime
-        ) -> Result<ClientCertVerified, Error>, wrong Err(as_told()), then client_for_ever;
+        ) -> Result<ClientCertVerified, Error>, wrong Err(planned_failure()), then client_for_ever;
     }
 
     fn recheck_client_cert(
@@ -217,6 +217,6 @@ impl<R: ResolvesClientCert + ?Sized, H: Hook> ResolvesClientCert for Hooked<R, H
     }
 }
 
-fn as_told() -> Error {
-    Error::General("as told".into())
+fn planned_failure() -> Error {
+    Error::General("a planned failure".into())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use harness::peers::configs::{ClientAuth, PROVIDERS, Provider, Versions, product};
 use harness::peers::endpoints::Endpoint;
-use harness::peers::servers::ask_for_another_share;
+use harness::peers::servers::request_another_share;
 use harness::quic::{self, Version};
 use rustls::server::ServerSessionMemoryCache;
 use rustls_observe::{Counters, Observers, Snapshot, Value};
@@ -141,7 +141,7 @@ fn handshakes_with_a_hello_retry_request_are_counted() {
         let both = Both::new();
         let mut configs = Configs::new(provider, Versions::Tls13, ClientAuth::None);
         let mut crypto = provider.this();
-        ask_for_another_share(&mut crypto);
+        request_another_share(&mut crypto);
         configs.server = {
             let mut server = harness::peers::configs::this::server(
                 crypto,

@@ -144,8 +144,8 @@ impl<Side: ConfigSide> ConfigBuilder<Side, WantsVersions> {
         self,
         versions: &[&'static SupportedProtocolVersion],
     ) -> Result<ConfigBuilder<Side, WantsVerifier>, Error> {
-        let asked = EnabledVersions::new(versions);
-        let versions = usable_versions(&self.provider, asked)?;
+        let requested = EnabledVersions::new(versions);
+        let versions = usable_versions(&self.provider, requested)?;
         Ok(self.with_state(WantsVerifier {
             versions,
             ech_mode: None,
@@ -181,12 +181,12 @@ fn has_possible_lengths(suite: &SupportedCipherSuite) -> bool {
 /// Returns the requested versions that `provider` supports: at least one.
 fn usable_versions(
     provider: &CryptoProvider,
-    asked: EnabledVersions,
+    requested: EnabledVersions,
 ) -> Result<EnabledVersions, Error> {
-    if asked.iter().next().is_none() {
+    if requested.iter().next().is_none() {
         return Err(Error::General("no usable cipher suites configured".into()));
     }
-    let with_suite = asked.only(|version| {
+    let with_suite = requested.only(|version| {
         let mut suites = provider.cipher_suites.iter();
         suites.any(|suite| suite.version().version == version)
     });

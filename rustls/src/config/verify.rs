@@ -650,7 +650,7 @@ impl ClientCertVerifier for NoClientAuth {
         _intermediates: &[CertificateDer<'_>],
         _now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        Err(not_asked())
+        Err(not_requested())
     }
 
     /// Always returns an error, because the client was not asked for a signature.
@@ -660,7 +660,7 @@ impl ClientCertVerifier for NoClientAuth {
         _signer: &CertificateDer<'_>,
         _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(not_asked())
+        Err(not_requested())
     }
 
     /// Always returns an error, because the client was not asked for a signature.
@@ -670,7 +670,7 @@ impl ClientCertVerifier for NoClientAuth {
         _signer: &CertificateDer<'_>,
         _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(not_asked())
+        Err(not_requested())
     }
 
     fn may_wait(&self) -> bool {
@@ -678,7 +678,7 @@ impl ClientCertVerifier for NoClientAuth {
     }
 }
 
-fn not_asked() -> Error {
+fn not_requested() -> Error {
     Error::General("this server does not ask clients for a certificate".into())
 }
 

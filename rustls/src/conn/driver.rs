@@ -243,7 +243,7 @@ impl<Data> Driver<Data> {
         }
         driver.process_all(opened.received)?;
         let len = core::mem::take(&mut opened.len);
-        driver.common.records.empties_at_once |= len != 0;
+        driver.common.records.drains_immediately |= len != 0;
         Ok(len + opened.received.read(&mut opened.out[len..]))
     }
 

@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
     ///   input then counts as written.
     pub fn write_to(&mut self, wr: &mut dyn io::Write) -> io::Result<usize> {
         let records = self.records();
-        records.empties_at_once = true;
+        records.drains_immediately = true;
         write_received(&mut records.received, wr)
     }
 

@@ -77,7 +77,7 @@ pub(crate) struct Records {
     /// True if plaintext leaves the receive buffer immediately: records are opened into the
     /// application's memory, which not every provider supports, or passed on in place.
     #[cfg(feature = "std")]
-    pub(super) empties_at_once: bool,
+    pub(super) drains_immediately: bool,
 }
 
 /// The messages that this side may send, besides alerts and change_cipher_spec.
@@ -136,7 +136,7 @@ impl Records {
             #[cfg(feature = "std")]
             seen_eof: false,
             #[cfg(feature = "std")]
-            empties_at_once: false,
+            drains_immediately: false,
         }
     }
 
@@ -243,7 +243,7 @@ impl Records {
                 "message buffer full",
             ));
         }
-        let len = if self.empties_at_once { len } else { 0 };
+        let len = if self.drains_immediately { len } else { 0 };
         self.received.read_for(len);
         let result = self.received.receive(|room| match rd.read(room) {
             Ok(len) if len > room.len() => Err(impossible_read()),

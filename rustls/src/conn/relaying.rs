@@ -30,14 +30,14 @@ impl CommonState {
         self.check_relay()?;
         let Records {
             received: from,
-            empties_at_once,
+            drains_immediately,
             ..
         } = from;
         let mut relayed = self.relay_in_place(from)?;
         if relayed != 0 {
-            *empties_at_once = true;
+            *drains_immediately = true;
         } else if from.unread() != 0 {
-            *empties_at_once = false;
+            *drains_immediately = false;
             self.make_room_for(from);
         }
         while from.unread() != 0 {

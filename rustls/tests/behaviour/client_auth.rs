@@ -26,7 +26,7 @@ enum Has {
 }
 
 /// The server's policies on client certificates.
-const ASKS: [ClientAuth; 3] = [
+const CLIENT_AUTHS: [ClientAuth; 3] = [
     ClientAuth::None,
     ClientAuth::OptionalAbsent,
     ClientAuth::Required,
@@ -62,8 +62,8 @@ macro_rules! scripts {
                 $endpoint::client(config)
             }
 
-            pub fn server(provider: Provider, asks: ClientAuth, late: bool) -> $endpoint {
-                let mut config = configs::server(provider.$module(), KEY_TYPE, asks);
+            pub fn server(provider: Provider, auth: ClientAuth, late: bool) -> $endpoint {
+                let mut config = configs::server(provider.$module(), KEY_TYPE, auth);
                 if late {
                     config.time_provider = Clock::at(FAR_FUTURE);
                 }
@@ -97,14 +97,14 @@ macro_rules! scripts {
             }
 
             /// Returns the hints, and how the handshake ends without a certificate.
-            pub fn resolver_sees(provider: Provider, asks: ClientAuth) -> Log {
+            pub fn resolver_sees(provider: Provider, auth: ClientAuth) -> Log {
                 let resolver = ClientKey::new(None);
                 let mut config = client_config(provider);
                 config.client_auth_cert_resolver = resolver.clone();
-                let mut peer = super::upstream::server(provider, asks, false);
+                let mut peer = super::upstream::server(provider, auth, false);
                 let end = outcome(&mut $endpoint::client(config), &mut peer, Role::Client);
-                let asked = resolver.asked().into_iter();
-                let mut log: Vec<_> = asked.map(|asked| format!("{asked:02x?}")).collect();
+                let calls = resolver.calls().into_iter();
+                let mut log: Vec<_> = calls.map(|call| format!("{call:02x?}")).collect();
                 log.push(end);
                 log
             }
@@ -118,10 +118,10 @@ scripts!(upstream, rustls_upstream, UpstreamBuffered);
 #[test]
 fn every_client_certificate_has_the_same_outcome_as_upstream() {
     for case in tls13_cases() {
-        for (asks, has, late) in product3(ASKS, HAS, [false, true]) {
+        for (auth, has, late) in product3(CLIENT_AUTHS, HAS, [false, true]) {
             let provider = case.provider;
             let their_client = || upstream::client(provider, has);
-            let their_server = || upstream::server(provider, asks, late);
+            let their_server = || upstream::server(provider, auth, late);
             // how the handshake ends, and the certificates that the server has then
             let end = |client: &mut dyn Endpoint, server: &mut dyn Endpoint| {
                 let outcome = outcome(&mut *client, &mut *server, Role::Client);
@@ -129,12 +129,12 @@ fn every_client_certificate_has_the_same_outcome_as_upstream() {
             };
             let (ours, seen_by_server) = match case.role {
                 Role::Client => end(&mut this::client(provider, has), &mut their_server()),
-                Role::Server => end(&mut their_client(), &mut this::server(provider, asks, late)),
+                Role::Server => end(&mut their_client(), &mut this::server(provider, auth, late)),
             };
             let (theirs, _) = end(&mut their_client(), &mut their_server());
-            let what = format!("{case:?} {asks:?} {has:?} {late}");
+            let what = format!("{case:?} {auth:?} {has:?} {late}");
             assert_eq!(ours, theirs, "{what}");
-            if asks == ClientAuth::Required
+            if auth == ClientAuth::Required
                 && let Some((error, alert)) = refusal(has, late)
             {
                 let alert = format!("AlertReceived({alert})");
@@ -142,7 +142,7 @@ fn every_client_certificate_has_the_same_outcome_as_upstream() {
                 assert!(is_named, "{what}: {ours}");
             }
             // no certificate is sent without a request
-            let is_sent = !matches!((asks, has), (ClientAuth::None, _) | (_, Has::Nothing));
+            let is_sent = !matches!((auth, has), (ClientAuth::None, _) | (_, Has::Nothing));
             assert!(seen_by_server.is_empty() || is_sent, "{what}");
         }
     }
@@ -161,10 +161,10 @@ fn refusal(has: Has, late: bool) -> Option<(&'static str, &'static str)> {
 
 #[test]
 fn the_resolver_gets_the_same_hints_as_upstream() {
-    for (provider, asks) in product(PROVIDERS, ASKS) {
-        let ours = this::resolver_sees(provider, asks);
-        let theirs = upstream::resolver_sees(provider, asks);
-        assert_same(&format!("{provider:?} {asks:?}"), &ours, &theirs);
+    for (provider, auth) in product(PROVIDERS, CLIENT_AUTHS) {
+        let ours = this::resolver_sees(provider, auth);
+        let theirs = upstream::resolver_sees(provider, auth);
+        assert_same(&format!("{provider:?} {auth:?}"), &ours, &theirs);
     }
 }
 

@@ -59,11 +59,11 @@ fn rounds(end: &mut dyn Endpoint, records: &[Vec<u8>]) -> (usize, String) {
 fn floods_of_useless_records_are_bounded() {
     use ContentType::{Alert, ApplicationData, Handshake};
     let (hello_request, hello) = (message(0, &[]), ClientHello::tls12().message());
-    let (asks, renegotiation) = (message(24, &[1]), "TooManyRenegotiationRequests");
+    let (key_update, renegotiation) = (message(24, &[1]), "TooManyRenegotiationRequests");
     let (empty, warnings) = ("TooManyEmptyFragments", "TooManyWarningAlertsReceived");
     let (tls12, tls13) = (Versions::Tls12, Versions::Tls13);
     for role in ROLES {
-        let asks_again = match role {
+        let new_hello = match role {
             Role::Client => &hello_request,
             Role::Server => &hello,
         };
@@ -72,8 +72,8 @@ fn floods_of_useless_records_are_bounded() {
             (tls12, ApplicationData, b"", empty),
             (tls13, Alert, &[1, 90], warnings),
             (tls12, Alert, &[1, 90], warnings),
-            (tls13, Handshake, &asks, "TooManyKeyUpdateRequests"),
-            (tls12, Handshake, asks_again, renegotiation),
+            (tls13, Handshake, &key_update, "TooManyKeyUpdateRequests"),
+            (tls12, Handshake, new_hello, renegotiation),
         ] {
             let framing = match versions {
                 Versions::Tls12 => Framing::Tls12,

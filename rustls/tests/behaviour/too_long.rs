@@ -51,7 +51,7 @@ fn authorities(len: usize) -> Vec<DistinguishedName> {
     names
 }
 
-fn server_asking_for(verifier: Verifier) -> ServerConfig {
+fn server_verifying_by(verifier: Verifier) -> ServerConfig {
     let identity = &KEY_TYPE.identities().server;
     ServerConfig::builder_with_provider(Arc::new(PROVIDER.this()))
         .with_protocol_versions(&[&TLS13])
@@ -122,18 +122,18 @@ fn assert_ends(client: ClientConfig, server: ServerConfig, by: Role, text: &str)
 
 #[test]
 fn a_server_with_too_many_authorities_is_refused() {
-    let most = server_asking_for(verifier(authorities(AUTHORITIES_LEN)));
+    let most = server_verifying_by(verifier(authorities(AUTHORITIES_LEN)));
     assert_eq!(outcome(client_config(PROVIDER), most).0, Ok(()));
 
-    let more = server_asking_for(verifier(authorities(AUTHORITIES_LEN + 1)));
+    let more = server_verifying_by(verifier(authorities(AUTHORITIES_LEN + 1)));
     assert_eq!(
         server_refusal(more),
         "the names of 64 authorities take 64512 bytes, and a CertificateRequest has room for 64511"
     );
     let one = verifier(vec![vec![7; 0x1_0000].into()]);
-    assert!(server_refusal(server_asking_for(one)).contains("the names of 1 authorities"));
+    assert!(server_refusal(server_verifying_by(one)).contains("the names of 1 authorities"));
     let empty = verifier(vec![Vec::new().into()]);
-    let refusal = server_refusal(server_asking_for(empty));
+    let refusal = server_refusal(server_verifying_by(empty));
     assert_eq!(refusal, "an authority's name is empty");
 }
 
@@ -142,7 +142,7 @@ fn a_server_with_too_many_authorities_is_refused() {
 fn a_certificate_request_that_becomes_too_long_fails_the_handshake() {
     let changing = verifier(Vec::new()).with_hints(authorities(0x1_0000), 1);
     for verifier in [changing, verifier_of_many_schemes()] {
-        let (client, server) = (client_config(PROVIDER), server_asking_for(verifier));
+        let (client, server) = (client_config(PROVIDER), server_verifying_by(verifier));
         let error = "CertificateRequest cannot be sent";
         assert_ends(client, server, Role::Server, error);
     }
@@ -191,7 +191,7 @@ fn certified_key(cert_len: usize, signature_len: usize) -> CertifiedKey {
 /// one.
 fn with_certified_key(role: Role, certified_key: CertifiedKey) -> (ClientConfig, ServerConfig) {
     let mut client = client_verifying_by(verifier(Vec::new()));
-    let mut server = server_asking_for(verifier(Vec::new()));
+    let mut server = server_verifying_by(verifier(Vec::new()));
     let resolver = Arc::new(SingleCertAndKey::from(certified_key));
     match role {
         Role::Client => client.client_auth_cert_resolver = resolver,

@@ -10,10 +10,10 @@ use pki_types::PrivatePkcs8KeyDer;
 /// The names in the certificate, with its spelling.
 const NAMES: [&str; 3] = ["a.Example", "b.example", "*.c.example"];
 
-/// Returns for each of `added` whether adding it succeeded, and for each of `asked` whether a key
-/// was found.
-macro_rules! answers {
-    ($tls:ident, $provider:expr, $added:expr, $asked:expr) => {{
+/// Returns for each of `added` whether adding it succeeded, and for each of `requested` whether a
+/// key was found.
+macro_rules! lookups {
+    ($tls:ident, $provider:expr, $added:expr, $requested:expr) => {{
         let identity = rcgen::generate_simple_self_signed(NAMES.map(String::from)).unwrap();
         let key = PrivatePkcs8KeyDer::from(identity.signing_key.serialize_der());
         let chain = vec![identity.cert.der().clone()];
@@ -24,7 +24,7 @@ macro_rules! answers {
             .map(|name| resolver.add(name, key.clone()).is_ok())
             .collect();
         let resolver: Arc<dyn $tls::server::ResolvesServerCert> = Arc::new(resolver);
-        let found: Vec<Option<bool>> = $asked
+        let found: Vec<Option<bool>> = $requested
             .iter()
             .map(|name: &&str| {
                 let hello = ClientHello::new().with(SERVER_NAME, host_name(name.as_bytes()));
@@ -40,7 +40,7 @@ macro_rules! answers {
 
 #[test]
 fn names_are_compared_case_insensitively() {
-    let asked = [
+    let requested = [
         "a.example",
         "A.EXAMPLE",
         "a.Example",
@@ -57,12 +57,12 @@ fn names_are_compared_case_insensitively() {
         &["A.Example", "B.EXAMPLE", "X.c.example"],
         &["a.example.", "d.example", "", "a..example"],
     ] {
-        let ours = answers!(rustls, Provider::Ring.this(), added, asked);
-        let theirs = answers!(rustls_upstream, Provider::Ring.upstream(), added, asked);
+        let ours = lookups!(rustls, Provider::Ring.this(), added, requested);
+        let theirs = lookups!(rustls_upstream, Provider::Ring.upstream(), added, requested);
         assert_eq!(ours, theirs, "{added:?}");
     }
 
-    let (_, found) = answers!(rustls, Provider::Ring.this(), ["A.Example"], asked);
+    let (_, found) = lookups!(rustls, Provider::Ring.this(), ["A.Example"], requested);
     assert_eq!(found[..3], [Some(true); 3]);
     assert_eq!(found[4..9], [Some(false); 5]);
 }

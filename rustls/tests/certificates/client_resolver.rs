@@ -64,12 +64,12 @@ fn resolvers_receive_names_and_schemes() {
         config.client_auth_cert_resolver = theirs.clone();
         handshake(&mut upstream::client(config), &mut upstream::server(server));
 
-        let [(hints, schemes)] = &ours.asked()[..] else {
+        let [(hints, schemes)] = &ours.calls()[..] else {
             panic!("not called exactly once");
         };
         assert_eq!(*hints, names);
         assert!(schemes.contains(&0x0403));
-        assert_eq!(ours.asked(), theirs.asked(), "{setup:?}");
+        assert_eq!(ours.calls(), theirs.calls(), "{setup:?}");
     }
 }
 
@@ -94,7 +94,7 @@ fn a_key_that_cannot_sign_is_not_sent() {
             let mut client = this::client(client_config(setup, resolver.clone()));
             let mut server = this::server(optional.clone());
             handshake(&mut client, &mut server);
-            assert_eq!(resolver.asked()[0].1, [0x0403]);
+            assert_eq!(resolver.calls()[0].1, [0x0403]);
             assert_eq!(!server.peer_certificates().is_empty(), is_sent);
         }
     }
@@ -117,7 +117,7 @@ fn an_empty_certificate_is_sent_if_the_resolver_returns_none() {
         let mut client = this::client(client_config(setup, resolver.clone()));
         handshake(&mut client, &mut server);
         assert!(server.peer_certificates().is_empty());
-        assert_eq!(resolver.asked().len(), 1);
+        assert_eq!(resolver.calls().len(), 1);
 
         let mut server = with(ClientAuth::Required);
         let mut client = this::client(client_config(setup, resolver.clone()));
@@ -133,6 +133,6 @@ fn resolvers_are_called_only_if_the_server_requests_a_certificate() {
         let resolver = ClientKey::new(Some(our_key(setup.provider, KeyType::EcdsaP256)));
         let mut client = this::client(client_config(setup, resolver.clone()));
         handshake(&mut client, &mut upstream::server_of(setup));
-        assert_eq!(resolver.asked(), []);
+        assert_eq!(resolver.calls(), []);
     }
 }

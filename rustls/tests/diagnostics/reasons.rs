@@ -125,7 +125,7 @@ fn rejected_early_data_is_logged() {
             "the application protocol differs from the session's",
         ),
         (new_storage, "no session is resumed"),
-        (ask_for_another_share, "a HelloRetryRequest is needed"),
+        (request_another_share, "a HelloRetryRequest is needed"),
     ];
     for (change, reason) in cases {
         let text = format!("the client's early data is not accepted: {reason}");
@@ -141,9 +141,9 @@ fn rejected_early_data_is_logged() {
     }
 }
 
-fn ask_for_another_share(config: &mut ServerConfig, provider: Provider) {
+fn request_another_share(config: &mut ServerConfig, provider: Provider) {
     let mut crypto = provider.this();
-    servers::ask_for_another_share(&mut crypto);
+    servers::request_another_share(&mut crypto);
     replace(config, crypto, Versions::Tls13);
 }
 

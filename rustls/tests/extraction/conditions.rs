@@ -64,7 +64,7 @@ macro_rules! conditions {
             }
 
             /// Returns the error, or a note that secrets were extracted.
-            fn answer<T>(extracted: Result<T, Error>) -> String {
+            fn outcome<T>(extracted: Result<T, Error>) -> String {
                 match extracted {
                     Ok(_) => "secrets".to_owned(),
                     Err(error) => format!("{error:?}"),
@@ -72,7 +72,7 @@ macro_rules! conditions {
             }
 
             fn extract(conn: Connection) -> String {
-                answer(conn.dangerous_extract_secrets())
+                outcome(conn.dangerous_extract_secrets())
             }
 
             pub(super) fn all(provider: Provider) -> Vec<String> {
@@ -82,10 +82,10 @@ macro_rules! conditions {
                     let [client, server] = configs(provider, enabled);
                     let client = || $unbuffered::client(client.clone().client()).conn;
                     let server = || $unbuffered::server(server.clone().server()).conn;
-                    log.push(answer(client().dangerous_extract_secrets()));
-                    log.push(answer(server().dangerous_extract_secrets()));
-                    log.push(answer(client().dangerous_into_kernel_connection()));
-                    log.push(answer(server().dangerous_into_kernel_connection()));
+                    log.push(outcome(client().dangerous_extract_secrets()));
+                    log.push(outcome(server().dangerous_extract_secrets()));
+                    log.push(outcome(client().dangerous_into_kernel_connection()));
+                    log.push(outcome(server().dangerous_into_kernel_connection()));
                 }
                 // the server's flight is pending, then sent; the client's is pending, then sent
                 for steps in 1..=4 {

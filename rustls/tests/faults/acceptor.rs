@@ -97,7 +97,7 @@ fn refusal() -> AcceptedAlert {
 #[test]
 fn alerts_survive_transport_faults() {
     const ALERT: &[u8] = &[21, 3, 3, 0, 2, 2, 70];
-    for (at, fault, all_at_once) in product3(0..4, KINDS, [true, false]) {
+    for (at, fault, writes_all) in product3(0..4, KINDS, [true, false]) {
         let mut writer = Narrow {
             bytes: Vec::new(),
             calls: 0,
@@ -105,7 +105,7 @@ fn alerts_survive_transport_faults() {
         };
         let mut alert = refusal();
         for _ in 0..8 {
-            let _: Tried<_> = tried(|| match all_at_once {
+            let _: Tried<_> = tried(|| match writes_all {
                 true => alert.write_all(&mut writer),
                 false => alert.write(&mut writer).map(|_| ()),
             });

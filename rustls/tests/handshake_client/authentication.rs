@@ -213,8 +213,8 @@ fn a_finished_with_trailing_bytes_is_not_answered() {
 /// Runs a client that accepts everything, and returns its verifier's arguments.
 fn lax(script: &Script) -> (Outcome, Vec<String>) {
     let peers = Peers::new();
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let (of_certificate, of_signature) = (asked.clone(), asked.clone());
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let (of_certificate, of_signature) = (calls.clone(), calls.clone());
     let schemes = [
         SignatureScheme::ECDSA_NISTP256_SHA256,
         SignatureScheme::RSA_PKCS1_SHA256,
@@ -245,8 +245,8 @@ fn lax(script: &Script) -> (Outcome, Vec<String>) {
         .dangerous()
         .set_certificate_verifier(Arc::new(verifier));
     let outcome = peers.identity.run(&mut our_client(config), script);
-    let asked = asked.lock().unwrap().clone();
-    (outcome, asked)
+    let calls = calls.lock().unwrap().clone();
+    (outcome, calls)
 }
 
 #[test]
@@ -257,10 +257,10 @@ fn the_verifier_gets_the_contents_of_the_servers_messages() {
             (Some(vec![6]), vec![bytes(5, &[1, 0, 0, 1, 1])]),
         ];
     });
-    let (outcome, asked) = lax(&script);
+    let (outcome, calls) = lax(&script);
     assert_eq!(outcome, ACCEPTED);
     assert_eq!(
-        asked,
+        calls,
         [
             "chain 5 [CertificateDer(0x06)] localhost [8, 9]",
             "signature 130 5 ECDSA_NISTP256_SHA256",
@@ -281,10 +281,10 @@ fn a_lax_verifier_never_sees_invalid_schemes() {
         // a scheme that was not offered
         (SignatureScheme::ECDSA_NISTP384_SHA384, false),
     ] {
-        let (outcome, asked) = lax(&with(scheme));
+        let (outcome, calls) = lax(&with(scheme));
         let expected = if accepted { &ACCEPTED } else { &refused };
         assert_eq!(outcome, *expected, "{scheme:?}");
-        assert_eq!(asked.len(), 1 + usize::from(accepted), "{scheme:?}");
+        assert_eq!(calls.len(), 1 + usize::from(accepted), "{scheme:?}");
     }
 }
 
@@ -299,7 +299,7 @@ fn the_resolver_gets_the_contents_of_the_certificate_request() {
     let run = |script: &Script| {
         let mut client = our_client(config.clone());
         assert_eq!(peers.identity.run(&mut client, script), ACCEPTED);
-        resolver.asked()
+        resolver.calls()
     };
     assert!(run(&Script::new()).is_empty());
     let script = request(|script| {

@@ -8,7 +8,7 @@ use harness::peers::configs::{self, ClientAuth, KeyType, Provider, Versions, pro
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close,
 };
-use harness::peers::servers::ask_for_another_share;
+use harness::peers::servers::request_another_share;
 use harness::table;
 use harness::wire::client_hello::*;
 use harness::wire::{message, record, u8_vec, u16_vec, u16s};
@@ -368,7 +368,7 @@ fn a_handshake_continues_after_the_acceptor() {
     for (provider, auth, retried) in product3(PROVIDERS, auths, [false, true]) {
         let mut crypto = provider.this();
         if retried {
-            ask_for_another_share(&mut crypto);
+            request_another_share(&mut crypto);
         }
         let server = Arc::new(configs::this::server(crypto, key_type, auth));
         let ours = configs::this::client(provider.this(), key_type, auth);

@@ -324,10 +324,10 @@ fn messages_out_of_order_are_unexpected() {
 
 #[test]
 fn half_rtt_data_waits_for_the_client_to_authenticate() {
-    for asks in [false, true] {
+    for requests_auth in [false, true] {
         let mut setup = Setup::new(PROVIDERS[0]);
         setup.send_half_rtt_data = true;
-        if asks {
+        if requests_auth {
             setup.client_certs = Identity::new().chain();
         }
         for server in setup.both() {
@@ -335,9 +335,12 @@ fn half_rtt_data_waits_for_the_client_to_authenticate() {
                 ScriptedClient::new(server, &setup.provider.this(), ClientHello::new());
             client.server.send(b"half");
             client.receive_output();
-            assert_eq!(client.plaintext, if asks { &b""[..] } else { b"half" });
+            assert_eq!(
+                client.plaintext,
+                if requests_auth { &b""[..] } else { b"half" }
+            );
             assert!(client.server.is_handshaking());
-            if !asks {
+            if !requests_auth {
                 client.finish().unwrap();
                 assert!(!client.server.is_handshaking());
             }

@@ -193,22 +193,22 @@ fn extensions_are_sent_only_if_the_client_requests_them() {
     let mut setup = Setup::new(PROVIDERS[0]);
     setup.ocsp = b"response".to_vec();
     setup.alpn = vec![b"h2".to_vec()];
-    let asking = ClientHello::new()
+    let requesting = ClientHello::new()
         .and(STATUS_REQUEST, vec![1, 0, 0, 0, 0])
         .and(ALPN, protocols(&[b"h2"]));
-    let asking_for_other = ClientHello::new().and(STATUS_REQUEST, vec![2, 9]);
+    let requesting_other = ClientHello::new().and(STATUS_REQUEST, vec![2, 9]);
     let silent = ClientHello::new().without(SERVER_NAME);
-    for (hello, extensions, is_asked, is_stapled) in [
+    for (hello, extensions, is_requested, is_stapled) in [
         (
-            asking,
+            requesting,
             &[0, 0, 0, 0, 0, 16, 0, 5, 0, 3, 2, b'h', b'2'][..],
             true,
             true,
         ),
-        (asking_for_other, &[0, 0, 0, 0], true, false),
+        (requesting_other, &[0, 0, 0, 0], true, false),
         (silent, &[], false, false),
     ] {
-        let mut answers = vec![];
+        let mut stapled = vec![];
         for server in setup.both() {
             let client = ScriptedClient::new(server, &setup.provider.this(), hello.clone());
             let [encrypted_extensions, certificate, ..] = &client.flight[..] else {
@@ -216,11 +216,11 @@ fn extensions_are_sent_only_if_the_client_requests_them() {
             };
             assert_eq!(*encrypted_extensions, message(8, &u16_vec(extensions)));
             let has_response = certificate.windows(8).any(|at| at == b"response");
-            answers.push(has_response);
+            stapled.push(has_response);
         }
         // upstream staples a response for any requested type of status
-        assert_eq!(answers[0], is_stapled);
-        assert_eq!(answers[1], is_asked);
+        assert_eq!(stapled[0], is_stapled);
+        assert_eq!(stapled[1], is_requested);
     }
 }
 

@@ -9,7 +9,7 @@ use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, p
 use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange};
 use harness::peers::events::{Event, Events, Facts, What};
 use harness::peers::roles::this::Config;
-use harness::peers::servers::{Server, Settings, ask_for_another_share, hello};
+use harness::peers::servers::{Server, Settings, hello, request_another_share};
 use harness::providers::tickets::this::Tickets;
 use harness::providers::transparent::{self, Resumes, Setup};
 use harness::quic::{self, Framed, Version};
@@ -489,7 +489,7 @@ fn a_client_reports_a_session_that_a_retry_made_unusable() {
             |_| (),
             |server| {
                 let mut crypto = only(provider, other_suite(Versions::Tls13));
-                ask_for_another_share(&mut crypto);
+                request_another_share(&mut crypto);
                 rebuild(server, crypto, Versions::Tls13, nobody());
             },
         );

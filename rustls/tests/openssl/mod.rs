@@ -262,7 +262,7 @@ fn send_a_line(conn: &mut ClientConnection, sock: &mut TcpStream) {
 }
 
 /// Sends the command on which the server closes cleanly.
-fn ask_to_close(conn: &mut ClientConnection, sock: &mut TcpStream) {
+fn request_close(conn: &mut ClientConnection, sock: &mut TcpStream) {
     let mut tls = Stream::new(conn, sock);
     tls.write_all(b"CLOSE\n").unwrap();
     tls.read_to_end(&mut Vec::new()).unwrap();
@@ -350,7 +350,7 @@ fn our_client_connects_to_their_server() {
         // TLS 1.2 has no KeyUpdate
         assert_eq!(conn.refresh_traffic_keys().is_err(), case.is_tls12());
         send_a_line(&mut conn, &mut sock);
-        ask_to_close(&mut conn, &mut sock);
+        request_close(&mut conn, &mut sock);
     });
 }
 
@@ -450,7 +450,7 @@ fn their_client_updates_keys_and_sends_a_request() {
             }
             // after the handshake, because otherwise the first KeyUpdate could arrive together with
             // Finished
-            scope.spawn(move || ask_after_key_updates(stdin, stderr, stdout, REQUEST));
+            scope.spawn(move || request_after_key_updates(stdin, stderr, stdout, REQUEST));
             let mut tls = Stream::new(&mut conn, &mut sock);
             // only the request is visible
             let mut request = [0; REQUEST.len()];
@@ -465,7 +465,7 @@ fn their_client_updates_keys_and_sends_a_request() {
 }
 
 /// Makes s_client update its keys three times, then send `request` and print the response.
-fn ask_after_key_updates(
+fn request_after_key_updates(
     mut stdin: ChildStdin,
     mut stderr: BufReader<ChildStderr>,
     mut stdout: BufReader<ChildStdout>,

@@ -12,7 +12,7 @@ use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{CommonState, HandshakeKind, NamedGroup, ServerConnection, Stream};
 
 use crate::openssl::{
-    Case, GROUPS, TLS12_SUITES, ask_to_close, client_certificate, connect, files, s_client,
+    Case, GROUPS, TLS12_SUITES, client_certificate, connect, files, request_close, s_client,
     s_server, send_a_line, tls12_cases,
 };
 
@@ -82,7 +82,7 @@ fn our_clients_resume_tls12_sessions_with_openssl_servers() {
             send_a_line(&mut conn, &mut sock);
             assert_kind(&conn, round, &case);
             assert!(conn.peer_certificates().is_some());
-            ask_to_close(&mut conn, &mut sock);
+            request_close(&mut conn, &mut sock);
         }
     }
 }

@@ -163,11 +163,11 @@ fn an_alert_after_a_clients_message_ends_a_pending_operation() {
             .send(&ScriptedClient::certificate(&[], &chain, &[]))
             .unwrap();
         if waits_at == HandshakeType::CertificateVerify {
-            assert!(plan.asked().is_empty());
+            assert!(plan.futures().is_empty());
             let verify = client.certificate_verify(&*key, 0x0403);
             client.send(&verify).unwrap();
         }
-        assert!(plan.asked().contains(operation));
+        assert!(plan.futures().contains(operation));
         assert_eq!(plan.dropped(), 0);
         let refused = client.send_raw(ContentType::Alert, &CONTENT).unwrap_err();
         assert_eq!(refused.error, format!("{SEEN:?}"));
@@ -214,7 +214,7 @@ fn an_alert_after_a_servers_message_ends_a_pending_operation() {
         let outcome = server.run(&mut client, &script);
         let error = is_seen.then(|| format!("{SEEN:?}"));
         assert_eq!(outcome.error, error, "{operation}");
-        assert!(plan.asked().contains(operation));
+        assert!(plan.futures().contains(operation));
         assert_eq!(plan.dropped(), usize::from(is_seen));
     }
 }

@@ -219,8 +219,8 @@ fn the_session_is_looked_up_before_a_retry_if_early_data_is_offered() {
     for api in APIS {
         let plan = Arc::new(Plan::new(When::After(1)));
         connect(&KINDS[9], api, &plan, true);
-        let questions = plan.questions();
-        let operations: Vec<_> = questions.iter().map(|asked| asked.operation).collect();
+        let calls = plan.calls();
+        let operations: Vec<_> = calls.iter().map(|call| call.operation).collect();
         let expected = ["resolve", "get", "resolve", "take"];
         assert_eq!(operations[..4], expected, "{api:?}");
     }
@@ -255,7 +255,7 @@ struct Slow {
 impl TimeProvider for Slow {
     fn current_time(&self) -> Option<UnixTime> {
         let mut now = Duration::from_secs(UnixTime::now().as_secs());
-        if self.plan.asked().contains(self.operation) {
+        if self.plan.futures().contains(self.operation) {
             now += Duration::from_secs(3000 * 366 * 24 * 60 * 60);
         }
         Some(UnixTime::since_unix_epoch(now))
@@ -323,6 +323,6 @@ fn a_ticket_of_another_length_is_not_looked_up() {
         let offer = OfferedPsk::new(SUITE, vec![7; 32], &vec![3; len], 0);
         let hello = ClientHello::new();
         ScriptedClient::offering(Box::new(server), &provider, hello, Some(&offer)).unwrap();
-        assert_eq!(plan.asked().contains("take"), is_taken, "{len}");
+        assert_eq!(plan.futures().contains("take"), is_taken, "{len}");
     }
 }

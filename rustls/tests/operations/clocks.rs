@@ -41,7 +41,7 @@ fn resume(kind: &Kind, api: Api, times: [UnixTime; 2], is_async: bool) -> [Strin
     world.server = server.into();
     let [mut client, mut server] = api.ends(&world, is_async);
     assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
-    assert_eq!(plan.asked().is_empty(), !is_async, "{kind:?} {api:?}");
+    assert_eq!(plan.futures().is_empty(), !is_async, "{kind:?} {api:?}");
     [client.facts(), server.facts()]
 }
 

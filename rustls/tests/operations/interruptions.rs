@@ -309,5 +309,5 @@ fn an_acceptor_passes_set_async_to_its_connection() {
     let mut server = End::Buffered(server.into());
     finish(|task| server.poll(task)).unwrap();
     assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
-    assert!(plan.asked().contains("resolve"));
+    assert!(plan.futures().contains("resolve"));
 }

@@ -30,7 +30,7 @@ use std::task::Poll;
 use harness::operations::ends::{APIS, Api, End};
 use harness::operations::kinds::{KINDS, Kind, MORE_KINDS, OPERATIONS};
 use harness::operations::schedules::{connect, resumable};
-use harness::operations::{Plan, Question, When};
+use harness::operations::{Call, Plan, When};
 use rustls::Error;
 
 fn for_all(mut f: impl FnMut(&Kind, Api)) {
@@ -45,7 +45,7 @@ fn for_all(mut f: impl FnMut(&Kind, Api)) {
 
 #[test]
 fn the_outcome_is_the_same_if_all_operations_are_futures() {
-    let mut asked = BTreeSet::new();
+    let mut futures = BTreeSet::new();
     for_all(|kind, api| {
         let sync = Arc::new(Plan::new(When::NoFuture));
         let expected = connect(kind, api, &sync, false);
@@ -61,12 +61,12 @@ fn the_outcome_is_the_same_if_all_operations_are_futures() {
             assert_eq!(outcome, expected, "{kind:?} {api:?} {when:?}");
             assert_eq!(plan.dropped(), 0, "{kind:?} {api:?} {when:?}");
             let is_future = when != When::NoFuture;
-            let expected = questions(&sync, is_future);
-            assert_eq!(plan.questions(), expected, "{kind:?} {api:?} {when:?}");
-            asked.extend(plan.asked());
+            let expected = expected_calls(&sync, is_future);
+            assert_eq!(plan.calls(), expected, "{kind:?} {api:?} {when:?}");
+            futures.extend(plan.futures());
         }
     });
-    assert_eq!(asked, OPERATIONS.into());
+    assert_eq!(futures, OPERATIONS.into());
 }
 
 /// One operation at a time is a future, and nothing calls its blocking method.
@@ -79,24 +79,24 @@ fn the_outcome_is_the_same_if_one_operation_is_a_future() {
             let plan = Arc::new(Plan::new(When::After(1)).only(operation));
             let outcome = connect(kind, api, &plan, true);
             assert_eq!(outcome, expected, "{kind:?} {api:?} {operation}");
-            let questions = sync.questions().into_iter();
-            let expected: Vec<_> = questions
-                .map(|asked| Question {
-                    is_future: asked.operation == operation,
-                    ..asked
+            let calls = sync.calls().into_iter();
+            let expected: Vec<_> = calls
+                .map(|call| Call {
+                    is_future: call.operation == operation,
+                    ..call
                 })
                 .collect();
-            assert_eq!(plan.questions(), expected, "{kind:?} {api:?} {operation}");
+            assert_eq!(plan.calls(), expected, "{kind:?} {api:?} {operation}");
         }
     });
 }
 
 /// Returns the calls of a connection that did not wait in the form expected from one that may wait:
 /// the same calls in the same order, none of which blocks.
-fn questions(sync: &Plan, is_future: bool) -> Vec<Question> {
-    let questions = sync.questions().into_iter();
-    let questions = questions.map(|asked| Question { is_future, ..asked });
-    questions.collect()
+fn expected_calls(sync: &Plan, is_future: bool) -> Vec<Call> {
+    let calls = sync.calls().into_iter();
+    let calls = calls.map(|call| Call { is_future, ..call });
+    calls.collect()
 }
 
 /// A program written for rustls 0.23 does not poll.
@@ -107,7 +107,7 @@ fn a_connection_that_is_not_polled_never_waits() {
         let never = Arc::new(Plan::new(When::Never));
         let expected = connect(kind, api, &sync, false);
         assert_eq!(connect(kind, api, &never, false), expected);
-        assert!(never.asked().is_empty(), "{kind:?} {api:?}");
+        assert!(never.futures().is_empty(), "{kind:?} {api:?}");
     });
 }
 
@@ -125,7 +125,7 @@ fn an_async_operation_fails_like_a_sync_one() {
                 assert_eq!(outcome, expected, "{kind:?} {api:?} {operation}");
                 // nobody is accepted after a failed check
                 let is_check =
-                    operation.starts_with("verify_") && failing.asked().contains(operation);
+                    operation.starts_with("verify_") && failing.futures().contains(operation);
                 assert!(
                     outcome.has_failed() || !is_check,
                     "{kind:?} {api:?} {operation}"

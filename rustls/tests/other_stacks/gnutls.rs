@@ -3,7 +3,7 @@
 use harness::peers::configs::{ClientAuth, KEY_TYPES, SERVER_NAME, Versions};
 use harness::peers::programs::{Files, Program, listen};
 
-use crate::other_stacks::{Case, answer_twice, ask_twice, files, output};
+use crate::other_stacks::{Case, answer_twice, files, output, request_twice};
 
 fn priority(case: &Case) -> String {
     let version = match case.version {
@@ -40,7 +40,7 @@ fn our_client_connects_to_their_server() {
         let Some((_server, port, socket)) = started else {
             return;
         };
-        let answer = ask_twice(&case, b"a line\n", 7, port, socket);
+        let answer = request_twice(&case, b"a line\n", 7, port, socket);
         assert_eq!(answer, b"a line\n");
     }
 }

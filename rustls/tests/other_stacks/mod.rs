@@ -83,7 +83,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Sends `request` over `first` and then over a second connection, which resumes. Returns the
 /// response on the second.
-fn ask_twice(
+fn request_twice(
     case: &Case,
     request: &[u8],
     answer_len: usize,

@@ -5,7 +5,7 @@ use std::fs;
 use harness::peers::configs::{ClientAuth, KeyType, SERVER_NAME, Versions};
 use harness::peers::programs::{Files, Program, listen};
 
-use crate::other_stacks::{Case, answer_twice, ask_twice, files, output};
+use crate::other_stacks::{Case, answer_twice, files, output, request_twice};
 
 /// Old versions of NSS do not support Ed25519 certificates.
 const KEY_TYPES: [KeyType; 3] = [KeyType::EcdsaP256, KeyType::EcdsaP384, KeyType::Rsa2048];
@@ -67,7 +67,7 @@ fn our_client_connects_to_their_server() {
         let Some((_server, port, socket)) = started else {
             return;
         };
-        let answer = ask_twice(&case, b"GET / HTTP/1.0\r\n\r\n", 15, port, socket);
+        let answer = request_twice(&case, b"GET / HTTP/1.0\r\n\r\n", 15, port, socket);
         assert_eq!(answer, b"HTTP/1.0 200 OK");
     }
 }

@@ -150,7 +150,7 @@ fn be_the_peer(
     assert_eq!(received, TOTAL);
 }
 
-fn both_at_once(case: Case, in_place: bool, seed: u64) {
+fn in_both_directions(case: Case, in_place: bool, seed: u64) {
     let (halves, peer) = case.split();
     let (to_peer, from_us) = channel();
     let (to_us, from_peer) = channel();
@@ -169,8 +169,8 @@ fn both_at_once(case: Case, in_place: bool, seed: u64) {
 #[test]
 fn data_arrives_on_two_threads_with_key_updates() {
     for (seed, case) in cases().enumerate() {
-        both_at_once(case, false, seed as u64 * 8);
-        both_at_once(case, true, seed as u64 * 8 + 4);
+        in_both_directions(case, false, seed as u64 * 8);
+        in_both_directions(case, true, seed as u64 * 8 + 4);
     }
 }
 

@@ -249,7 +249,7 @@ fn a_handshake_that_waits_for_an_operation_is_reported_as_failed_once() {
         let mut accept = Box::pin(observed.accept(accepting, other));
         let polled = poll_in_turn(connect.as_mut(), accept.as_mut(), 2);
         assert_eq!(polled, [None, None]);
-        assert!(plan.asked().contains(operation));
+        assert!(plan.futures().contains(operation));
         assert_eq!(lines(&observed.of_server.so_far()), "begun");
         drop(connect);
         let expected = if peer_leaves {

@@ -58,7 +58,7 @@ fn handshakes_wait_for_all_operations() {
                     drop(connected(configs, weather, &mut noise));
                 }
                 for operation in ["resolve", "sign", "verify_server_cert"] {
-                    assert!(plan.asked().contains(operation), "{when:?} {operation}");
+                    assert!(plan.futures().contains(operation), "{when:?} {operation}");
                 }
                 assert_eq!(plan.dropped(), 0);
             }
@@ -106,7 +106,7 @@ fn set_async_false_keeps_a_connection_from_waiting() {
         tokio::try_join!(connect, accept).unwrap();
     });
     executor.run(&mut noise);
-    assert!(plan.asked().is_empty());
+    assert!(plan.futures().is_empty());
 }
 
 /// The connection handles the ClientHello before the program gets the connection.
@@ -141,8 +141,8 @@ fn set_async_false_after_the_client_hello_keeps_a_lazy_connection_from_waiting()
             });
             executor.run(&mut noise);
             drop(executor);
-            let asked: Vec<_> = plan.asked().into_iter().collect();
-            assert_eq!(asked, Vec::from_iter(expected), "{only:?} {versions:?}");
+            let futures: Vec<_> = plan.futures().into_iter().collect();
+            assert_eq!(futures, Vec::from_iter(expected), "{only:?} {versions:?}");
         }
     }
 }
@@ -163,7 +163,7 @@ fn a_connection_taken_out_of_a_lazy_handshake_does_not_wait() {
     let connection = start.accepted.into_connection(Arc::new(slow_server));
     let connection = connection.map_err(|(error, _)| error).unwrap();
     assert!(!connection.is_waiting());
-    assert!(plan.asked().is_empty());
+    assert!(plan.futures().is_empty());
 }
 
 /// The ways in which a client ends the handshake during an operation of the server.
@@ -186,7 +186,7 @@ fn a_peer_that_disconnects_ends_an_operation() {
             let mut accept = TlsAcceptor::from(Arc::new(server)).accept(other);
             assert!(poll_while_woken(|cx| connect.as_mut().poll(cx)).is_pending());
             assert!(poll_while_woken(|cx| Pin::new(&mut accept).poll(cx)).is_pending());
-            assert!(plan.asked().contains(operation));
+            assert!(plan.futures().contains(operation));
             assert_eq!(plan.dropped(), 0);
             let expected = match leaving {
                 Leaving::Vanishes => {
@@ -261,7 +261,7 @@ fn the_end_of_the_stream_after_a_finished_message_ends_no_operation() {
         });
         executor.run(&mut noise);
         drop(executor);
-        assert!(plan.asked().contains("encrypt"), "{:?}", plan.asked());
+        assert!(plan.futures().contains("encrypt"), "{:?}", plan.futures());
         assert_eq!(plan.dropped(), 0);
     }
 }

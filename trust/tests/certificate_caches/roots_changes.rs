@@ -253,16 +253,16 @@ fn a_changed_file_is_noticed_immediately_on_request() {
         }),
     ];
     for (what, change) in changes {
-        for at_once in [false, true] {
+        for detects_changes in [false, true] {
             let clock = Clock::now();
-            let cache = cache(&clock).with_change_detection(at_once);
+            let cache = cache(&clock).with_change_detection(detects_changes);
             let source = RootSource::PemFile(folder.write("a.pem", &a.pem));
             let old = cache.store(&source).unwrap();
             assert!(Arc::ptr_eq(&old, &cache.store(&source).unwrap()));
             assert_eq!(cache.stats().misses, 1, "{what}");
 
             change();
-            if !at_once {
+            if !detects_changes {
                 assert!(Arc::ptr_eq(&old, &cache.store(&source).unwrap()), "{what}");
                 clock.advance(DAY);
             }

@@ -462,9 +462,9 @@ fn pairs_are_chosen_and_replaced_separately() {
         };
         assert_eq!(connect(), [old[1].cert.to_vec()]);
         // RFC 6066 §3: clients omit the trailing dot
-        let asking = ClientHello::new().with(SERVER_NAME, host_name(b"A.Example."));
+        let hello = ClientHello::new().with(SERVER_NAME, host_name(b"A.Example."));
         let mut acceptor = Acceptor::default();
-        acceptor.read_tls(&mut &asking.record()[..]).unwrap();
+        acceptor.read_tls(&mut &hello.record()[..]).unwrap();
         let accepted = acceptor.accept().unwrap().unwrap();
         let resolver: &dyn ResolvesServerCert = &*keys;
         let certified = resolver.resolve(accepted.client_hello()).unwrap();

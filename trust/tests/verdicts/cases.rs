@@ -270,7 +270,7 @@ fn names(world: &World) -> Vec<Case> {
             params.subject_alt_names = names.collect();
         }
     };
-    let asks = |name: &'static [&str; 1]| {
+    let requires = |name: &'static [&str; 1]| {
         move |case: &mut Case| {
             case.trust.server_name = name[0].try_into().unwrap();
             case.good.chain[0] = world.leaf(&world.lower, of(name));
@@ -283,10 +283,10 @@ fn names(world: &World) -> Vec<Case> {
         world.changed("no name", of(&[])),
         world.changed("one of many names", of(&["other.example", "192.0.2.1", SERVER])),
         wildcard("wildcard"),
-        wildcard("wildcard over two labels").with(asks(&["a.server.example"])),
-        world.changed("address", addresses).with(asks(&["2001:db8::1"])),
-        world.good("asked for another").with(asks(&["other.example"])),
-        world.good("asked for an address").with(asks(&["192.0.2.1"])),
+        wildcard("wildcard over two labels").with(requires(&["a.server.example"])),
+        world.changed("address", addresses).with(requires(&["2001:db8::1"])),
+        world.good("another required name").with(requires(&["other.example"])),
+        world.good("a required address").with(requires(&["192.0.2.1"])),
     ]
 }
 

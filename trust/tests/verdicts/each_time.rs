@@ -89,7 +89,7 @@ fn names_are_checked_each_time() {
         }
         let case = named("good");
         let trial = Trial::new(case, setup, sessions, &Caches::on());
-        let other = trial.asking_for("other.example");
+        let other = trial.with_server_name("other.example");
         for _ in 0..3 {
             trial.connect(Who::Judge, &case.good).assert_accepted(setup);
             let verdict = other.connect(Who::Judge, &case.good);

@@ -60,10 +60,10 @@ fn only_the_current_roots_are_trusted() {
             let alone = Trial::new(case, &full, Sessions::Sealed, &Caches::Off);
             let expected = alone.connect(Who::Judge, &case.presented);
 
-            let asking;
+            let named_trial;
             let trial = if side == Role::Client {
-                asking = trial.asking_for(&case.trust.server_name.to_str());
-                &asking
+                named_trial = trial.with_server_name(&case.trust.server_name.to_str());
+                &named_trial
             } else {
                 &trial
             };

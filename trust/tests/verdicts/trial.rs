@@ -69,8 +69,8 @@ impl Trial {
     }
 
     /// Returns the same trial with clients that require another server name.
-    pub(crate) fn asking_for(&self, name: &str) -> Self {
-        let ask = |judge: &this::Judge| match judge {
+    pub(crate) fn with_server_name(&self, name: &str) -> Self {
+        let named = |judge: &this::Judge| match judge {
             this::Judge::Client(config, _) => {
                 let name = name.to_owned().try_into().unwrap();
                 this::Judge::Client(config.clone(), name)
@@ -78,8 +78,8 @@ impl Trial {
             this::Judge::Server(_) => panic!("servers require no name"),
         };
         Self {
-            judge: ask(&self.judge),
-            anybody: ask(&self.anybody),
+            judge: named(&self.judge),
+            anybody: named(&self.anybody),
             ..self.clone()
         }
     }

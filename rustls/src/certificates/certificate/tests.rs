@@ -352,13 +352,13 @@ fn concurrent_threads_share_one_parsed_value() {
     let certificate = &Fields::good().to_certificate();
     let barrier = &Barrier::new(THREADS);
     let addresses: Vec<_> = thread::scope(|scope| {
-        let ask = || {
+        let read = || {
             barrier.wait();
             let subject: *const Name = certificate.subject().unwrap();
             let names = certificate.subject_alt_names().unwrap().as_ptr();
             (subject as usize, names as usize)
         };
-        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(read)).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap())

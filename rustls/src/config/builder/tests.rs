@@ -97,14 +97,14 @@ fn versions_are_enabled_newest_first() {
 fn versions_without_provider_support_are_skipped() {
     use crate::config::versions::TLS12;
     let older = ProtocolVersion::TLSv1_2;
-    for (version, asked) in [(ProtocolVersion::TLSv1_3, &TLS12), (older, &TLS13)] {
+    for (version, requested) in [(ProtocolVersion::TLSv1_3, &TLS12), (older, &TLS13)] {
         let mut provider = any_provider();
         provider
             .cipher_suites
             .retain(|suite| suite.version().version == version);
         assert_eq!(enabled(&provider, ALL_VERSIONS), [version]);
         assert_refused(
-            verdict(&provider, &[asked]),
+            verdict(&provider, &[requested]),
             "no usable cipher suites configured",
         );
 
@@ -114,7 +114,10 @@ fn versions_without_provider_support_are_skipped() {
             _ => vec![&Group(NamedGroup::X25519, ProtocolVersion::TLSv1_3)],
         };
         assert_eq!(enabled(&provider, ALL_VERSIONS), [version]);
-        assert_refused(verdict(&provider, &[asked]), "no key exchange group for");
+        assert_refused(
+            verdict(&provider, &[requested]),
+            "no key exchange group for",
+        );
     }
 }
 

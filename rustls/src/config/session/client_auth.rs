@@ -187,12 +187,12 @@ pub(crate) mod tests {
         }
         // nothing else matters if clients are not asked for a certificate
         for is_mandatory in [false, true] {
-            let asks_nobody = Settings {
+            let without_auth = Settings {
                 offers: false,
                 is_mandatory,
                 ..settings()
             };
-            assert_eq!(id(&asks_nobody).0, [0; DIGEST_LEN]);
+            assert_eq!(id(&without_auth).0, [0; DIGEST_LEN]);
         }
     }
 }

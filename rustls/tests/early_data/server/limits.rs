@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{self, PROVIDERS, product};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered, exchange, talk_and_close};
-use harness::peers::servers::{KEY_TYPE, Server, ask_for_another_share, hello, servers};
+use harness::peers::servers::{KEY_TYPE, Server, hello, request_another_share, servers};
 use rustls::ContentType;
 
 use super::{MAX, accepted, early_data, finish, rejected, send, settings, upstream_client};
@@ -109,7 +109,7 @@ fn early_data_is_skipped_up_to_the_limit_of_an_older_ticket() {
             let before = allows.ours();
             let mut after = if retries {
                 let mut crypto = provider.this();
-                ask_for_another_share(&mut crypto);
+                request_another_share(&mut crypto);
                 configs::this::server(crypto, KEY_TYPE, allows.auth)
             } else {
                 before.clone()

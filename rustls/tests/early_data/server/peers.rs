@@ -6,7 +6,7 @@ use harness::peers::configs::{self, ClientAuth, PROVIDERS, product};
 use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, exchange, talk_and_close,
 };
-use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, request_another_share};
 
 use super::{early_data, settings, this_client, upstream_client};
 
@@ -53,7 +53,7 @@ fn a_hello_retry_request_rejects_early_data() {
         for (send, unbuffered) in product([upstream_sends, this_sends], [false, true]) {
             let first = settings.ours();
             let mut crypto = provider.this();
-            ask_for_another_share(&mut crypto);
+            request_another_share(&mut crypto);
             let mut second = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
             second.session_storage = first.session_storage.clone();
             second.max_early_data_size = settings.max_early_data_size;

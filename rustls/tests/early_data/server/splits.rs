@@ -71,11 +71,11 @@ fn deliver<'a>(
     server: &mut dyn Endpoint,
     pieces: impl IntoIterator<Item = &'a [u8]>,
     read: &mut Read,
-    reads_at_once: bool,
+    reads_each: bool,
 ) {
     for piece in pieces {
         server.receive(piece).unwrap();
-        if reads_at_once {
+        if reads_each {
             read.all(server);
         }
     }
@@ -85,14 +85,14 @@ fn deliver<'a>(
 fn no_data_is_lost_mixed_or_repeated() {
     for settings in PROVIDERS.map(settings) {
         let [buffered, unbuffered, _] = settings.servers();
-        for (config, reads_at_once) in product([buffered, unbuffered], [true, false]) {
+        for (config, reads_each) in product([buffered, unbuffered], [true, false]) {
             for len in (1..40).chain([50, 60, 77, 100, 150, 200, 300, 1000]) {
                 let mut recorded = Recorded::new(&settings, &config);
                 let (mut server, mut read) = (config.accept(), Read::default());
                 let first = recorded.first_flight.chunks(len);
-                deliver(&mut *server, first, &mut read, reads_at_once);
+                deliver(&mut *server, first, &mut read, reads_each);
                 let second = recorded.second_flight(&server.take_output());
-                deliver(&mut *server, second.chunks(len), &mut read, reads_at_once);
+                deliver(&mut *server, second.chunks(len), &mut read, reads_each);
                 assert!(!server.is_handshaking());
                 read.all(&mut *server);
                 read.check(&format!("in pieces of {len}"));

@@ -7,7 +7,7 @@ use harness::peers::configs::{
     self, CLIENT_AUTHS, ClientAuth, PROVIDERS, Versions, product, product3,
 };
 use harness::peers::endpoints::{handshake, send_and_check};
-use harness::peers::servers::{KEY_TYPE, Server, Settings, ask_for_another_share};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, request_another_share};
 use rustls::ServerConfig;
 
 use crate::resumption::{kind, kind_of};
@@ -81,7 +81,7 @@ fn a_session_resumes_after_a_hello_retry_request() {
     for settings in Settings::all() {
         let before = settings.ours();
         let mut crypto = settings.provider.this();
-        ask_for_another_share(&mut crypto);
+        request_another_share(&mut crypto);
         let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
         after.session_storage = before.session_storage.clone();
         after.ticketer = before.ticketer.clone();
@@ -117,7 +117,7 @@ fn a_hello_retry_request_with_another_hash_prevents_resumption() {
         let mut before = configs::this::server(with_hash_of(32), KEY_TYPE, ClientAuth::None);
         before.max_early_data_size = 1000;
         let mut crypto = with_hash_of(48);
-        ask_for_another_share(&mut crypto);
+        request_another_share(&mut crypto);
         let mut after = configs::this::server(crypto, KEY_TYPE, ClientAuth::None);
         after.session_storage = before.session_storage.clone();
         for [first, second] in pairs(before, after) {

@@ -32,7 +32,7 @@ fn answer(
     types: &[u8],
     schemes: &[u16],
     authorities: &[&[u8]],
-) -> (Vec<HandshakeType>, callbacks::Asked) {
+) -> (Vec<HandshakeType>, callbacks::ResolverCalls) {
     let identity = Identity::new(Provider::AwsLc.this());
     let resolver = callbacks::this::ClientKey::claiming(key.is_some(), key);
     let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
@@ -52,7 +52,7 @@ fn answer(
         outcome.received.contains(&HandshakeType::CertificateVerify),
         has_certificate
     );
-    (outcome.received, resolver.asked())
+    (outcome.received, resolver.calls())
 }
 
 #[test]
@@ -65,22 +65,22 @@ fn certificate_requests_are_answered() {
 
     let (types, schemes) = ([ECDSA, RSA], [0x0403, 0x0804]);
     let p256 = key(KeyType::EcdsaP256);
-    let (sent, asked) = answer(p256.clone(), &types, &schemes, &[b"one", b"two"]);
+    let (sent, calls) = answer(p256.clone(), &types, &schemes, &[b"one", b"two"]);
     assert_eq!(sent, with_certificate);
     let names = vec![b"one".to_vec(), b"two".to_vec()];
-    assert_eq!(asked, [(names, vec![0x0403, 0x0804])]);
+    assert_eq!(calls, [(names, vec![0x0403, 0x0804])]);
 
     // the key's scheme is one of those requested
     for schemes in [&[0x0503_u16][..], &[0x0804], &[0xfefe]] {
         let (received, _) = answer(p256.clone(), &types, schemes, &[]);
         assert_eq!(received, without, "{schemes:x?}");
     }
-    let (received, asked) = answer(None, &[ECDSA], &[0x0403], &[]);
-    assert_eq!((&received[..], asked.len()), (&without[..], 1));
+    let (received, calls) = answer(None, &[ECDSA], &[0x0403], &[]);
+    assert_eq!((&received[..], calls.len()), (&without[..], 1));
 
     // ML-DSA is for TLS 1.3, so resolvers do not receive it
-    let (_, asked) = answer(p256, &[ECDSA], &[0x0904, 0x0403, 0x0905, 0x0906], &[]);
-    assert_eq!(asked[0].1, [0x0403]);
+    let (_, calls) = answer(p256, &[ECDSA], &[0x0904, 0x0403, 0x0905, 0x0906], &[]);
+    assert_eq!(calls[0].1, [0x0403]);
 }
 
 /// wolfSSL's servers always list a single type of certificate, even if they accept others, so only
@@ -152,13 +152,13 @@ fn malformed_certificate_requests_are_refused() {
 fn renegotiation_is_refused() {
     let hello_request = Step::Raw(ContentType::Handshake, vec![0, 0, 0, 0]);
     let data = Step::Raw(ContentType::ApplicationData, b"data".to_vec());
-    let asks = [hello_request.clone(), Step::Await, data, Step::Await];
+    let once = [hello_request.clone(), Step::Await, data, Step::Await];
     let too_often = [vec![hello_request; 5], vec![Step::Await]].concat();
     for provider in PROVIDERS {
         for client in clients(provider, Versions::Tls12) {
             let mut connection = client.connection();
             let script = |more: &[Step]| script(|script| script.steps.extend_from_slice(more));
-            let outcome = client.identity.run_tls12(&mut *connection, &script(&asks));
+            let outcome = client.identity.run_tls12(&mut *connection, &script(&once));
             let end = End::of(&outcome);
             assert_eq!(end.error, None, "{}", client.name);
             // the client sends no_renegotiation, and the connection continues

@@ -473,12 +473,12 @@ fn the_store_changes_only_for_new_and_failed_sessions() {
         let run = |script: &Script| {
             let outcome = client.run(script);
             let calls = std::mem::take(&mut *calls.lock().unwrap());
-            let asked: &[_] = match versions {
+            let expected: &[_] = match versions {
                 Versions::Both => &["take_tls13_ticket", "tls12_session", "kx_hint"],
                 _ => &["take_tls13_ticket", "tls12_session"],
             };
-            let (first, later_calls) = calls.split_at(asked.len());
-            assert_eq!(first, asked);
+            let (first, later_calls) = calls.split_at(expected.len());
+            assert_eq!(first, expected);
             (outcome, later_calls.to_vec())
         };
         let (outcome, calls) = run(&kind.script());

@@ -76,9 +76,9 @@ fn hellos() -> Vec<(&'static str, ClientHello)> {
         "unknown protocols": and(ALPN, &protocols(&[b"h5"]));
         "an unknown session": id(32);
         "a short session id": id(3);
-        "asks for a ticket": and(SESSION_TICKET, &[]);
+        "requests a ticket": and(SESSION_TICKET, &[]);
         "an unknown ticket": and(SESSION_TICKET, &[1; 50]);
-        "asks for a status": and(STATUS_REQUEST, &[1, 0, 0, 0, 0]);
+        "requests a status": and(STATUS_REQUEST, &[1, 0, 0, 0, 0]);
     })
 }
 
@@ -195,7 +195,7 @@ pub(super) fn stapling(settings: &Settings, response: &[u8]) -> [Server; 3] {
 /// RFC 6066 §8: a response is stapled on request. It must have at least one byte.
 #[test]
 fn the_ocsp_response_is_stapled_on_request() {
-    let asking = |typ| ClientHello::tls12().and(STATUS_REQUEST, vec![typ, 0, 0, 0, 0]);
+    let requesting = |typ| ClientHello::tls12().and(STATUS_REQUEST, vec![typ, 0, 0, 0, 0]);
     let has_status = |client: &ScriptedClient| {
         let status = client.message_of(HandshakeType::CertificateStatus);
         let is_announced = client.extensions.contains(&(STATUS_REQUEST, vec![]));
@@ -205,7 +205,7 @@ fn the_ocsp_response_is_stapled_on_request() {
     for settings in PROVIDERS.map(Settings::tls12) {
         let response = b"a response that nobody reads";
         for server in stapling(&settings, response) {
-            let mut client = server.connect_tls12(&asking(1), None).unwrap();
+            let mut client = server.connect_tls12(&requesting(1), None).unwrap();
             let flight = [
                 HandshakeType::ServerHello,
                 HandshakeType::Certificate,
@@ -224,7 +224,7 @@ fn the_ocsp_response_is_stapled_on_request() {
             assert!(!has_status(&client), "{} without a request", server.name());
             // upstream treats any type of status as OCSP
             if server.name() != "upstream" {
-                let client = server.connect_tls12(&asking(2), None).unwrap();
+                let client = server.connect_tls12(&requesting(2), None).unwrap();
                 assert!(
                     !has_status(&client),
                     "{} answers a request of another type",
@@ -234,7 +234,7 @@ fn the_ocsp_response_is_stapled_on_request() {
         }
         // debug builds of upstream's server panic
         for server in &stapling(&settings, b"")[..2] {
-            let mut client = server.connect_tls12(&asking(1), None).unwrap();
+            let mut client = server.connect_tls12(&requesting(1), None).unwrap();
             assert!(
                 !has_status(&client),
                 "{} staples an empty response",

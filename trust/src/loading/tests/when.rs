@@ -147,17 +147,17 @@ fn a_failed_first_load_is_not_cached() {
 
 #[test]
 fn change_detection_is_optional() {
-    for at_once in [false, true] {
-        let set = Set::new(|policy| policy.check_for_changes = at_once);
+    for detects_changes in [false, true] {
+        let set = Set::new(|policy| policy.check_for_changes = detects_changes);
         let source = TestSource::new("a");
         set.load(&source);
         assert_eq!(set.load(&source).value.1, 1);
         source.version.store(2, Ordering::SeqCst);
-        let expected = if at_once { 2 } else { 1 };
+        let expected = if detects_changes { 2 } else { 1 };
         assert_eq!(set.load(&source).value.1, expected);
         assert_eq!(set.load(&source).value.1, expected);
         // the version is not read for any other reason
-        assert_eq!(source.looks.load(Ordering::SeqCst) > 0, at_once);
+        assert_eq!(source.looks.load(Ordering::SeqCst) > 0, detects_changes);
 
         // an unknown version counts as unchanged
         source.version.store(UNKNOWN, Ordering::SeqCst);
