@@ -71,7 +71,7 @@ impl ModuleKey {
         let verify = |algorithm| certificate.verify_signature(algorithm, MESSAGE, &signature);
         match algorithms.any(|algorithm| verify(*algorithm).is_ok()) {
             true => Ok(()),
-            false => Err(format!("the certificate does not fit the key {}", self.0.label).into()),
+            false => Err(format!("certificate does not match key {}", self.0.label).into()),
         }
     }
 

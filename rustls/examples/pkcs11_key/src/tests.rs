@@ -173,7 +173,7 @@ fn clients_are_greeted(hsm: &SoftHsm, kind: &'static KeyKind, scheme: SignatureS
     let (_, key, certificate) = hsm.with_key(kind);
     key.check(&certificate).unwrap();
     let error = key.check(&generate(kind).1).unwrap_err().to_string();
-    assert!(error.contains("does not fit the key"), "{error}");
+    assert!(error.contains("does not match key"), "{error}");
     let shown = format!("{key:?}");
     assert!(shown.contains("demo") && !shown.contains(PIN), "{shown}");
     assert_eq!(key.choose_scheme(&[scheme]).unwrap().scheme(), scheme);

@@ -106,7 +106,9 @@ impl Token {
         });
         match (found.next(), found.next()) {
             (Some(slot), None) => Ok(slot),
-            (Some(_), Some(_)) => Err(format!("several tokens are called {}", self.label).into()),
+            (Some(_), Some(_)) => {
+                Err(format!("more than one token is labelled {}", self.label).into())
+            }
             (None, _) => Err(format!("the module has no token {}", self.label).into()),
         }
     }
