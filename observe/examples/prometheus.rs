@@ -10,6 +10,10 @@
 //! Nothing in the accept loop knows of the metrics: the observer belongs to the configuration. The
 //! page is on a separate port without TLS, which only Prometheus should be able to reach.
 
+#[path = "../../rustls/examples/exit/mod.rs"]
+mod exit;
+#[path = "../../rustls/examples/listen/mod.rs"]
+mod listen;
 #[cfg(test)]
 #[path = "prometheus/tests.rs"]
 mod tests;
@@ -17,8 +21,6 @@ mod tests;
 use std::convert::Infallible;
 use std::error::Error;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,11 +31,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use listen::ListenWithKey;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rustls::ServerConfig;
-use rustls::crypto::aws_lc_rs::default_provider;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls_observe::Metrics;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -47,15 +47,8 @@ const UPKEEP: Duration = Duration::from_secs(5);
 /// Serve a page over HTTPS, and the metrics of the TLS connections to Prometheus
 #[derive(Parser)]
 struct Options {
-    /// PEM file with the server's certificate chain, the server's own certificate first
-    cert_file: PathBuf,
-
-    /// PEM file with the private key of the server's certificate
-    key_file: PathBuf,
-
-    /// Address and port to listen on; port 0 picks a free port
-    #[arg(long, default_value = "127.0.0.1:8443")]
-    address: SocketAddr,
+    #[command(flatten)]
+    server: ListenWithKey,
 
     /// Address and port of the page for Prometheus
     #[arg(long, default_value = "127.0.0.1:9898")]
@@ -63,22 +56,20 @@ struct Options {
 }
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    match run(&Options::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("prometheus: {error}");
-            ExitCode::FAILURE
-        }
-    }
+async fn main() {
+    exit::on_error(run(&Options::parse()).await);
 }
 
 async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
-    let mut config = config(options)?;
+    let mut config = options.server.config()?;
     let pages = observe(&mut config)?;
 
-    let listener = listen(options.address).await?;
-    let scrapes = listen(options.metrics).await?;
+    let listener = options.server.listen.bind()?;
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    let scrapes = TcpListener::bind(options.metrics).await;
+    let scrapes =
+        scrapes.map_err(|error| format!("cannot listen on {}: {error}", options.metrics))?;
     println!("listening on https://{}", listener.local_addr()?);
     println!("metrics on http://{}/metrics", scrapes.local_addr()?);
     tokio::spawn(serve_metrics(scrapes, pages));
@@ -98,27 +89,6 @@ fn observe(config: &mut ServerConfig) -> Result<PrometheusHandle, Box<dyn Error>
     Ok(pages)
 }
 
-fn config(options: &Options) -> Result<ServerConfig, Box<dyn Error>> {
-    let file = options.cert_file.display();
-    let chain: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(&options.cert_file).and_then(Iterator::collect);
-    let chain = chain.map_err(|error| format!("cannot read {file}: {error}"))?;
-    let file = options.key_file.display();
-    let key = PrivateKeyDer::from_pem_file(&options.key_file)
-        .map_err(|error| format!("no private key in {file}: {error}"))?;
-    Ok(
-        ServerConfig::builder_with_provider(default_provider().into())
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)?,
-    )
-}
-
-async fn listen(address: SocketAddr) -> Result<TcpListener, String> {
-    let listener = TcpListener::bind(address).await;
-    listener.map_err(|error| format!("cannot listen on {address}: {error}"))
-}
-
 /// Answers requests over HTTPS.
 async fn serve(listener: TcpListener, config: ServerConfig) {
     let acceptor = TlsAcceptor::from(Arc::new(config));
@@ -132,12 +102,10 @@ async fn serve(listener: TcpListener, config: ServerConfig) {
             let Ok(stream) = acceptor.accept(socket).await else {
                 return;
             };
-            let service = service_fn(async |_| page("hello\n".into()));
-            let connection = http1::Builder::new();
+            let service = service_fn(async |_| page(StatusCode::OK, "hello\n".into()));
+            let http = http1::Builder::new();
             // clients may leave at any time
-            let _ = connection
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
+            let _ = http.serve_connection(TokioIo::new(stream), service).await;
         });
     }
 }
@@ -159,24 +127,20 @@ async fn serve_metrics(listener: TcpListener, pages: PrometheusHandle) {
         let pages = pages.clone();
         tokio::spawn(async move {
             let service = service_fn(async |request: Request<Incoming>| {
-                if request.uri().path() == "/metrics" {
-                    page(pages.render())
-                } else {
-                    let mut nothing = page(String::new());
-                    if let Ok(nothing) = &mut nothing {
-                        *nothing.status_mut() = StatusCode::NOT_FOUND;
-                    }
-                    nothing
-                }
+                let (status, text) = match request.uri().path() {
+                    "/metrics" => (StatusCode::OK, pages.render()),
+                    _ => (StatusCode::NOT_FOUND, String::new()),
+                };
+                page(status, text)
             });
-            let connection = http1::Builder::new();
-            let _ = connection
-                .serve_connection(TokioIo::new(socket), service)
-                .await;
+            let http = http1::Builder::new();
+            let _ = http.serve_connection(TokioIo::new(socket), service).await;
         });
     }
 }
 
-fn page(text: String) -> Result<Response<Full<Bytes>>, Infallible> {
-    Ok(Response::new(Full::new(text.into())))
+fn page(status: StatusCode, text: String) -> Result<Response<Full<Bytes>>, Infallible> {
+    let mut response = Response::new(Full::new(text.into()));
+    *response.status_mut() = status;
+    Ok(response)
 }

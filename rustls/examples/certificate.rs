@@ -16,7 +16,6 @@ use std::io::{self, Write};
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Parser;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
@@ -32,8 +31,8 @@ struct Options {
     force: bool,
 }
 
-fn main() -> ExitCode {
-    exit::code(run(&Options::parse()))
+fn main() {
+    exit::on_error(run(&Options::parse()));
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
@@ -60,14 +59,12 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     .map(|(name, pem, mode)| (options.folder.join(name), pem, mode));
     // Check all files before writing the first, because files of two runs do not match.
     for (path, ..) in &files {
-        match path.symlink_metadata() {
-            Ok(_) if options.force => fs::remove_file(path)
-                .map_err(|error| format!("cannot replace {}: {error}", path.display()))?,
-            Ok(_) => {
-                let path = path.display();
-                return Err(format!("{path} exists; use --force to replace it").into());
+        if path.symlink_metadata().is_ok() {
+            let shown = path.display();
+            if !options.force {
+                return Err(format!("{shown} exists; use --force to replace it").into());
             }
-            Err(_) => {}
+            fs::remove_file(path).map_err(|error| format!("cannot replace {shown}: {error}"))?;
         }
     }
     for (path, pem, mode) in &files {

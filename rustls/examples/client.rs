@@ -15,14 +15,13 @@ mod http;
 
 use std::error::Error;
 use std::io::Write;
-use std::process::ExitCode;
 
 use clap::Parser;
 use fetch::Options;
 use rustls::{ClientConnection, Stream};
 
-fn main() -> ExitCode {
-    exit::code(run(&Options::parse()).map_err(fetch::explain))
+fn main() {
+    exit::on_error(run(&Options::parse()).map_err(fetch::explain));
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {

@@ -29,7 +29,6 @@ use std::error::Error;
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Parser;
 use fetch::Options;
@@ -50,8 +49,8 @@ struct EchOptions {
     fetch: Options,
 }
 
-fn main() -> ExitCode {
-    exit::code(run(&EchOptions::parse()).map_err(fetch::explain))
+fn main() {
+    exit::on_error(run(&EchOptions::parse()).map_err(fetch::explain));
 }
 
 fn run(options: &EchOptions) -> Result<(), Box<dyn Error>> {
@@ -112,11 +111,8 @@ fn handshake(options: &Options, mode: EchMode) -> Result<Tls, Box<dyn Error>> {
 fn rejection<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Option<Vec<EchConfigPayload>>> {
     use PeerIncompatible::ServerRejectedEncryptedClientHello as Rejected;
 
-    match error
-        .downcast_ref::<io::Error>()?
-        .get_ref()?
-        .downcast_ref()?
-    {
+    let error = error.downcast_ref::<io::Error>()?.get_ref()?;
+    match error.downcast_ref()? {
         rustls::Error::PeerIncompatible(Rejected(configs)) => Some(configs),
         _ => None,
     }

@@ -36,13 +36,12 @@ mod kernel_tls {
 mod unbuffered;
 
 use std::error::Error;
-use std::process::ExitCode;
 
 use clap::Parser;
 use fetch::Options;
 
-fn main() -> ExitCode {
-    exit::code(run(&Options::parse()).map_err(fetch::explain))
+fn main() {
+    exit::on_error(run(&Options::parse()).map_err(fetch::explain));
 }
 
 #[cfg(not(target_os = "linux"))]

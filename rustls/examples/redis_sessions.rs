@@ -29,7 +29,6 @@ use std::error::Error;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,8 +55,8 @@ struct Options {
 }
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    exit::code(run(&Options::parse()).await)
+async fn main() {
+    exit::on_error(run(&Options::parse()).await);
 }
 
 async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
@@ -66,7 +65,5 @@ async fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         .map_err(|error| format!("cannot read {}: {error}", options.secret_file.display()))?;
     let secret = Zeroizing::new(secret);
     config.session_storage = Arc::new(RedisSessions::new(options.redis, &secret, PATIENCE)?);
-    let config = Arc::new(config);
-    let serve = |socket| greet::greet(config.clone(), socket);
-    tokio_io::serve_all(options.server.listen.bind()?, serve).await
+    greet::greet_all(config, options.server.listen.bind()?).await
 }

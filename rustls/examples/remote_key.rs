@@ -38,7 +38,6 @@ mod tokio_io;
 
 use std::error::Error;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Parser;
 use listen::Listen;
@@ -66,8 +65,8 @@ enum Options {
 }
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    exit::code(run(Options::parse()).await)
+async fn main() {
+    exit::on_error(run(Options::parse()).await);
 }
 
 #[cfg(unix)]
@@ -78,16 +77,15 @@ async fn run(options: Options) -> Result<(), Box<dyn Error>> {
 
     match options {
         Options::Keep { key_file, socket } => {
-            let key = keeper::load(&key_file)?;
+            let key = listen::load_key(&key_file)?;
             let listener = keeper::bind(&socket)?;
             println!("keeping the key behind {}", socket.display());
             keeper::keep(key, listener).await
         }
         Options::Serve { listen, socket } => {
             let key = key::RemoteKey::connect(&socket, key::PATIENCE).await?;
-            let config = Arc::new(listen.config(Arc::new(key), &[&rustls::version::TLS13])?);
-            let serve = |socket| greet::greet(config.clone(), socket);
-            tokio_io::serve_all(listen.bind()?, serve).await
+            let config = listen.config(Arc::new(key), &[&rustls::version::TLS13])?;
+            greet::greet_all(config, listen.bind()?).await
         }
     }
 }

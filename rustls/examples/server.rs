@@ -15,25 +15,18 @@ mod serve;
 
 use std::error::Error;
 use std::io::{self, Read, Write};
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Parser;
 use http::Head;
-use rustls::{ServerConfig, ServerConnection, Stream};
-use serve::{Client, Options, Response};
+use rustls::{ServerConnection, Stream};
+use serve::{Client, Options, Response, Site};
 
-fn main() -> ExitCode {
-    exit::code(Options::parse().run(2, serve))
+fn main() {
+    exit::on_error(Options::parse().run(2, serve));
 }
 
-fn serve(
-    config: &Arc<ServerConfig>,
-    file: &Path,
-    client: &mut Client,
-) -> Result<(), Box<dyn Error>> {
-    let mut conn = ServerConnection::new(config.clone())?;
+fn serve(site: &Site, client: &mut Client) -> Result<(), Box<dyn Error>> {
+    let mut conn = ServerConnection::new(site.config.clone())?;
     while conn.is_handshaking() {
         conn.complete_io(client)?;
     }
@@ -57,7 +50,7 @@ fn serve(
 
     // A client that closes its side after the request still gets the response.
     if head.is_over() {
-        let mut response = Response::to(&head, file)?;
+        let mut response = Response::to(&head, &site.file)?;
         loop {
             let len = response.fill(&mut buffer)?;
             if len == 0 {

@@ -21,7 +21,6 @@ mod listen;
 use std::error::Error;
 use std::io::{self, BufRead, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{self, SyncSender, sync_channel};
 use std::thread;
@@ -42,8 +41,8 @@ struct Options {
     server: ListenWithKey,
 }
 
-fn main() -> ExitCode {
-    exit::code(run(&Options::parse().server))
+fn main() {
+    exit::on_error(run(&Options::parse().server));
 }
 
 fn run(server: &ListenWithKey) -> Result<(), Box<dyn Error>> {
@@ -85,6 +84,8 @@ fn read_all(
     to_writer: &SyncSender<Vec<u8>>,
     mut socket: TcpStream,
 ) -> io::Result<()> {
+    // The writing thread ends early only after an error, which `echo_one` also returns.
+    let ended = |_| io::ErrorKind::BrokenPipe;
     loop {
         // The client's first data may have arrived together with the end of the handshake, so queue
         // received data before waiting for more.
@@ -95,7 +96,7 @@ fn read_all(
                 Ok(chunk) => {
                     let data = chunk.to_vec();
                     receiver.reader().consume(data.len());
-                    queue(to_writer, data)?;
+                    to_writer.send(data).map_err(ended)?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 // The stream ended without a close_notify: an attacker may have cut it off.
@@ -107,17 +108,10 @@ fn read_all(
         // The sending half itself has output, such as a KeyUpdate or the alert for an error. An
         // empty piece makes the writing thread send it.
         if receiver.sender_wants_write() {
-            queue(to_writer, Vec::new())?;
+            to_writer.send(Vec::new()).map_err(ended)?;
         }
         processed.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
     }
-}
-
-fn queue(to_writer: &SyncSender<Vec<u8>>, data: Vec<u8>) -> io::Result<()> {
-    // The writing thread ends early only after an error, which `echo_one` also returns.
-    to_writer
-        .send(data)
-        .map_err(|_| io::ErrorKind::BrokenPipe.into())
 }
 
 fn write_all(

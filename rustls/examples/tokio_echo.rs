@@ -18,7 +18,6 @@ mod tokio_io;
 
 use std::error::Error;
 use std::io::{self, ErrorKind, Read, Write};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
@@ -38,8 +37,8 @@ struct Options {
 }
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    exit::code(run(&Options::parse().server).await)
+async fn main() {
+    exit::on_error(run(&Options::parse().server).await);
 }
 
 async fn run(server: &ListenWithKey) -> Result<(), Box<dyn Error>> {
@@ -139,17 +138,14 @@ mod tests {
 
     #[test]
     fn a_client_that_disconnects_or_sends_an_alert_ends_an_operation() {
+        let close_notify = b"\x15\x03\x03\0\x02\x01\0";
         let ways: [(&[u8], _, _); 4] = [
             // only its own direction: otherwise a late write of the server fails with another error
             (b"", Some(Shutdown::Write), "closed the connection"),
             // part of a record does not change that
             (b"\x16\x03", Some(Shutdown::Write), "closed the connection"),
             // the server has chosen TLS 1.3, in which this close_notify is an error
-            (
-                b"\x15\x03\x03\0\x02\x01\0",
-                Some(Shutdown::Write),
-                "CloseNotify",
-            ),
+            (close_notify, Some(Shutdown::Write), "CloseNotify"),
             (b"\x15\x03\x03\0\x02\x02\x28", None, "HandshakeFailure"),
         ];
         for operation in ["resolve", "sign"] {

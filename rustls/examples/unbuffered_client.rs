@@ -26,7 +26,6 @@ mod unbuffered;
 
 use std::error::Error;
 use std::io::Write;
-use std::process::ExitCode;
 
 use clap::Parser;
 use fetch::{Options, Response};
@@ -37,8 +36,8 @@ use unbuffered::{Incoming, Outgoing};
 /// The initial length of the send buffer, enough for the usual flights of a client's handshake.
 const OUTGOING_LEN: usize = 4 * 1024;
 
-fn main() -> ExitCode {
-    exit::code(run(&Options::parse()).map_err(fetch::explain))
+fn main() {
+    exit::on_error(run(&Options::parse()).map_err(fetch::explain));
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {

@@ -26,16 +26,12 @@ mod unbuffered;
 
 use std::error::Error;
 use std::io::Write;
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Parser;
 use http::Head;
-use rustls::ServerConfig;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, InPlaceError, UnbufferedStatus, WriteTraffic};
-use serve::{Client, Options, Response};
+use serve::{Client, Options, Response, Site};
 use unbuffered::{Incoming, Outgoing};
 
 /// The length of a full record and the spare room after it.
@@ -45,17 +41,13 @@ const OUTGOING_LEN: usize = 20 * 1024;
 /// two records of a file.
 const SPARE_LEN: usize = 1024;
 
-fn main() -> ExitCode {
+fn main() {
     // No tickets are sent, because a client that stores one allocates after the handshake.
-    exit::code(Options::parse().run(0, serve))
+    exit::on_error(Options::parse().run(0, serve));
 }
 
-fn serve(
-    config: &Arc<ServerConfig>,
-    file: &Path,
-    client: &mut Client,
-) -> Result<(), Box<dyn Error>> {
-    let mut conn = UnbufferedServerConnection::new(config.clone())?;
+fn serve(site: &Site, client: &mut Client) -> Result<(), Box<dyn Error>> {
+    let mut conn = UnbufferedServerConnection::new(site.config.clone())?;
     let mut incoming = Incoming::new();
     let mut outgoing = Outgoing::new(OUTGOING_LEN);
     let mut head = Head::new();
@@ -74,7 +66,7 @@ fn serve(
             }
             Some(ConnectionState::WriteTraffic(mut traffic)) if head.is_over() => {
                 let before = allocations.unwrap_or_else(heap::allocations);
-                let mut response = Response::to(&head, file)?;
+                let mut response = Response::to(&head, &site.file)?;
                 send(&mut traffic, &mut response, &mut outgoing.bytes, client)?;
                 // RFC 9846 §6.1: a close_notify confirms that the response is complete
                 let len = traffic.queue_close_notify(&mut outgoing.bytes)?;

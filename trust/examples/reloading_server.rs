@@ -10,11 +10,13 @@
 //!
 //! Invalid files are reported once, and the previous ones stay in use.
 
+#[path = "../../rustls/examples/exit/mod.rs"]
+mod exit;
+
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -57,14 +59,8 @@ struct Options {
     every: u64,
 }
 
-fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("reloading_server: {error}");
-            ExitCode::FAILURE
-        }
-    }
+fn main() {
+    exit::on_error(run(&Options::parse()));
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
@@ -126,12 +122,10 @@ fn report(what: &str, outcome: Result<Reload, Arc<ReloadError>>, status: &Reload
             println!("{what}: reloaded");
             print_flaws(what, status);
         }
-        Ok(_) => {}
-        Err(error) => {
-            if status.failing.as_ref().is_none_or(|it| it.attempts == 1) {
-                eprintln!("{what}: the old content stays in use: {error}");
-            }
+        Err(error) if status.failing.as_ref().is_none_or(|it| it.attempts == 1) => {
+            eprintln!("{what}: the old content stays in use: {error}");
         }
+        _ => {}
     }
 }
 

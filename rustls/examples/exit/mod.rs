@@ -1,13 +1,12 @@
 //! The exit status of the examples.
 
 use std::error::Error;
-use std::process::ExitCode;
+use std::process;
 
-/// Prints the error, if any. Returns the exit status.
-pub(crate) fn code(result: Result<(), Box<dyn Error>>) -> ExitCode {
+/// Prints the error, if any, and ends the process with status 1.
+pub(crate) fn on_error(result: Result<(), Box<dyn Error>>) {
     if let Err(error) = result {
         eprintln!("{}: {error}", env!("CARGO_CRATE_NAME"));
-        return ExitCode::FAILURE;
+        process::exit(1);
     }
-    ExitCode::SUCCESS
 }

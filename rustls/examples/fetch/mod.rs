@@ -40,12 +40,10 @@ pub(crate) struct Options {
 #[allow(dead_code, reason = "each client uses most of them")]
 impl Options {
     pub(crate) fn config(&self) -> Result<ClientConfig, Box<dyn Error>> {
-        Ok(
-            ClientConfig::builder_with_provider(default_provider().into())
-                .with_safe_default_protocol_versions()?
-                .with_root_certificates(self.roots()?)
-                .with_no_client_auth(),
-        )
+        let builder = ClientConfig::builder_with_provider(default_provider().into())
+            .with_safe_default_protocol_versions()?;
+        let builder = builder.with_root_certificates(self.roots()?);
+        Ok(builder.with_no_client_auth())
     }
 
     /// Reads the trusted authorities.
@@ -71,19 +69,16 @@ impl Options {
     }
 
     pub(crate) fn connect(&self) -> Result<TcpStream, String> {
+        let (host, port) = (&self.host[..], self.port);
         let connect = || {
-            let sock = TcpStream::connect((&self.host[..], self.port))?;
+            let sock = TcpStream::connect((host, port))?;
             sock.set_nodelay(true)?;
             sock.set_read_timeout(Some(PATIENCE))?;
             sock.set_write_timeout(Some(PATIENCE))?;
             Ok(sock)
         };
-        connect().map_err(|error: io::Error| {
-            format!(
-                "cannot connect to {} port {}: {error}",
-                self.host, self.port
-            )
-        })
+        connect()
+            .map_err(|error: io::Error| format!("cannot connect to {host} port {port}: {error}"))
     }
 
     /// Returns an HTTP/1.0 request: the response is not chunked, and the server closes after it.

@@ -13,10 +13,8 @@ pub(crate) struct Response {
 
 impl Response {
     pub(crate) fn new() -> Self {
-        Self {
-            head: Head::new(),
-            out: stdout().lock(),
-        }
+        let (head, out) = (Head::new(), stdout().lock());
+        Self { head, out }
     }
 
     /// Processes the next piece.

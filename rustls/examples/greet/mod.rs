@@ -1,15 +1,26 @@
 //! A server on tokio that greets each client. Its handshakes may wait for asynchronous operations.
 
+use std::error::Error;
 use std::io::{self, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
 
 use rustls::{ServerConfig, ServerConnection};
 use tokio::net::TcpStream;
 
-use crate::tokio_io::{close, flush, handshake};
+use crate::tokio_io::{close, flush, handshake, serve_all};
+
+/// Greets all clients of a TCP listener.
+pub(crate) async fn greet_all(
+    config: ServerConfig,
+    listener: TcpListener,
+) -> Result<(), Box<dyn Error>> {
+    let config = Arc::new(config);
+    serve_all(listener, |socket| greet(config.clone(), socket)).await
+}
 
 /// Tells one client the kind of its handshake, and closes the connection.
-pub(crate) async fn greet(config: Arc<ServerConfig>, socket: TcpStream) -> io::Result<()> {
+async fn greet(config: Arc<ServerConfig>, socket: TcpStream) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let mut conn = ServerConnection::new(config).map_err(io::Error::other)?;
     // Lets the handshake wait without blocking the thread.
@@ -28,14 +39,12 @@ pub(crate) async fn greet(config: Arc<ServerConfig>, socket: TcpStream) -> io::R
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use std::io::Read;
-    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::net::{SocketAddr, TcpStream};
 
     use rustls::{ClientConfig, ClientConnection, StreamOwned};
     use tokio::task::{JoinHandle, spawn_blocking};
 
     use super::*;
-    use crate::tokio_io::serve_all;
 
     /// The name in the certificates of tests.
     pub(crate) const NAME: &str = "server.example";
@@ -44,13 +53,9 @@ pub(crate) mod testing {
 
     /// Greets all clients in the background. Returns the server's address.
     pub(crate) fn serve(config: ServerConfig) -> SocketAddr {
-        let config = Arc::new(config);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(async move {
-            let served = serve_all(listener, |socket| greet(config.clone(), socket));
-            served.await.unwrap();
-        });
+        tokio::spawn(async { greet_all(config, listener).await.unwrap() });
         address
     }
 
@@ -62,10 +67,7 @@ pub(crate) mod testing {
         let config = config.clone();
         spawn_blocking(move || {
             let conn = ClientConnection::new(config, NAME.try_into().unwrap()).unwrap();
-            let mut greeting = String::new();
-            let mut stream = StreamOwned::new(conn, TcpStream::connect(address)?);
-            stream.read_to_string(&mut greeting)?;
-            Ok(greeting)
+            io::read_to_string(StreamOwned::new(conn, TcpStream::connect(address)?))
         })
     }
 }

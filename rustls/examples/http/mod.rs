@@ -11,21 +11,19 @@ pub(crate) struct Head {
 
 impl Head {
     pub(crate) fn new() -> Self {
-        Self {
-            bytes: Vec::with_capacity(HEAD_LIMIT),
-        }
+        let bytes = Vec::with_capacity(HEAD_LIMIT);
+        Self { bytes }
     }
 
     /// Collects the next piece. Returns its bytes after the head.
-    pub(crate) fn receive<'a>(&mut self, mut piece: &'a [u8]) -> &'a [u8] {
-        while !self.is_over() {
-            let Some((&byte, rest)) = piece.split_first() else {
-                break;
-            };
-            self.bytes.push(byte);
-            piece = rest;
+    pub(crate) fn receive<'a>(&mut self, piece: &'a [u8]) -> &'a [u8] {
+        let mut rest = piece.iter();
+        while !self.is_over()
+            && let Some(byte) = rest.next()
+        {
+            self.bytes.push(*byte);
         }
-        piece
+        rest.as_slice()
     }
 
     /// Returns true if the head is complete, or is too long.

@@ -121,9 +121,8 @@ impl StoresServerSessions for RedisSessions {
             .arg(sealed)
             .arg("EX")
             .arg(EXPIRY_SECS);
-        Some(Box::pin(async move {
-            this.call(set).await == Some(Value::Okay)
-        }))
+        let stored = async move { this.call(set).await == Some(Value::Okay) };
+        Some(Box::pin(stored))
     }
 
     fn get_async(&self, key: &[u8]) -> Option<BoxFuture<Option<ServerSessionValue>>> {

@@ -9,7 +9,6 @@
 //!                                                     1 ‖ reason of a failure
 //! ```
 
-use std::error::Error;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,8 +17,6 @@ use std::{fs, io};
 
 use rustls::SignatureScheme;
 use rustls::crypto::aws_lc_rs::default_provider;
-use rustls::pki_types::PrivateKeyDer;
-use rustls::pki_types::pem::PemObject;
 use rustls::sign::SigningKey;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -30,12 +27,6 @@ use crate::tokio_io::accept_all;
 
 /// The maximum length of a request in bytes. No signed message of a CertificateVerify is that long.
 const MAX_REQUEST: u64 = 1024;
-
-pub(crate) fn load(key_file: &Path) -> Result<Arc<dyn SigningKey>, Box<dyn Error>> {
-    let key = PrivateKeyDer::from_pem_file(key_file)
-        .map_err(|error| format!("cannot read a key from {}: {error}", key_file.display()))?;
-    Ok(default_provider().key_provider.load_private_key(key)?)
-}
 
 /// Listens on the Unix socket `path`, and replaces an earlier one.
 pub(crate) fn bind(path: &Path) -> io::Result<UnixListener> {

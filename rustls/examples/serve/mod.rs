@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -37,26 +37,31 @@ pub(crate) struct Options {
     workers: u8,
 }
 
+/// The TLS configuration, and the file that is served.
+pub(crate) struct Site {
+    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) file: PathBuf,
+}
+
 /// Serves one client.
-pub(crate) type Serve = fn(&Arc<ServerConfig>, &Path, &mut Client) -> Result<(), Box<dyn Error>>;
+pub(crate) type Serve = fn(&Site, &mut Client) -> Result<(), Box<dyn Error>>;
 
 impl Options {
     /// Runs the workers forever. Each serves one connection after another, and sends this number of
     /// `tickets` to each client.
-    pub(crate) fn run(&self, tickets: usize, serve: Serve) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn run(self, tickets: usize, serve: Serve) -> Result<(), Box<dyn Error>> {
         let mut config = self.server.config()?;
         config.send_tls13_tickets = tickets;
-        let config = Arc::new(config);
-        File::open(&self.file)
-            .map_err(|error| format!("cannot read {}: {error}", self.file.display()))?;
+        let (config, file) = (Arc::new(config), self.file);
+        File::open(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+        let site = Site { config, file };
         let listener = self.server.listen.bind()?;
         println!("serving https://{}/", listener.local_addr()?);
         let work = || {
             loop {
                 match listener.accept().and_then(|(sock, _)| Client::new(sock)) {
                     Ok(mut client) => {
-                        serve(&config, &self.file, &mut client)
-                            .unwrap_or_else(|error| eprintln!("{error}"));
+                        serve(&site, &mut client).unwrap_or_else(|error| eprintln!("{error}"));
                         client.close();
                     }
                     Err(error) => {

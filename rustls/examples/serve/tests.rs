@@ -2,7 +2,7 @@
 //! and invalid requests. `crate::serve` is the server under test.
 
 use harness::peers::configs::{KeyType, Provider, Versions};
-use harness::peers::endpoints::Transfer;
+use harness::peers::endpoints::Endpoint;
 use harness::peers::os::loopback;
 use harness::peers::roles::Role;
 use harness::peers::roles::this::Config;
@@ -28,51 +28,38 @@ fn assert_page((received, closed, outcome): Seen) {
 /// Serves one client. After the handshake the client sends the output of `send` in one write, so
 /// that it arrives together. It then closes its side of the socket and reads to the end.
 fn seen_after(send: impl FnOnce(&mut rustls::Connection)) -> Seen {
-    let config = |role| {
-        Config::new(
-            role,
-            Versions::Both,
-            Provider::AwsLc.this(),
-            KeyType::EcdsaP256,
-        )
-    };
+    let (versions, key_type) = (Versions::Both, KeyType::EcdsaP256);
+    let config = |role| Config::new(role, versions, Provider::AwsLc.this(), key_type);
     let (mut sock, far) = loopback().unwrap();
     thread::scope(|scope| {
         let server = scope.spawn(|| {
+            let (config, file) = (config(Role::Server).server(), FILE.into());
             let mut client = Client::new(far).unwrap();
-            let outcome = crate::serve(&config(Role::Server).server(), FILE.as_ref(), &mut client);
+            let outcome = crate::serve(&Site { config, file }, &mut client);
             client.close();
             outcome.map_err(|error| error.to_string())
         });
-        let mut conn = config(Role::Client).connection();
-        while conn.is_handshaking() {
-            conn.complete_io(&mut sock).unwrap();
+        let mut client = config(Role::Client).buffered();
+        while client.is_handshaking() {
+            client.conn.complete_io(&mut sock).unwrap();
         }
-        send(&mut conn);
-        sock.write_all(&conn.output()).unwrap();
+        send(&mut client.conn);
+        sock.write_all(&client.take_output()).unwrap();
         sock.shutdown(Shutdown::Write).unwrap();
-
-        let mut received = Vec::new();
-        let mut closed = false;
-        while !closed && conn.read_tls(&mut sock).unwrap() != 0 {
-            closed = conn.process_new_packets().unwrap().peer_has_closed();
-            match conn.reader().read_to_end(&mut received) {
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => panic!("{error}"),
-                _ => {}
-            }
-        }
-        (received, closed, server.join().unwrap())
+        let mut bytes = Vec::new();
+        sock.read_to_end(&mut bytes).unwrap();
+        let received = client.read_from(&bytes);
+        (received, client.peer_has_closed(), server.join().unwrap())
     })
 }
 
 /// RFC 9846 §6.1: a close_notify ends one direction only.
 #[test]
 fn a_request_that_arrives_with_a_close_notify_is_answered() {
-    let seen = seen_after(|conn| {
+    assert_page(seen_after(|conn| {
         conn.writer().write_all(REQUEST).unwrap();
         conn.send_close_notify();
-    });
-    assert_page(seen);
+    }));
 }
 
 #[test]
@@ -101,13 +88,12 @@ fn truncation_is_reported() {
 
 #[test]
 fn key_updates_before_and_within_a_request_are_answered() {
-    let seen = seen_after(|conn| {
+    assert_page(seen_after(|conn| {
         for part in [&b""[..], &REQUEST[..10], &REQUEST[10..]] {
             conn.writer().write_all(part).unwrap();
             conn.refresh_traffic_keys().unwrap();
         }
-    });
-    assert_page(seen);
+    }));
 }
 
 /// Returns the length and the beginning of the response to a request that arrives in pieces.

@@ -37,13 +37,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const MAX_CONNECTIONS: usize = 1000;
 
 /// Serves the connections of a TCP listener, as [`accept_all`] does.
-pub(crate) async fn serve_all<F>(
+pub(crate) async fn serve_all<F: Future<Output = io::Result<()>> + Send + 'static>(
     listener: StdListener,
     serve: impl Fn(TcpStream) -> F,
-) -> Result<(), Box<dyn Error>>
-where
-    F: Future<Output = io::Result<()>> + Send + 'static,
-{
+) -> Result<(), Box<dyn Error>> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
     println!("listening on {}", listener.local_addr()?);
@@ -51,12 +48,11 @@ where
 }
 
 /// Accepts connections, and calls `serve` for each in a separate task. Prints errors.
-pub(crate) async fn accept_all<S, A, F>(
+pub(crate) async fn accept_all<S, A: Debug + Send + 'static, F>(
     mut accept: impl FnMut(&mut Context<'_>) -> Poll<io::Result<(S, A)>>,
     serve: impl Fn(S) -> F,
 ) -> !
 where
-    A: Debug + Send + 'static,
     F: Future<Output = io::Result<()>> + Send + 'static,
 {
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));

@@ -47,7 +47,6 @@ mod tokio_io;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::{env, fs};
 
@@ -99,21 +98,20 @@ struct Options {
     threads: u16,
 }
 
-fn main() -> ExitCode {
-    exit::code(run(&Options::parse()))
+fn main() {
+    exit::on_error(run(&Options::parse()));
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let key = find_key(options).map_err(|error| -> Box<dyn Error> { error })?;
     let key = Arc::new(Offload::new(key, blocking_threads()));
-    let config = Arc::new(options.listen.config(key, rustls::DEFAULT_VERSIONS)?);
-    let serve = |socket| greet::greet(config.clone(), socket);
+    let config = options.listen.config(key, rustls::DEFAULT_VERSIONS)?;
     // Only calls to the module run on blocking threads.
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(options.threads.into())
         .build()?;
-    runtime.block_on(tokio_io::serve_all(options.listen.bind()?, serve))
+    runtime.block_on(greet::greet_all(config, options.listen.bind()?))
 }
 
 /// Returns a function that runs signatures on the blocking threads of the runtime. If the queue is

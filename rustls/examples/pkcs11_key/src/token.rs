@@ -32,10 +32,7 @@ pub(crate) struct Token {
 
 enum Login {
     Out,
-    In {
-        slot: Slot,
-        session: Session,
-    },
+    In(Slot, Session),
     /// The token did not accept the PIN. Another attempt could lock it.
     Refused(RvError),
 }
@@ -59,7 +56,7 @@ impl Token {
     pub(crate) fn session(&self) -> Result<Session, Failure> {
         let mut login = self.login.lock().unwrap_or_else(PoisonError::into_inner);
         match &*login {
-            Login::In { slot, session } if is_logged_in(session) => {
+            Login::In(slot, session) if is_logged_in(session) => {
                 return Ok(self.module.open_ro_session(*slot)?);
             }
             Login::Refused(reason) => {
@@ -90,7 +87,7 @@ impl Token {
             }
             Err(error) => return Err(error.into()),
         }
-        *login = Login::In { slot, session };
+        *login = Login::In(slot, session);
         Ok(self.module.open_ro_session(slot)?)
     }
 
@@ -104,12 +101,11 @@ impl Token {
             let info = self.module.get_token_info(*slot);
             info.is_ok_and(|info| info.label().trim_end() == self.label)
         });
+        let label = &self.label;
         match (found.next(), found.next()) {
             (Some(slot), None) => Ok(slot),
-            (Some(_), Some(_)) => {
-                Err(format!("more than one token is labelled {}", self.label).into())
-            }
-            (None, _) => Err(format!("the module has no token {}", self.label).into()),
+            (Some(_), Some(_)) => Err(format!("more than one token is labelled {label}").into()),
+            (None, _) => Err(format!("the module has no token {label}").into()),
         }
     }
 }
