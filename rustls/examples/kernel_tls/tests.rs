@@ -46,12 +46,8 @@ fn can_replace_keys() -> bool {
 }
 
 fn config(role: Role, suite: SupportedCipherSuite) -> Config {
-    let versions = match suite.tls13() {
-        Some(_) => Versions::Tls13,
-        None => Versions::Tls12,
-    };
     let provider = provider_of(Provider::AwsLc, suite.suite());
-    Config::new(role, versions, provider, KEY_TYPE).extractable()
+    Config::new(role, Versions::Both, provider, KEY_TYPE).extractable()
 }
 
 /// Creates a client whose records the kernel encrypts and decrypts, and its server's socket. Bytes
@@ -348,14 +344,9 @@ fn a_page_is_fetched() {
         tls.flush()?;
         tls.read_to_end(&mut Vec::new())
     });
-    let arguments = [
-        "kernel_tls",
-        "--port",
-        &port,
-        "127.0.0.1",
-        ca_file.to_str().unwrap(),
-    ];
-    let fetched = crate::run(&Options::parse_from(arguments)).map_err(|error| error.to_string());
+    let ca_path = ca_file.to_str().unwrap();
+    let options = Options::parse_from(["kernel_tls", "--port", &port, "127.0.0.1", ca_path]);
+    let fetched = crate::run(&options).map_err(|error| error.to_string());
     fs::remove_file(&ca_file).unwrap();
     let served = server.join().unwrap();
     if kernel_has_tls() {

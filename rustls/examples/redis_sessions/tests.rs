@@ -20,29 +20,19 @@ const SECRET: [u8; 32] = [7; 32];
 /// The time limit in tests whose servers answer. A slow machine may delay them.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A Redis server that stops when dropped.
-struct Redis {
-    _program: Program,
-    address: SocketAddr,
+/// Starts Redis, which stops when dropped. Returns it and its address. Returns `None` and prints a
+/// message if it is not installed.
+fn redis() -> Option<(Program, SocketAddr)> {
+    let (program, port, _) = Program::serve("redis-server", |port| {
+        let arguments = format!("--bind 127.0.0.1 --port {port} --appendonly no --save");
+        let arguments = arguments.split(' ').chain([""]);
+        arguments.map(str::to_owned).collect()
+    })?;
+    Some((program, (Ipv4Addr::LOCALHOST, port).into()))
 }
 
-impl Redis {
-    /// Starts Redis. Returns `None` and prints a message if it is not installed.
-    fn start() -> Option<Self> {
-        let (program, port, _) = Program::serve("redis-server", |port| {
-            let arguments = format!("--bind 127.0.0.1 --port {port} --appendonly no --save");
-            let arguments = arguments.split(' ').chain([""]);
-            arguments.map(str::to_owned).collect()
-        })?;
-        Some(Self {
-            _program: program,
-            address: (Ipv4Addr::LOCALHOST, port).into(),
-        })
-    }
-
-    fn sessions(&self) -> RedisSessions {
-        RedisSessions::new(self.address, &SECRET, LONG).unwrap()
-    }
+fn sessions(address: SocketAddr) -> RedisSessions {
+    RedisSessions::new(address, &SECRET, LONG).unwrap()
 }
 
 async fn put(sessions: &RedisSessions, key: &[u8], value: &[u8]) -> bool {
@@ -61,8 +51,8 @@ async fn take(sessions: &RedisSessions, key: &[u8]) -> Option<ServerSessionValue
 
 #[tokio::test]
 async fn a_session_is_found_by_another_server_and_taken_once() {
-    let Some(redis) = Redis::start() else { return };
-    let [one, other] = [redis.sessions(), redis.sessions()];
+    let Some(redis) = redis() else { return };
+    let [one, other] = [redis.1; 2].map(sessions);
     assert_eq!(get(&other, b"key").await, None);
     let long = vec![0; 60_000];
     for value in [b"a session", &long[..]] {
@@ -74,16 +64,16 @@ async fn a_session_is_found_by_another_server_and_taken_once() {
     }
     // another secret
     assert!(put(&one, b"key", b"a session").await);
-    let stranger = RedisSessions::new(redis.address, &[8; 32], LONG).unwrap();
+    let stranger = RedisSessions::new(redis.1, &[8; 32], LONG).unwrap();
     assert_eq!(get(&stranger, b"key").await, None);
-    assert!(RedisSessions::new(redis.address, &SECRET[1..], LONG).is_err());
+    assert!(RedisSessions::new(redis.1, &SECRET[1..], LONG).is_err());
 }
 
 /// A connection without `set_async` stores and finds nothing, but removes its session if it fails.
 #[tokio::test]
 async fn synchronous_calls_only_remove_sessions() {
-    let Some(redis) = Redis::start() else { return };
-    let sessions = redis.sessions();
+    let Some(redis) = redis() else { return };
+    let sessions = sessions(redis.1);
     assert!(!sessions.put(b"key".to_vec(), b"a session".to_vec()));
     assert!(put(&sessions, b"key", b"a session").await);
     assert_eq!(sessions.get(b"key"), None);
@@ -117,7 +107,7 @@ async fn a_closed_idle_connection_is_replaced() {
             thread::yield_now();
         }
     });
-    let sessions = RedisSessions::new(address, &SECRET, LONG).unwrap();
+    let sessions = sessions(address);
     for _ in 0..3 {
         assert!(put(&sessions, b"key", b"a session").await);
     }
@@ -125,29 +115,25 @@ async fn a_closed_idle_connection_is_replaced() {
 
 #[tokio::test]
 async fn clients_make_full_handshakes_while_redis_is_faulty() {
-    let answers: [(&str, &'static [u8]); 6] = [
-        ("silent", b""),
-        ("refusing", b"-NOAUTH Authentication required.\r\n"),
-        ("endless", b"$9223372036854775807\r\n"),
-        ("deep", &[b'*'; 4096]),
-        ("cut", b"$10\r\nabc"),
-        ("forging", b"$3\r\nabc\r\n"),
-    ];
-    let answering = answers.map(|(what, bytes)| {
-        let address = start(move |mut stream| {
+    let answering = |bytes: &'static [u8]| {
+        start(move |mut stream| {
             let _ = stream.read(&mut [0; 1000]);
             let _ = stream.write_all(bytes);
             let _ = stream.read_to_end(&mut Vec::new());
-        });
-        (what, address)
-    });
+        })
+    };
     let flooding = start(|mut stream| while stream.write_all(&[b'1'; 65_536]).is_ok() {});
-    let others = [
+    for (what, address) in [
+        ("silent", answering(b"")),
+        ("refusing", answering(b"-NOAUTH Log in first.\r\n")),
+        ("endless", answering(b"$9223372036854775807\r\n")),
+        ("deep", answering(&[b'*'; 4096])),
+        ("cut", answering(b"$10\r\nabc")),
+        ("forging", answering(b"$3\r\nabc\r\n")),
         ("down", (Ipv4Addr::LOCALHOST, 1).into()),
         ("closing", start(drop)),
         ("flooding", flooding),
-    ];
-    for (what, address) in answering.into_iter().chain(others) {
+    ] {
         let sessions = RedisSessions::new(address, &SECRET, PATIENCE).unwrap();
         assert!(!put(&sessions, b"key", b"value").await, "{what}");
         assert!(take(&sessions, b"key").await.is_none(), "{what}");
@@ -162,25 +148,21 @@ async fn clients_make_full_handshakes_while_redis_is_faulty() {
 /// The two servers share only the secret and Redis.
 #[tokio::test]
 async fn sessions_are_resumed_on_another_server() {
-    let Some(redis) = Redis::start() else { return };
+    let Some(redis) = redis() else { return };
     for versions in [Versions::Tls12, Versions::Tls13] {
         let client = client(versions);
         for kind in ["Full", "Resumed"] {
-            let greeting = greeted(redis.sessions(), versions, &client).await;
+            let greeting = greeted(sessions(redis.1), versions, &client).await;
             assert!(greeting.contains(kind), "{greeting}");
         }
     }
 }
 
 /// Starts a server and greets a client. Returns the greeting.
-async fn greeted(
-    sessions: RedisSessions,
-    versions: Versions,
-    client: &Arc<ClientConfig>,
-) -> String {
+async fn greeted(store: RedisSessions, versions: Versions, client: &Arc<ClientConfig>) -> String {
     let (provider, key_type) = (Provider::AwsLc.this(), KeyType::EcdsaP256);
     let mut config = this::server_of(versions, provider, key_type, ClientAuth::None);
-    config.session_storage = Arc::new(sessions);
+    config.session_storage = Arc::new(store);
     let greeting = greeting(client, testing::serve(config)).await;
     greeting.unwrap().unwrap()
 }

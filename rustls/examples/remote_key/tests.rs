@@ -33,10 +33,6 @@ impl SocketPath {
         let listener = bind(&self.0).unwrap();
         tokio::spawn(async move { keep(key(key_type), listener).await })
     }
-
-    async fn connect(&self, patience: Duration) -> Result<RemoteKey, rustls::Error> {
-        RemoteKey::connect(&self.0, patience).await
-    }
 }
 
 impl Drop for SocketPath {
@@ -69,7 +65,7 @@ async fn clients_are_greeted_with_every_type_of_key() {
     for key_type in configs::KEY_TYPES {
         let path = SocketPath::new("greeted");
         path.keeper(key_type);
-        let remote = path.connect(LONG).await.unwrap();
+        let remote = RemoteKey::connect(&path.0, LONG).await.unwrap();
         assert_eq!(remote.algorithm(), key(key_type).algorithm());
         let (address, config) = serve(key_type, remote);
         let clients: Vec<_> = (0..20).map(|_| greeting(&config, address)).collect();
@@ -85,7 +81,7 @@ async fn a_handshake_survives_a_restart_of_the_keeper() {
     let path = SocketPath::new("again");
     let key_type = KeyType::EcdsaP256;
     let first = path.keeper(key_type);
-    let (address, config) = serve(key_type, path.connect(LONG).await.unwrap());
+    let (address, config) = serve(key_type, RemoteKey::connect(&path.0, LONG).await.unwrap());
     first.abort();
     let _ = first.await;
     let silent = bind(&path.0).unwrap();
@@ -102,7 +98,9 @@ async fn a_silent_keeper_fails_only_the_handshake() {
     let path = SocketPath::new("silent");
     let key_type = KeyType::EcdsaP256;
     let keeper = path.keeper(key_type);
-    let remote = path.connect(Duration::from_secs(2)).await.unwrap();
+    let remote = RemoteKey::connect(&path.0, Duration::from_secs(2))
+        .await
+        .unwrap();
     let (address, config) = serve(key_type, remote);
     keeper.abort();
     let _ = keeper.await;
@@ -119,9 +117,9 @@ async fn a_silent_keeper_fails_only_the_handshake() {
 async fn wrong_keepers_are_rejected_at_the_start() {
     let path = SocketPath::new("wrong");
     let moment = Duration::from_millis(1);
-    path.connect(moment).await.unwrap_err();
+    RemoteKey::connect(&path.0, moment).await.unwrap_err();
     path.keeper(KeyType::EcdsaP384);
-    let remote = path.connect(LONG).await.unwrap();
+    let remote = RemoteKey::connect(&path.0, LONG).await.unwrap();
     let signer = remote.choose_scheme(&[SignatureScheme::ECDSA_NISTP384_SHA384]);
     assert!(signer.unwrap().sign(b"message").is_err());
     assert!(remote.choose_scheme(&[SignatureScheme::ED25519]).is_none());
@@ -130,7 +128,10 @@ async fn wrong_keepers_are_rejected_at_the_start() {
     assert!(certified.keys_match().is_err());
     let other = SocketPath::new("other");
     let _silent = bind(&other.0).unwrap();
-    let error = other.connect(moment).await.unwrap_err().to_string();
+    let error = RemoteKey::connect(&other.0, moment)
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("no answer in time"), "{error}");
 }
 
@@ -144,18 +145,12 @@ fn the_keeper_signs_only_a_certificate_verify() {
         let text = format!("{}TLS 1.3, {who} CertificateVerify\0", " ".repeat(64));
         [text.as_bytes(), &vec![0; len]].concat()
     };
-    let (good, scheme) = (
-        message("server", 32),
-        SignatureScheme::ECDSA_NISTP256_SHA256,
-    );
+    let good = message("server", 32);
+    let scheme = SignatureScheme::ECDSA_NISTP256_SHA256;
     assert!(is_signed(scheme, &good));
     assert!(!is_signed(SignatureScheme::ED25519, &good));
-    for wrong in [
-        &good[1..],
-        &message("server", 31),
-        &message("client", 32),
-        b"",
-    ] {
+    let (short, of_client) = (message("server", 31), message("client", 32));
+    for wrong in [&good[1..], &short, &of_client, b""] {
         assert!(!is_signed(scheme, wrong));
     }
     assert_eq!(answer(&*key, b"")[0], 1);

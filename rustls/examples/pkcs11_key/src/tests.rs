@@ -11,7 +11,6 @@ use std::{env, fs, process};
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
 use cryptoki::object::{Attribute, ObjectClass};
 use cryptoki::session::{Session, UserType};
-use cryptoki::slot::Slot;
 use cryptoki::types::AuthPin;
 use rcgen::{
     CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256,
@@ -21,20 +20,15 @@ use rustls::client::Resumption;
 use rustls::operation::Offload;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
-use rustls::{
-    ALL_VERSIONS, ClientConfig, RootCertStore, ServerConfig, SignatureScheme,
-    SupportedProtocolVersion,
-};
+use rustls::{ALL_VERSIONS, ClientConfig, RootCertStore, ServerConfig, SignatureScheme};
 use tokio::runtime::Runtime;
 
 use crate::greet::testing::{self, FULL, greeting};
 use crate::key::{ModuleKey, der};
 use crate::token::Token;
 
-const MODULES: [&str; 2] = [
-    "/usr/lib/softhsm/libsofthsm2.so",
-    "/usr/lib64/pkcs11/libsofthsm2.so",
-];
+/// The folders of the module on Debian and on Fedora.
+const MODULE_FOLDERS: [&str; 2] = ["/usr/lib/softhsm", "/usr/lib64/pkcs11"];
 
 const PIN: &str = "1234";
 
@@ -43,7 +37,7 @@ const FOLDER: &str = "PKCS11_KEY_TEST_FOLDER";
 
 /// SoftHSM2 with one token, `demo`, in a test's process.
 struct SoftHsm {
-    path: &'static Path,
+    path: PathBuf,
     folder: PathBuf,
 }
 
@@ -51,8 +45,8 @@ impl SoftHsm {
     /// Runs `test`, the body of the test `name`, in a separate process. Only prints a message if
     /// SoftHSM2 is not installed.
     fn run(name: &str, test: impl FnOnce(&Self)) {
-        let mut paths = MODULES.iter().map(Path::new);
-        let Some(path) = paths.find(|path| path.exists()) else {
+        let paths = MODULE_FOLDERS.map(|folder| Path::new(folder).join("libsofthsm2.so"));
+        let Some(path) = paths.into_iter().find(|path| path.exists()) else {
             println!("skipped: there is no SoftHSM2 here");
             return;
         };
@@ -64,11 +58,8 @@ impl SoftHsm {
         let tokens = folder.join("tokens");
         fs::create_dir_all(&tokens).unwrap();
         let settings = folder.join("softhsm2.conf");
-        fs::write(
-            &settings,
-            format!("directories.tokendir = {}\n", tokens.display()),
-        )
-        .unwrap();
+        let setting = format!("directories.tokendir = {}\n", tokens.display());
+        fs::write(&settings, setting).unwrap();
         let output = Command::new(env::current_exe().unwrap())
             .args(["--exact", &format!("tests::{name}"), "--nocapture"])
             .env("SOFTHSM2_CONF", settings)
@@ -92,34 +83,31 @@ impl SoftHsm {
         let file = self.folder.join("key.pem");
         fs::write(&file, key.serialize_pem()).unwrap();
         let file = file.display();
-        self.util(&format!(
-            "--import {file} --token demo --pin {PIN} --label key --id 01"
-        ));
+        let arguments = format!("--import {file} --token demo --pin {PIN} --label key --id 01");
+        self.util(&arguments);
     }
 
     /// Creates the token with a key. Returns the key pair, the key in the token, and its
     /// certificate.
     fn with_key(&self, kind: &'static KeyKind) -> (KeyPair, ModuleKey, CertificateDer<'static>) {
         let (key, certificate) = generate(kind);
-        self.util(&format!(
-            "--init-token --free --label demo --so-pin {PIN} --pin {PIN}"
-        ));
+        let arguments = format!("--init-token --free --label demo --so-pin {PIN} --pin {PIN}");
+        self.util(&arguments);
         self.import(&key);
-        let token = Token::new(self.path, "demo".into(), PIN.into()).unwrap();
+        let token = Token::new(&self.path, "demo".into(), PIN.into()).unwrap();
         let found = ModuleKey::find(token, "key".into()).unwrap();
         (key, found, certificate)
     }
 
-    /// Returns the module, which the key has already loaded, and the slot of the token.
-    fn module(&self) -> (Pkcs11, Slot) {
-        let module = Pkcs11::new(self.path).unwrap();
-        let slot = module.get_slots_with_initialized_token().unwrap()[0];
-        (module, slot)
+    /// Returns the module, which the key has already loaded.
+    fn module(&self) -> Pkcs11 {
+        Pkcs11::new(&self.path).unwrap()
     }
 
     /// Opens a session that may change the token.
     fn session(&self) -> Session {
-        let (module, slot) = self.module();
+        let module = self.module();
+        let slot = module.get_slots_with_initialized_token().unwrap()[0];
         module.open_rw_session(slot).unwrap()
     }
 }
@@ -140,18 +128,17 @@ fn server(certificate: &CertificateDer<'static>, key: ModuleKey) -> ServerConfig
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)))
 }
 
-/// Creates a client that trusts only `certificate`.
-fn client(
-    certificate: &CertificateDer<'static>,
-    version: &'static SupportedProtocolVersion,
-) -> Arc<ClientConfig> {
+/// Creates a client of each version. They trust only `certificate`.
+fn clients(certificate: &CertificateDer<'static>) -> impl Iterator<Item = Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone()).unwrap();
-    let mut config = ClientConfig::builder_with_protocol_versions(&[version])
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.resumption = Resumption::disabled();
-    config.into()
+    ALL_VERSIONS.iter().map(move |version| {
+        let mut config = ClientConfig::builder_with_protocol_versions(&[version])
+            .with_root_certificates(roots.clone())
+            .with_no_client_auth();
+        config.resumption = Resumption::disabled();
+        config.into()
+    })
 }
 
 #[test]
@@ -180,8 +167,8 @@ fn clients_are_greeted(hsm: &SoftHsm, kind: &'static KeyKind, scheme: SignatureS
     assert!(key.choose_scheme(&[SignatureScheme::ED25519]).is_none());
     Runtime::new().unwrap().block_on(async {
         let address = testing::serve(server(&certificate, key));
-        for version in ALL_VERSIONS {
-            let greeting = greeting(&client(&certificate, version), address).await;
+        for client in clients(&certificate) {
+            let greeting = greeting(&client, address).await;
             assert_eq!(greeting.unwrap().unwrap(), FULL, "{scheme:?}");
         }
     });
@@ -197,12 +184,11 @@ fn lost_logins_and_sessions_are_replaced() {
             hsm.session().logout().unwrap();
             key.make_signature(b"message").unwrap();
 
-            hsm.module().0.finalize().unwrap();
+            hsm.module().finalize().unwrap();
             let error = key.make_signature(b"message").unwrap_err().to_string();
             assert!(error.contains("initialized"), "{error}");
-            let (module, arguments) = (Pkcs11::new(hsm.path), CInitializeFlags::OS_LOCKING_OK);
-            let arguments = CInitializeArgs::new(arguments);
-            module.unwrap().initialize(arguments).unwrap();
+            let arguments = CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK);
+            hsm.module().initialize(arguments).unwrap();
             key.make_signature(b"message").unwrap();
         }
     });
@@ -236,8 +222,7 @@ fn a_removed_key_fails_only_handshakes() {
         let (file, key, certificate) = hsm.with_key(&PKCS_ECDSA_P256_SHA256);
         Runtime::new().unwrap().block_on(async {
             let address = testing::serve(server(&certificate, key));
-            for version in ALL_VERSIONS {
-                let client = client(&certificate, version);
+            for client in clients(&certificate) {
                 let greeted = greeting(&client, address).await.unwrap();
                 assert_eq!(greeted.unwrap(), FULL);
 
