@@ -1,5 +1,5 @@
-//! The client's handshake after the ServerHello (RFC 9846 §2 and appendix A.1), and the messages
-//! after it.
+//! The client's handshake (RFC 9846 §2 and appendix A.1) once the server has chosen TLS 1.3, and
+//! the messages after it.
 //!
 //! ```text
 //!       machine::client: Hello ◄── HelloRetryRequest                        (retry)
@@ -19,14 +19,15 @@
 //!                            WaitFinished
 //!                                 │ Finished ──► client's flight            (finished)
 //!                                 ▼
-//!                             Connected ◄── NewSessionTicket, KeyUpdate     (connected)
+//!                             Connected ◄── NewSessionTicket                (connected)
+//!                                 ▲──────── KeyUpdate                       (../key_update)
 //! ```
 //!
-//! A state passes through `Waiting` while an asynchronous callback runs: one that chooses the
-//! client's certificate, verifies the server's chain and signature, or signs for the client.
+//! `Waiting` is the state while an asynchronous callback is pending: one that chooses the client's
+//! certificate, verifies the server's chain or signature, or signs for the client.
 //!
 //! Each of the other states is a struct in the file named at its messages. During the handshake,
-//! its methods `read_<message>` consume it and return the next state. These states pass on an
+//! its methods `read_…` consume it and return the next state. These states pass on an
 //! `in_progress::Handshake`.
 
 mod certificate_request;
@@ -66,8 +67,8 @@ use crate::msgs::server_hello::ServerHello;
 use crate::msgs::session_ticket::NewSessionTicket;
 use crate::msgs::{Finished, HandshakeMessage};
 
-/// The states of RFC 9846 appendix A.1 after TLS 1.3 was chosen. They are small, because each
-/// message moves them several times.
+/// The states of RFC 9846 appendix A.1 after TLS 1.3 was chosen, and `Waiting`. They are small,
+/// because each message moves them several times.
 pub(crate) enum State {
     WaitEncryptedExtensions(WaitEncryptedExtensions),
     WaitCertificateOrRequest(WaitCertificateOrRequest),

@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::handshake::Context;
 use crate::handshake::established::Established;
 
-/// Switches to the peer's next keys, and replies with a KeyUpdate if the peer requests one.
+/// Switches to the peer's next keys, and schedules a KeyUpdate as the reply if the peer requests
+/// one.
 pub(crate) fn read_key_update<Data>(
     request: KeyUpdateRequest,
     cx: &mut Context<'_, Data>,

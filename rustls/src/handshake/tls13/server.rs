@@ -2,8 +2,7 @@
 //! after the handshake.
 //!
 //! [`crate::msgs`] encodes and decodes messages, and [`crate::keys::tls13`] derives secrets. The
-//! connection handles records and alerts. The states are those of RFC 9846 Appendix A.2. Messages
-//! between two states form one flight:
+//! connection handles records and alerts. The states follow RFC 9846 Appendix A.2:
 //!
 //! ```text
 //!     machine::server: Hello ◄── HelloRetryRequest ── no usable share               retry
@@ -27,7 +26,7 @@
 //! ```
 //!
 //! `Waiting` is the state while an application callback is pending: one that signs the flight,
-//! verifies the client's chain and signature, or creates tickets.
+//! verifies the client's chain or signature, or creates tickets.
 
 mod client_auth;
 mod early_data;

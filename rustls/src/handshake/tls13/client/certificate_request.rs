@@ -23,7 +23,7 @@ use crate::msgs::extensions::ExtensionContext;
 /// Waits for the server's Certificate or its CertificateRequest, after EncryptedExtensions.
 pub(crate) struct WaitCertificateOrRequest {
     handshake: Box<Handshake>,
-    /// True if the client has a certificate of the type that the server accepts.
+    /// True if the client is configured for the certificate type that the server accepts.
     may_be_asked: bool,
 }
 

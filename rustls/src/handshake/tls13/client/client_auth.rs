@@ -11,7 +11,7 @@ use crate::msgs::certificate::CertificateMsg;
 /// The client's reply to a CertificateRequest.
 pub(super) struct ClientAuth {
     pub(super) choice: CertificateChoice,
-    /// The compressor for the client's Certificate, if the server supports one.
+    /// The compressor for the client's Certificate, if the server supports its algorithm.
     pub(super) compressor: Option<&'static dyn CertCompressor>,
 }
 

@@ -1,4 +1,4 @@
-//! CONNECTED: the messages after the handshake (RFC 9846 §4.7).
+//! CONNECTED: the server's NewSessionTickets (RFC 9846 §4.7.1).
 
 use pki_types::ServerName;
 use rustls_core::crypto::hash;
@@ -20,18 +20,17 @@ use crate::suites::Tls13CipherSuite;
 /// The state after a completed handshake.
 pub(crate) struct Connected {
     suite: &'static Tls13CipherSuite,
-    /// The secret for the PSKs of tickets; `None` if no session is stored.
+    /// The secret for the PSKs of tickets; `None` if there is no session store.
     resumption_secret: Option<OkmBlock>,
     config: PastClientSettings,
     server_name: ServerName<'static>,
-    /// The verification of the server's certificates, by this connection or by the one that created
-    /// the resumed session.
+    /// The last verification of the server's certificates, by this connection or an earlier one.
     verification: Option<Verification>,
 }
 
 impl Connected {
-    /// Keeps the parts of `offer` that are stored with tickets. [`Self::derive_resumption_secret`]
-    /// completes it.
+    /// Keeps the parts of `offer` that are needed to store tickets.
+    /// [`Self::derive_resumption_secret`] adds the secret.
     pub(super) fn new(offer: Offer, suite: &'static Tls13CipherSuite) -> Self {
         Self {
             suite,
@@ -43,7 +42,7 @@ impl Connected {
     }
 
     /// Derives the resumption secret in place, because a move would leave a copy. `transcript` is
-    /// ClientHello…client Finished.
+    /// the hash of ClientHello…client Finished.
     pub(super) fn derive_resumption_secret(
         &mut self,
         main_secret: &MainSecret,

@@ -1,4 +1,4 @@
-//! WAIT_FINISHED: the server's Finished, and the client's second flight, which ends the handshake.
+//! WAIT_FINISHED: the server's Finished, and the client's reply, which ends the handshake.
 
 use alloc::boxed::Box;
 
@@ -24,7 +24,8 @@ use crate::handshake::{ClientContext, operation};
 use crate::keys::tls13::verify_data;
 use crate::msgs::{EndOfEarlyData, Finished};
 
-/// Waits for the server's Finished. The server is authenticated.
+/// Waits for the server's Finished. The server's certificates have been verified, unless a session
+/// is resumed.
 pub(crate) struct WaitFinished {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,
@@ -105,8 +106,8 @@ impl Handshake {
         self.connect(server_finished, cx).map(State::Connected)
     }
 
-    /// Installs the keys for application data, and stores what later connections need. Fails if ECH
-    /// was rejected. `server_finished` is the hash of the messages up to the server's Finished. The
+    /// Installs the keys for application data, and updates the session store. Fails if ECH was
+    /// rejected. `server_finished` is the hash of the messages up to the server's Finished. The
     /// client's Finished has already been sent.
     fn connect(
         self: Box<Self>,

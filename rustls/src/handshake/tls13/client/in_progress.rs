@@ -48,7 +48,7 @@ pub(super) struct FinishedKeys {
 pub(super) enum EarlyDataState {
     /// Early data was not offered, or can no longer be accepted.
     No,
-    /// Early data was offered, and the server has not replied yet.
+    /// Early data was offered, and the server may still accept it.
     Offered,
     /// The server has accepted early data. It ends after the server's Finished.
     Accepted,

@@ -87,7 +87,7 @@ pub(crate) fn read_hello_retry_request(
     Ok(Box::new(second))
 }
 
-/// Checks that the server may request this version and this change.
+/// Checks the version and the legacy fields, and that the server requests a change.
 fn check_request(first: &SentHello, request: &HelloRetryRequest<'_>) -> Result<(), Error> {
     let extensions = &request.extensions;
     // RFC 9846 §4.2.4: the legacy fields are checked like those of a ServerHello. Decoding has

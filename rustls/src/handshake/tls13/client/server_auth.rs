@@ -94,7 +94,7 @@ impl WaitCertificate {
 pub(crate) struct WaitCertificateVerify {
     handshake: Box<Handshake>,
     client_auth: Option<Box<ClientAuth>>,
-    /// The server's chain, with at least one certificate.
+    /// The server's chain, or its raw public key. Not empty.
     peer_chain: ReceivedChain,
     ocsp_response: Vec<u8>,
 }

@@ -21,7 +21,7 @@ use crate::msgs::extensions::{ExtensionContext, allowed_in};
 use crate::msgs::server_hello::ServerHello;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// Completes the key exchange, and switches to handshake keys.
+/// Completes the key exchange, and derives the handshake keys.
 pub(super) fn read_server_hello(
     mut sent: Box<SentHello>,
     hello: &ServerHello<'_>,
@@ -103,7 +103,8 @@ pub(super) fn read_server_hello(
     Ok(WaitEncryptedExtensions::new(handshake))
 }
 
-/// Notes the server's decision about the session that was offered, and about early data.
+/// Notes whether the server resumes the offered session. If it does not, it also rejects early
+/// data.
 fn note_session(is_offered: bool, is_resumed: bool, facts: &mut ObservedFacts) {
     if is_resumed {
         facts.resumed_from = Some(SessionSource::Ticket);

@@ -90,7 +90,7 @@ impl WaitCertificate {
 /// Waits for the signature made with the key of the client's certificate.
 pub(crate) struct WaitCertificateVerify {
     finished: Box<WaitFinished>,
-    /// The client's chain, not empty.
+    /// The client's chain, or its raw public key. Not empty.
     peer_chain: ReceivedChain,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct WaitFinished {
     pub(super) authenticated_at: Option<u64>,
     /// The acceptance of the client's certificates, for its sessions.
     pub(super) client_acceptance: Option<Acceptance>,
-    /// The server's certificate.
+    /// The hash of the server's certificate.
     pub(super) server_auth: ServerAuthId,
 }
 
@@ -86,7 +86,7 @@ impl WaitFinished {
     }
 }
 
-/// Installs the keys for application data, and sends the tickets.
+/// Installs the keys for the client's application data, and sends the tickets.
 fn connect(tickets: TicketMessages, cx: &mut ServerContext<'_>) -> Result<State, Failure> {
     let Some(Established::Tls13(secrets)) = cx.established else {
         return Err(Error::HandshakeNotComplete.into());

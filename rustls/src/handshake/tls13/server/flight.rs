@@ -63,7 +63,7 @@ pub(crate) struct Agreed<'a> {
     pub(super) reply: Reply<'a>,
     /// The early secret, with the session's PSK if one is resumed.
     pub(super) early_secret: EarlySecret,
-    /// The transcript up to the ClientHello.
+    /// The transcript up to and including the ClientHello.
     pub(super) transcript: Transcript,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Reply<'a> {
     pub(super) is_retried: bool,
     pub(super) parameters: Parameters<'a>,
     pub(super) authentication: Authentication,
-    /// The server's certificate, even if it is not sent.
+    /// The hash of the server's certificate, even if that is not sent.
     pub(super) server_auth: ServerAuthId,
     /// The maximum number of bytes of early data to skip if it is not accepted. `None` if the
     /// client offers none.
@@ -254,7 +254,7 @@ impl Reply<'_> {
     }
 
     /// Starts the flight after the ServerHello: EncryptedExtensions, and unless a session is
-    /// resumed, CertificateRequest and Certificate.
+    /// resumed, CertificateRequest (if the verifier wants one) and Certificate.
     fn start_encrypted_flight(
         &self,
         finished: &mut WaitFinished,
@@ -410,7 +410,7 @@ impl WaitFinished {
     }
 
     /// Sends the flight of a resumed session, which has no signature. The client's handshake secret
-    /// in `secrets` is needed again after accepted early data.
+    /// in `secrets` is needed again after EndOfEarlyData.
     fn end_resumed_flight(
         mut self: Box<Self>,
         unsigned: UnsignedFlight,

@@ -1,6 +1,6 @@
 //! The negotiation of TLS 1.3: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest (RFC 9846
-//! Appendix A.2). Negotiation sends nothing, and only changes what the connection's accessors
-//! report.
+//! Appendix A.2). Negotiation sends nothing. Of the connection, it only changes what the accessors
+//! and the observer report.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

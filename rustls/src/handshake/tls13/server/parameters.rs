@@ -1,5 +1,6 @@
 //! The negotiated parameters (RFC 9846 §4.2.1): cipher suite, key exchange group, application
-//! protocol, and signature scheme. This code only chooses; it neither sends nor stores anything.
+//! protocol, certificate types, and signature scheme. This code only chooses; it neither sends nor
+//! stores anything.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -27,7 +28,7 @@ pub(super) struct Selection<'a> {
     pub(super) client_share: Option<&'a [u8]>,
 }
 
-/// The properties of a ClientHello that the reply depends on, except its lists.
+/// The properties of a ClientHello that are still needed when the reply is sent.
 #[derive(Clone, Copy)]
 pub(super) struct HelloFacts {
     pub(super) random: Random,
@@ -53,8 +54,8 @@ impl<'a> Selection<'a> {
     ///
     /// # Errors
     ///
-    /// Returns an error that names the parameter on which client and server do not agree, or the
-    /// one that changed after the HelloRetryRequest.
+    /// Returns an error if client and server do not agree on a suite and a group, or if one of
+    /// these changed after the HelloRetryRequest.
     pub(super) fn new(
         hello: &ClientHello<'a>,
         retry: Option<&Retry>,
@@ -76,8 +77,8 @@ impl<'a> Selection<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Selects all parameters except suite and group from `hello`. `client_share` is the client's
-    /// share for the selected group.
+    /// Selects the application protocol and the certificate types from `hello`. `client_share` is
+    /// the client's share for the selected group.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Chooses the session that a ClientHello resumes (RFC 9846 §2.2, §4.3.11).
 //!
 //! Cipher suite, group and protocol are selected first. Sessions that do not fit the selection are
-//! ignored. The first session that fits is chosen, and the client must prove that it has the
-//! session's key.
+//! ignored. Of the first few sessions, the first that fits is chosen, and the client must prove
+//! that it has the session's key.
 
 use alloc::vec::Vec;
 use core::pin::pin;
@@ -31,8 +31,8 @@ use crate::msgs::client_hello::ClientHello;
 use crate::msgs::pre_shared_key::{PskBinderEntry, PskIdentity};
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// The maximum number of offered sessions to look up. Clients offer one, and each lookup may access
-/// a remote storage.
+/// The maximum number of offered sessions to look up. Most clients offer one, and each lookup may
+/// access a remote storage.
 const MAX_IDENTITIES: usize = 4;
 
 pub(super) struct Resumed {
@@ -62,7 +62,7 @@ impl Resumed {
     }
 }
 
-/// The sessions that a client offers, in its order.
+/// The first sessions that a client offers, in its order, up to [`MAX_IDENTITIES`].
 pub(super) struct OfferedSessions<'a> {
     offered: SmallVec<[OfferedPsk<'a>; MAX_IDENTITIES]>,
     /// True if the client also offers psk_dhe_ke.
@@ -96,10 +96,10 @@ impl<'a> OfferedSessions<'a> {
 pub(super) struct FoundSession {
     /// The session, and its early secret.
     pub(super) session: Option<(Resumed, EarlySecret)>,
-    /// The early data limit in the first session that the client offers, or 0 if the session is
-    /// unknown.
+    /// The early data limit in the first session that the client offers, or 0 if that session was
+    /// not found.
     pub(super) first_early_data_size: u32,
-    /// The reason for not resuming the last session that was looked up. `None` if one is resumed.
+    /// The last reason for not resuming an offered session. `None` if one is resumed.
     pub(super) not_resumed: Option<NotResumed>,
     /// The source of the session.
     pub(super) source: Option<SessionSource>,
@@ -113,8 +113,8 @@ impl FoundSession {
     }
 }
 
-/// Finds the session that the client resumes. `server` is the server's certificate. `transcript`
-/// ends before the binders.
+/// Finds the session that the client resumes. `server` is the server's current certificate.
+/// `transcript` ends before the binders.
 ///
 /// # Errors
 ///

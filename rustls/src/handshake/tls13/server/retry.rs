@@ -16,10 +16,11 @@ use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::server_hello::{HelloRetryRequest, HelloRetryRequestExtensions};
 use crate::suites::Tls13CipherSuite;
 
-/// The decisions made with a HelloRetryRequest. The second ClientHello must lead to the same ones.
+/// The state after a HelloRetryRequest. The second ClientHello must request the same name, and lead
+/// to the same suite and group.
 ///
-/// All other parameters, such as the application protocol, the certificate and the session, are
-/// chosen by the second ClientHello alone.
+/// Other parameters, such as the application protocol, the certificate and the session, are chosen
+/// by the second ClientHello alone.
 pub(crate) struct Retry {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
@@ -70,7 +71,7 @@ impl RetryNeeded {
 }
 
 impl Retry {
-    /// Creates the state after a HelloRetryRequest that asks for a share for `group`. `encoded` is
+    /// Creates the state for a HelloRetryRequest that asks for a share for `group`. `encoded` is
     /// the first ClientHello.
     pub(super) fn new(
         hello: &ClientHello<'_>,

@@ -38,8 +38,8 @@ impl FlightSecrets {
         }
     }
 
-    /// Derives the early traffic secret, if the session is `resumed` with early data or the key log
-    /// needs the secret. `transcript` is the ClientHello.
+    /// Derives the early traffic secret of the `resumed` session, if early data is accepted or the
+    /// key log wants the secret. `transcript` is the ClientHello.
     pub(super) fn derive_early(
         &mut self,
         early_secret: &EarlySecret,

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::handshake::server::held_hello::ReceivedHello;
 use crate::handshake::wait::Call;
 
-/// The time in seconds during which a stored session may be resumed.
+/// The maximum time in seconds during which a stored session may be resumed.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
 /// The length of a `ticket_nonce` in bytes. Some clients, such as wolfSSL 5.5, reject longer ones.
@@ -50,8 +50,8 @@ impl TicketKind {
     }
 
     /// Starts to create a ticket. The result is [`NewTicket::Created`] with `None` if the ticketer
-    /// fails, if the ticket is too long, or if the storage does not accept the session. `plain` is
-    /// a scratch buffer.
+    /// fails, if the ticket is empty or too long, or if the storage does not accept the session.
+    /// `plain` is a scratch buffer.
     ///
     /// # Errors
     ///

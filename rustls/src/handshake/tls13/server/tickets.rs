@@ -40,11 +40,11 @@ use crate::msgs::session_ticket::NewSessionTicket;
 use crate::record::MAX_FRAGMENT_LEN;
 use crate::suites::Tls13CipherSuite;
 
-/// The number of tickets for one client.
+/// The number of tickets for one connection.
 #[derive(Clone, Copy)]
 pub(super) struct TicketCount {
     pub(super) count: usize,
-    /// The announced number of tickets, if the client requested a number (RFC 9149 §3).
+    /// The number announced in reply to the client's request, if any (RFC 9149 §3).
     pub(super) hint: Option<u8>,
 }
 
@@ -81,7 +81,7 @@ impl TicketCount {
     }
 }
 
-/// The data for tickets that comes neither from the connection nor from the configuration.
+/// The data for tickets that comes from the handshake.
 #[derive(Clone, Copy)]
 pub(super) struct TicketInputs {
     pub(super) suite: &'static Tls13CipherSuite,
@@ -90,13 +90,14 @@ pub(super) struct TicketInputs {
     /// `None` if no session is resumed.
     pub(super) authenticated_at: Option<u64>,
     pub(super) client_acceptance: Option<Acceptance>,
-    /// The server's certificate.
+    /// The hash of the server's certificate.
     pub(super) server_auth: ServerAuthId,
 }
 
 impl TicketInputs {
     /// Returns the terms of the tickets. Returns `None` if no tickets can be sent: after a
-    /// close_notify, without a clock or a storage, or at the end of the session's lifetime.
+    /// close_notify, without a clock, without a ticketer and a storage, or at the end of the
+    /// session's lifetime.
     fn terms(&self, config: &ServerSettings, cx: &ServerContext<'_>) -> Option<Terms> {
         // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
         // handshake
@@ -176,7 +177,7 @@ impl OwnedFacts {
     }
 }
 
-/// Random numbers for tickets. One call draws several, which costs as much as drawing one.
+/// Random numbers for tickets. One call draws several, which costs little more than drawing one.
 type AgeAdds = [[u8; 4]; 4];
 
 /// The sessions of a connection, one for each ticket.
@@ -305,7 +306,7 @@ impl TicketPlan {
     }
 }
 
-/// The number of tickets that are created at a time.
+/// The maximum number of tickets that are pending at a time.
 const BATCH: usize = 4;
 
 /// The tickets of a connection while they are created.
@@ -333,7 +334,7 @@ impl TicketCreation {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::FailedToGetRandomBytes`].
+    /// Returns [`Error::FailedToGetRandomBytes`], or an error if a message cannot be encoded.
     fn start(
         &mut self,
         tickets: &TicketPlan,
@@ -448,7 +449,7 @@ impl TicketMessages {
         Ok(())
     }
 
-    /// Sends the messages, unless nothing more may be sent under the current key.
+    /// Sends the messages, as far as they may still be sent under the current key.
     ///
     /// # Errors
     ///
