@@ -1,21 +1,21 @@
 //! The handshakes of both versions.
 //!
-//! [`machine`] has the state of each side. Each side builds or reads a ClientHello with [`client`]
-//! or [`server`], chooses the version, and continues in the states of that version:
+//! [`machine`] has the state of each side. Each side builds or handles a ClientHello with
+//! [`client`] or [`server`], and continues in the states of the version that is chosen:
 //!
 //! ```text
 //!   machine::{client, server}     one enum per side; the choice of the version
 //!       ├──► tls13, tls12         the states of a version; neither imports the other
 //!       │        │
-//!       └────────┴──► client, server: what does not depend on the version
+//!       └────────┴──► client, server: the ClientHello, and code for both versions
 //!                         │
 //!                         └──► peer_auth, transcript, flight ──► transport
 //! ```
 //!
-//! Code shared by both versions: `peer_auth` (the order in which a peer's chain and signature are
-//! verified), `calls` (calls into the application's code that may be asynchronous), `finished` (the
-//! check of the peer's Finished), `ffdhe`, `raw_public_key`, `server::{certificate, protocol,
-//! resumable}` and `client::client_auth`.
+//! The code shared by both versions includes `peer_auth` (the order in which a peer's chain and
+//! signature are verified), `calls` (calls into the application's code that may be asynchronous),
+//! `finished` (the check of the peer's Finished), `ffdhe`, `raw_public_key`, `server::{certificate,
+//! protocol, resumable}` and `client::client_auth`.
 //!
 //! A handshake accesses its connection through [`Context`] and its configuration through
 //! `settings`. It fails with a [`Failure`].

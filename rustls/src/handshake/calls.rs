@@ -4,8 +4,8 @@
 //! return a future. The methods here call the asynchronous one only on a connection that may wait,
 //! and fall back to the synchronous one if there is no future.
 //!
-//! The callback that gets a view of the ClientHello is in `server/certificate.rs`. The callbacks
-//! that store a session are called where the session's key is created.
+//! Some callbacks are called elsewhere, such as the server's resolver (`server/certificate.rs`),
+//! and those that create TLS 1.3 tickets or store sessions.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -36,8 +36,8 @@ pub(crate) fn signed(
     signature.map(|signature| DigitallySignedStruct::new(signer.scheme(), signature))
 }
 
-/// Defines the method that verifies a peer's signature. A macro, because the verifiers of the two
-/// sides are different traits with the same methods for signatures.
+/// Defines the method that verifies a peer's signature. This is a macro, because the verifiers of
+/// the two sides are different traits with the same methods for signatures.
 macro_rules! verify_signature {
     ($name:ident, $verifier:ident) => {
         pub(crate) fn $name(

@@ -37,7 +37,8 @@ pub(crate) trait Machine<Data>: Send + Sync {
         self.wait().is_none()
     }
 
-    /// Returns the callback that the handshake is waiting for, if any.
+    /// Returns the callback that the handshake is waiting for, if any. The choice of a
+    /// configuration does not count.
     fn wait(&self) -> Option<Wait>;
 
     /// Polls the operation that the handshake is waiting for. Returns `Ready` if there is none.
@@ -61,7 +62,7 @@ pub(crate) trait Machine<Data>: Send + Sync {
 pub(crate) struct Context<'a, Data> {
     /// Takes handshake bytes and keys, and checks record alignment.
     pub(crate) transport: &'a mut dyn Transport,
-    /// The values reported by the connection's accessors.
+    /// The properties that the connection's accessors and its observer report.
     pub(crate) negotiated: &'a mut Negotiated,
     /// The secrets that outlive the handshake, once derived.
     pub(crate) established: &'a mut Option<Established>,
@@ -71,9 +72,9 @@ pub(crate) struct Context<'a, Data> {
     #[cfg(feature = "tls12")]
     pub(crate) session: &'a mut Option<Box<dyn SessionInUse>>,
     pub(crate) data: &'a mut Data,
-    /// The application callbacks that the handshake may call.
+    /// The kinds of application callbacks that the handshake may use.
     pub(crate) callbacks: Callbacks,
-    /// Records facts for the observer.
+    /// Records events for the observer.
     pub(crate) recorder: Recorder<'a>,
 }
 

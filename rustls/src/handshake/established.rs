@@ -51,7 +51,8 @@ pub(crate) enum Established {
 
 impl Established {
     /// Keeps the secrets of the receiving half, and returns those of the sending half. Returns
-    /// `None` if this is already a half, or only an exporter. `link` connects the halves.
+    /// `None` if this is an exporter, a TLS 1.3 half, or a sending half. `link` connects the
+    /// halves.
     pub(crate) fn split(&mut self, link: &Arc<Link>) -> Option<Self> {
         match self {
             Self::Tls13(secrets) => {
@@ -67,7 +68,7 @@ impl Established {
         }
     }
 
-    /// True if keys can be replaced. TLS 1.2 would have to renegotiate.
+    /// True if the sending keys can be replaced. TLS 1.2 would have to renegotiate.
     pub(crate) fn can_refresh(&self) -> bool {
         match self {
             Self::Tls13(_) | Self::Tls13Sending(_) => true,
@@ -88,8 +89,8 @@ impl Established {
         }
     }
 
-    /// Returns the secrets that a KeyUpdate from the peer replaces, and the half that replies to
-    /// it. Returns `None` if this side does not handle KeyUpdates.
+    /// Returns the secrets that a KeyUpdate from the peer replaces, and the sender of the reply.
+    /// Returns `None` if this does not handle KeyUpdates.
     pub(crate) fn updatable(&mut self) -> Option<(&mut ReceivingSecrets, UpdateAnswerer<'_>)> {
         match self {
             Self::Tls13(secrets) => Some((
@@ -120,8 +121,8 @@ impl Established {
         }
     }
 
-    /// True if the peer has requested a KeyUpdate that has not been sent yet. It must be sent
-    /// before the next application data.
+    /// True if a KeyUpdate that the peer requested must be sent before the next application data.
+    /// Requests that are still in the [`Link`] do not count.
     pub(crate) fn owes_update(&self) -> bool {
         match self {
             Self::Tls13(secrets) => secrets.sending.owes_update,
@@ -353,7 +354,7 @@ pub(crate) struct SendingSecrets {
     /// True if this side requested a KeyUpdate and none has arrived since. If there is a link, the
     /// link stores this.
     awaits_update: bool,
-    /// True if the peer requested a KeyUpdate and none has been sent since.
+    /// True if a KeyUpdate that the peer requested must be sent.
     owes_update: bool,
 }
 
@@ -368,7 +369,8 @@ impl SendingSecrets {
         extract_tls13(self.suite, &self.secret)
     }
 
-    /// Schedules a KeyUpdate, sent before the next application data, as the reply to the peer's.
+    /// Schedules a KeyUpdate in reply to the peer's request, to be sent before the next application
+    /// data. Ignores the request if no more updates are allowed.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
         // RFC 9846 §4.7.3: ignore a request if no more updates are allowed
         if self.updates < MAX_SENDING_UPDATES {
@@ -380,7 +382,7 @@ impl SendingSecrets {
     /// Sends a KeyUpdate and switches to new sending keys. The message requests one in return,
     /// unless it is the reply to the peer's request, or an earlier request has not been answered
     /// yet. Returns false if nothing was sent: the current key has been updated and not used, no
-    /// more updates are allowed, or a close_notify was sent.
+    /// more updates are allowed, or nothing more may be sent.
     ///
     /// # Errors
     ///
@@ -468,7 +470,8 @@ impl UpdateAnswerer<'_> {
         }
     }
 
-    /// Schedules a KeyUpdate, sent before the next application data, as the reply to the peer's.
+    /// Asks the sender for a KeyUpdate in reply to the peer's request, to be sent before the next
+    /// application data.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
         match self {
             Self::SameConnection(sending) => sending.answer_update(transport),

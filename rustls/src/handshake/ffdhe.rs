@@ -11,7 +11,8 @@ use crate::ffdhe_groups::FfdheGroup;
 ///
 /// # Errors
 ///
-/// Returns [`PeerMisbehaved::InvalidKeyShare`] if the share is not a valid group element.
+/// Returns [`PeerMisbehaved::InvalidKeyShare`] if the share is out of bounds, or not as long as the
+/// group's prime.
 pub(crate) fn check_share(
     group: Option<FfdheGroup<'_>>,
     share: &[u8],

@@ -9,14 +9,15 @@ use crate::error::Error;
 use crate::handshake::transport::Transport;
 use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
 
-/// The initial capacity of a flight. Flights with certificates or finite-field keys are longer.
+/// The initial capacity of a flight. Flights with certificates or finite-field keys are usually
+/// longer.
 const USUAL_LEN: usize = 256;
 
 /// Messages in one buffer. Each is added to the transcript as it is appended.
 pub(crate) struct Flight<'a> {
     messages: Vec<u8>,
     transcript: &'a mut Transcript,
-    /// An error if one of the messages could not be encoded. [`Self::send`] returns it.
+    /// The last error if a message could not be encoded. [`Self::send`] returns it.
     encoded: Result<(), Error>,
 }
 

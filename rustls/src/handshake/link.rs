@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Apart from its names, it is independent of TLS. `ci/loom` compiles this file with loom's atomics
-//! to test all interleavings.
+//! to test the interleavings of both halves.
 
 use super::atomics::{AtomicU8, OnceBox, Ordering};
 
@@ -74,8 +74,9 @@ impl<F> Link<F> {
         self.state.fetch_and(!AWAITED, Ordering::AcqRel) & AWAITED != 0
     }
 
-    /// True if the sender will have something to send once it has taken its requests. Called by
-    /// either half. `sends_alert` returns true if the peer gets an alert for the failure.
+    /// True if the sender is asked to send something: the reply to a request or, after a failure,
+    /// its alert. Called by either half. `sends_alert` returns true if the peer gets an alert for
+    /// the failure.
     pub(crate) fn wants_sender(&self, sends_alert: impl FnOnce(&F) -> bool) -> bool {
         let state = self.state.load(Ordering::Acquire);
         if state & DONE != 0 {

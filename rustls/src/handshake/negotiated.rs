@@ -1,4 +1,5 @@
-//! The negotiated properties that a connection's accessors report. The handshake fills them in.
+//! The negotiated properties that a connection's accessors and its observer report. The handshake
+//! fills them in.
 
 use alloc::vec::Vec;
 
@@ -19,12 +20,12 @@ use crate::suites::SupportedCipherSuite;
 pub(crate) struct Negotiated {
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) suite: Option<SupportedCipherSuite>,
-    /// The key exchange group, once both sides use it.
+    /// The key exchange group, once the server has selected it.
     pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,
     peer: Option<PeerIdentity>,
-    /// True once the peer has proven its identity, `peer`, in this handshake.
+    /// True once the peer has proven its identity in this handshake: `peer`, if there is one.
     is_peer_proven: bool,
     /// Other facts, mostly for the observer.
     pub(crate) facts: ObservedFacts,
@@ -101,7 +102,8 @@ macro_rules! negotiated_accessors {
     ($face:ty) => {
         impl $face {
             /// Returns the peer's certificate chain, end entity first, once the peer has proven
-            /// possession of its key. Servers always have a chain, clients only if they sent one.
+            /// possession of its key. Returns `None` if the client sent none, or if the server
+            /// rejected ECH.
             ///
             /// In a full handshake, the proof is the signature made with that key. In a resumed
             /// handshake, it is the peer's Finished, because anyone may have seen the ticket. TLS
@@ -144,8 +146,8 @@ macro_rules! negotiated_accessors {
                 self.negotiated.version
             }
 
-            /// Returns the kind of handshake. The kind is known once the ServerHello has been
-            /// exchanged, or on a TLS 1.3 client, once EncryptedExtensions has arrived. A
+            /// Returns the kind of handshake. The kind is known at the latest once the ServerHello
+            /// has been exchanged, or on a TLS 1.3 client, once EncryptedExtensions has arrived. A
             /// HelloRetryRequest is reported before that, as
             /// [`FullWithHelloRetryRequest`](crate::HandshakeKind::FullWithHelloRetryRequest), even
             /// if a session is resumed in the end.

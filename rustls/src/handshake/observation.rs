@@ -1,11 +1,11 @@
 //! The observation of one connection: the facts for its observer, and the calls.
 //!
 //! Handlers note [facts](super::negotiated::ObservedFacts), and [record](Recorder) events. They
-//! never call the observer: `conn::observing` does, after each message, and when the connection
-//! fails or is dropped. So the observer never sees a half-updated connection.
+//! never call the observer: `conn::observing` does, for example after each message, and when the
+//! connection fails or is dropped. So the observer never sees a half-updated connection.
 //!
-//! Connections without an observer have no observation. The memory of observations is kept for
-//! later connections of the same thread.
+//! Once configured, a connection without an observer has no observation. With `std`, a thread keeps
+//! the memory of some observations for later connections.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -108,7 +108,8 @@ struct Subject {
     /// The server's name, if `has_name`.
     name: String,
     has_name: bool,
-    /// True while the connection is dropped. With `std`, panics of the observer are then caught.
+    /// True once the connection is being dropped. With `std`, panics of the observer are then
+    /// caught.
     is_dropped: bool,
 }
 
@@ -234,7 +235,7 @@ impl Observation {
         observation
     }
 
-    /// Clears an observation that is no longer needed, and returns its memory to the pool.
+    /// Clears an observation that is no longer needed. With `std`, returns its memory to the pool.
     #[cfg_attr(
         not(feature = "std"),
         expect(clippy::boxed_local, reason = "there is no pool for the box")
@@ -348,7 +349,7 @@ impl Observation {
         other
     }
 
-    /// True if [`Self::report`] has something to tell the observer.
+    /// True if [`Self::report`] has something to tell an observer.
     pub(crate) fn has_news(&self, negotiated: &Negotiated, is_handshaking: bool) -> bool {
         let has_stage = match self.stage {
             ReportedStage::Nothing => true,
@@ -463,8 +464,8 @@ impl Observation {
     }
 
     /// Tells the observer that the connection was dropped. Of two halves, only the last one does.
-    /// With `std`, a panic of the observer is caught. `alert` is the alert of a failure that was
-    /// not reported because of a panic.
+    /// With `std`, a panic of the observer is caught. `alert` is the alert of a failure that has
+    /// not been reported yet.
     pub(crate) fn report_end(
         &mut self,
         view: &View<'_>,
@@ -542,7 +543,7 @@ impl Observation {
     }
 }
 
-/// The observation as handlers see it: they record events, if there is an observer.
+/// The observation as handlers see it: they record events, if there is an observation.
 pub(crate) struct Recorder<'a>(pub(crate) Option<&'a mut Observation>);
 
 impl Recorder<'_> {
@@ -553,7 +554,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Records events, which the driver reports after the message.
+    /// Records events, which are reported later.
     #[inline]
     pub(crate) fn events(&mut self, record: impl FnOnce(&mut Pending)) {
         if let Some(observation) = &mut self.0 {
@@ -561,7 +562,7 @@ impl Recorder<'_> {
         }
     }
 
-    /// Records that a session was stored, or that it could not be.
+    /// Records that a session was stored, or that it was not.
     pub(crate) fn session(&mut self, is_stored: bool) {
         self.events(|events| match is_stored {
             true => events.sessions_stored += 1,

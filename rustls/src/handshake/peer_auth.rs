@@ -67,7 +67,7 @@ use crate::msgs::certificate_verify::DigitallySignedStruct;
 /// The certificates of a chain, borrowed from its encoded form. Few chains have more than four.
 type Certificates<'a> = SmallVec<[CertificateDer<'a>; 4]>;
 
-/// The chain of a peer that has not signed the handshake yet.
+/// The chain of a peer that has not been authenticated yet.
 pub(crate) struct ReceivedChain {
     chain: WaitingChain,
     /// The verdict on the chain, if it was verified when it arrived.
@@ -91,7 +91,7 @@ pub(crate) struct AuthenticatedServer {
     pub(crate) verification: Option<Verification>,
 }
 
-/// A peer's signature over the handshake, with the signed bytes.
+/// A peer's signature in the handshake, with the signed bytes.
 pub(crate) struct Signature<C> {
     pub(crate) signed: DigitallySignedStruct,
     /// The signed bytes, not yet hashed.
@@ -109,7 +109,7 @@ impl<C: AsRef<[u8]>> Signature<C> {
     }
 }
 
-/// A server that has signed the handshake.
+/// A server that has sent its signature.
 pub(crate) struct SignedServer<H, C> {
     /// The client's handshake.
     pub(crate) handshake: Box<H>,
@@ -119,7 +119,7 @@ pub(crate) struct SignedServer<H, C> {
     pub(crate) signature: Signature<C>,
 }
 
-/// A client that has signed the handshake.
+/// A client that has sent its signature.
 pub(crate) struct SignedClient<H, C> {
     /// The server's handshake.
     pub(crate) handshake: Box<H>,
@@ -223,7 +223,7 @@ where
     })
 }
 
-/// A peer that has signed the handshake. It owns what the verifier borrows.
+/// A peer that has sent its signature. It owns what the verifier borrows.
 trait SignedPeer {
     fn chain(&self) -> &ReceivedChain;
 
@@ -340,7 +340,7 @@ where
     proceed(peer, step, callbacks, cx, next)
 }
 
-/// Makes the verifier calls of `step` and of all steps after it.
+/// Waits for the verifier call of `step`, and makes the calls of all steps after it.
 fn proceed<P, S, Data>(
     peer: P,
     step: Step,

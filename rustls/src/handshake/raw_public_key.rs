@@ -54,7 +54,8 @@ impl CertificateTypes {
         })
     }
 
-    /// Checks a server's reply. Returns true if the client has a certificate of the selected type.
+    /// Checks a server's reply. Returns true if the selected type of the client's certificate is
+    /// the one that the client is configured for.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The transcript hash (RFC 9846 §4.1): one hash over all handshake messages of a connection,
-//! headers included.
+//! The transcript hash (RFC 9846 §4.1): one hash over the messages of a handshake, headers
+//! included.
 //!
 //! It starts once the cipher suite, and thus the hash function, is known. A client stores its
 //! ClientHello until then. A server knows the suite once it has read that message.
@@ -25,7 +25,7 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
-    /// Starts with the encoded ClientHello.
+    /// Starts with the encoded ClientHello, whose binders may be added later.
     pub(crate) fn start(hash: &'static dyn Hash, client_hello: &[u8]) -> Self {
         let mut transcript = Self {
             hash,

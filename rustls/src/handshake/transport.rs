@@ -17,7 +17,8 @@ use crate::keys::tls13::TrafficSecret;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::Tls13CipherSuite;
 
-/// The operations that a handshake needs from its transport.
+/// The operations that a handshake needs from its transport. QUIC handles keys, early data and
+/// application data itself, so some of them do nothing over QUIC.
 pub(crate) trait Transport {
     /// Returns the carrier, which determines how messages differ.
     fn carrier(&self) -> HandshakeCarrier;
@@ -37,8 +38,7 @@ pub(crate) trait Transport {
     ///
     /// # Errors
     ///
-    /// Returns [`PeerMisbehaved::MissingQuicTransportParameters`] if there are none over QUIC (RFC
-    /// 9001 §8.2), and an error if there are any over records.
+    /// Returns the errors of [`HandshakeCarrier::check_peer_parameters`].
     fn set_peer_parameters(&mut self, received: &TransportParameters<'_>) -> Result<(), Failure>;
 
     /// Sends one or more handshake messages under the current keys.
@@ -48,7 +48,7 @@ pub(crate) trait Transport {
     /// Returns [`Error::EncryptError`] if they cannot be sealed, which ends the connection.
     fn send_handshake(&mut self, messages: &[u8]) -> Result<(), Error>;
 
-    /// Sends the first ClientHello of a connection. Its record has version 0x0301, and all later
+    /// Sends the first ClientHello of a connection. Its records have version 0x0301, and all later
     /// ones have 0x0303 (RFC 9846 §5.1).
     ///
     /// # Errors
@@ -60,7 +60,7 @@ pub(crate) trait Transport {
     /// protected.
     fn send_change_cipher_spec(&mut self);
 
-    /// Protects all later output with keys derived from `secret`.
+    /// Switches later output to `level`, which has keys derived from `secret`.
     fn set_sending_secret(&mut self, level: Level, secret: &TrafficSecret<'_>);
 
     /// Starts sending early data, up to `limit` bytes protected with keys derived from `secret`,
@@ -78,8 +78,8 @@ pub(crate) trait Transport {
     /// Stops protecting messages, as a HelloRetryRequest requires. Also ends early data.
     fn drop_sending_secret(&mut self);
 
-    /// Opens all later input with keys derived from `secret`. Keys for [`Level::Application`] end
-    /// the handshake in this direction.
+    /// Switches later input to `level`, which has keys derived from `secret`.
+    /// [`Level::Application`] ends the handshake in this direction.
     ///
     /// # Errors
     ///
@@ -90,8 +90,8 @@ pub(crate) trait Transport {
         secret: &TrafficSecret<'_>,
     ) -> Result<(), PeerMisbehaved>;
 
-    /// Opens all later input with keys derived from `secret`, the client's early traffic secret.
-    /// Accepts up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData;
+    /// Opens early data with keys derived from `secret`, the client's early traffic secret. Accepts
+    /// up to `limit` bytes of early data (RFC 9846 §4.3.10) until EndOfEarlyData;
     /// [`Self::set_receiving_secret`] is called after that. If the carrier [has no
     /// EndOfEarlyData](HandshakeCarrier::has_end_of_early_data), early data may arrive in parallel
     /// with other messages, and QUIC enforces the limit itself.
@@ -161,7 +161,7 @@ pub(crate) trait Transport {
     /// True if the current sending key may protect `len` more bytes (RFC 9846 §5.5).
     fn can_protect(&self, len: usize) -> bool;
 
-    /// True if nothing more may be sent.
+    /// True if nothing more may be sent over records: after a close_notify or a failure.
     fn is_closed(&self) -> bool;
 }
 
