@@ -1,4 +1,4 @@
-//! The check that a configuration fits into a ClientHello.
+//! The check that the configured lists of names fit into a ClientHello.
 
 use alloc::vec::Vec;
 

@@ -5,7 +5,7 @@ use crate::handshake::Context;
 /// The state that only client connections have: the type parameter of their `ConnectionCommon`.
 #[derive(Debug, Default)]
 pub struct ClientConnectionData {
-    /// The number of session tickets received from the server.
+    /// The number of TLS 1.3 tickets received from the server.
     pub(crate) tickets_received: u32,
 }
 

@@ -1,7 +1,7 @@
 //! Encrypted ClientHello on the client (RFC 9849).
 //!
 //! The inner ClientHello is for the real server. It is sent encrypted inside the outer one, which
-//! only shows the public name of the server's network.
+//! shows the public name of the server's network instead of the server's own.
 //!
 //! ```text
 //!   handshake::client::offer
@@ -25,8 +25,8 @@
 //!   outer hello.
 //! - `acceptance`: detection of which hello the server uses, and the switch to the outer one.
 //!
-//! The rest of a handshake sees only [`Ech`] and [`OuterHello`]. The wire format is in `msgs::ech`
-//! and `msgs::client_extensions`.
+//! The rest of a handshake uses [`Ech`], [`OuterHello`], and methods of `SentHello`. The wire
+//! format is in `msgs::ech` and `msgs::client_extensions`.
 
 mod acceptance;
 mod grease;
@@ -114,7 +114,7 @@ impl Ech {
     }
 
     /// True if ECH was rejected. RFC 9849 §6.1.7: the peer then authenticates only for the public
-    /// name, and none of its values are reported or kept.
+    /// name. Its identity and its application protocol are not reported, and no session is stored.
     pub(crate) fn is_rejected(&self) -> bool {
         matches!(self, Self::Rejected(_))
     }
@@ -165,7 +165,7 @@ impl Ech {
 ///
 /// # Errors
 ///
-/// Returns HPKE errors if the server's public key is malformed, and
+/// Returns HPKE errors, for example if the public key is malformed, and
 /// [`Error::FailedToGetRandomBytes`].
 pub(crate) fn prepare(
     offer: &mut Offer,

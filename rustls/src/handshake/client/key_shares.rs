@@ -13,8 +13,8 @@ use crate::msgs::extensions::KeyShareEntry;
 
 /// A key exchange in progress.
 ///
-/// A hybrid exchange also offers its classical part as a separate share, without generating a
-/// second key. So a server that does not support the hybrid needs no HelloRetryRequest.
+/// A hybrid exchange may also offer its classical part as a separate share, without generating a
+/// second key. Then a server that supports only that part needs no HelloRetryRequest.
 pub(crate) struct KeyShares {
     exchange: Box<dyn ActiveKeyExchange>,
     /// The group of the classical part, if it is offered as well.

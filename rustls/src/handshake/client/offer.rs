@@ -36,10 +36,10 @@ use crate::msgs::short_list::ShortList;
 use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::{SupportedCipherSuite, Tls13CipherSuite};
 
-/// The typical length of a ClientHello in bytes, excluding its key shares.
+/// The typical length of a ClientHello in bytes, excluding its key shares and its session.
 const USUAL_LEN: usize = 384;
 
-/// The parts of an offer that are the same in both ClientHellos of a connection.
+/// A client's offer, apart from the key shares, the cookie and the TLS 1.3 session.
 pub(crate) struct Offer {
     pub(crate) config: ClientSettings,
     pub(crate) server_name: ServerName<'static>,
@@ -50,8 +50,8 @@ pub(crate) struct Offer {
     /// The ID that accompanies a TLS 1.2 ticket, unless `session_id` is already random.
     #[cfg(feature = "tls12")]
     pub(super) random_id: [u8; 32],
-    /// The TLS 1.2 session that is offered, and the time of the offer. After the ServerHello, the
-    /// session that is resumed.
+    /// The TLS 1.2 session that is offered, and the time of the offer. After a TLS 1.2 ServerHello,
+    /// the session that is resumed.
     #[cfg(feature = "tls12")]
     pub(crate) tls12_session: Option<(Tls12ClientSessionValue, UnixTime)>,
     /// The group that this server chose earlier, as remembered by the session store.
@@ -372,8 +372,8 @@ fn offered_type(is_raw: bool) -> Option<Vec<CertificateType>> {
     is_raw.then(|| vec![CertificateType::RawPublicKey])
 }
 
-/// The random parts of a ClientHello, except its key shares. They are drawn in one call, because
-/// each call to the generator can cost as much as hashing a kilobyte.
+/// The random parts of a ClientHello, except its key shares and ECH. They are drawn in one call,
+/// because each call to the generator can cost as much as hashing a kilobyte.
 struct HelloRandoms {
     random: [u8; 32],
     session_id: [u8; 32],

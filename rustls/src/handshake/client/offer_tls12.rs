@@ -16,7 +16,7 @@ use crate::msgs::client_hello::SessionId;
 use crate::msgs::tls12::key_exchange::ServerKeyExchangeParams;
 use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
 
-/// A ticket of at most this many bytes fits into every ClientHello.
+/// A ticket of at most this many bytes is assumed to fit into any ClientHello.
 const SURELY_FITS: usize = 2048;
 
 /// The maximum length of a ClientHello with a ticket. Its extensions have at most 2^16 - 1 bytes.

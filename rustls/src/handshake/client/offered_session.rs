@@ -46,8 +46,8 @@ impl OfferedSession {
     ///
     /// # Errors
     ///
-    /// Returns the reason if `value` has expired, or if the configuration of `offer` does not allow
-    /// its resumption.
+    /// Returns the reason for not offering `value`, for example if it has expired, or if the
+    /// configuration of `offer` does not allow its resumption.
     pub(crate) fn new(
         value: Tls13ClientSessionValue,
         offer: &Offer,

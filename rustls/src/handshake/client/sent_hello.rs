@@ -20,12 +20,13 @@ pub(crate) struct SentHello {
     pub(crate) offer: Box<Offer>,
     /// The key exchange whose shares were sent; `None` if TLS 1.3 is not offered.
     pub(crate) shares: Option<KeyShares>,
-    /// The message, header included. With ECH it is the ClientHelloInner.
+    /// The message, header included. With ECH it is the ClientHelloInner until the server rejects
+    /// that.
     pub(crate) encoded: Vec<u8>,
     /// The ClientHelloOuter, while the server may still use it instead.
     pub(crate) outer: Option<Box<OuterHello>>,
-    /// The transcript up to this message, if it already exists. It exists if a binder was computed
-    /// (with the session's hash), or after a HelloRetryRequest.
+    /// The transcript up to this message, if it already exists. It exists, for example, if a binder
+    /// was computed (with the session's hash), or after a HelloRetryRequest.
     transcript: Option<Box<Transcript>>,
     /// The extension types in the message.
     pub(crate) offered: OfferedExtensions,
@@ -133,7 +134,8 @@ impl SentHello {
     }
 
     /// Takes the transcript up to this message. Hashes the ClientHello now if `hash` was not used
-    /// for it before: no session was offered, or the server chose a hash other than the session's.
+    /// for it before, for example because no session was offered, or because the server chose a
+    /// hash other than the session's.
     pub(crate) fn take_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         match self.transcript.take() {
             Some(transcript) if transcript.algorithm() == hash.algorithm() => *transcript,
@@ -192,7 +194,7 @@ struct Hello<'a> {
 impl Hello<'_> {
     /// Encodes a ClientHello that offers `session`. Sets `session` to `None` if the session does
     /// not fit, because a ticket can be as long as all extensions together. Returns a transcript if
-    /// the session has a binder.
+    /// a session is offered.
     fn encode(
         &self,
         session: &mut Option<Box<OfferedSession>>,
@@ -228,8 +230,8 @@ impl Hello<'_> {
     }
 }
 
-/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4). It is sent once, before
-/// the second ClientHello or the client's first protected record.
+/// The change_cipher_spec of middlebox compatibility mode (RFC 9846 §E.4). It is sent at most once,
+/// before the second ClientHello or the client's first protected record.
 #[derive(Default)]
 pub(crate) struct CompatibilityCcs {
     sent: bool,

@@ -18,13 +18,13 @@ use crate::msgs::ech::{INNER, OuterEch};
 use crate::msgs::pre_shared_key::{OfferedPsks, PskBinderEntry, PskIdentity};
 use crate::suites::Tls13CipherSuite;
 
-/// The tag length of every AEAD registered so far (RFC 9180 §7.3).
+/// The tag length of the AEADs in RFC 9180 §7.3.
 const TAG_LEN: usize = 16;
 
 /// An inner hello of at most this length always fits into a ClientHello, together with its session.
 const SURELY_FITS: usize = 2048;
 
-/// An upper bound on the rest of the extension: its header, a KEM public key, and a tag.
+/// The space to reserve for the rest of the extension: its header, a KEM public key, and a tag.
 const AROUND_INNER: usize = 512;
 
 /// Creates a fake body of the `encrypted_client_hello` extension, as long as if the hello of
@@ -32,7 +32,8 @@ const AROUND_INNER: usize = 512;
 ///
 /// # Errors
 ///
-/// Returns HPKE errors if the placeholder key is malformed, and [`Error::FailedToGetRandomBytes`].
+/// Returns HPKE errors, for example if the placeholder key is malformed, and
+/// [`Error::FailedToGetRandomBytes`].
 pub(super) fn extension(
     config: &EchGreaseConfig,
     offer: &Offer,

@@ -28,7 +28,7 @@ pub(crate) struct OuterHello {
     maximum_name_length: u8,
     cipher_suite: HpkeSymmetricCipherSuite,
     config_id: u8,
-    /// The encapsulated key of the HPKE context. Empty once it has been sent.
+    /// The encapsulated key of the HPKE context. Empty once it is in a message.
     enc: Vec<u8>,
     /// The HPKE context. It counts its messages, so the second ClientHello must be opened after the
     /// first (RFC 9849 §6.1.5).
