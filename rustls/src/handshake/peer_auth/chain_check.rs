@@ -28,7 +28,7 @@ pub(super) struct Verdict {
     pub(super) acceptance: Option<Acceptance>,
     /// The first time at which the verdict may change, if the verifier knows it.
     pub(super) until: Option<UnixTime>,
-    /// True if an earlier handshake has verified the chain.
+    /// True if the acceptance from an earlier handshake has replaced full verification.
     pub(super) is_known: bool,
 }
 
@@ -67,7 +67,7 @@ impl<'a, V: PeerVerifier> ChainCheck<'a, V> {
         self.basis.is_some()
     }
 
-    /// Calls the verifier to verify the chain with all its signatures and revocation lists.
+    /// Calls the verifier to verify the chain in full.
     pub(super) fn verify_in_full(
         &self,
         chain: &[CertificateDer<'_>],

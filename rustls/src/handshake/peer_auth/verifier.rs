@@ -51,7 +51,7 @@ pub(crate) trait PeerVerifier: Sync {
     ) -> Called<Result<HandshakeSignatureValid, Error>>;
 }
 
-/// A peer's signature over the handshake.
+/// A peer's signature in the handshake.
 pub(crate) struct HandshakeSignature<'a> {
     pub(crate) signed: &'a DigitallySignedStruct,
     /// The signed bytes, not yet hashed.
@@ -71,8 +71,8 @@ pub(crate) enum SchemeRules {
 }
 
 impl HandshakeSignature<'_> {
-    /// Checks that the version allows the scheme, and that this side has announced it. `announced`
-    /// returns the announced schemes.
+    /// Checks that the version and, in TLS 1.2, the cipher suite allow the scheme, and that this
+    /// side has announced it. `announced` returns the announced schemes.
     pub(super) fn check_scheme(
         &self,
         announced: impl FnOnce() -> Vec<SignatureScheme>,
