@@ -54,7 +54,7 @@ pub(crate) enum ClientHandshake {
     Tls13(tls13::client::State),
     #[cfg(feature = "tls12")]
     Tls12(tls12::client::State),
-    /// A handler has failed.
+    /// The handshake has failed.
     Failed,
 }
 
@@ -63,9 +63,9 @@ impl ClientHandshake {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if the configuration does not fit into a ClientHello,
-    /// [`Error::FailedToGetRandomBytes`], errors from starting a key exchange, and HPKE errors if
-    /// ECH is enabled.
+    /// Returns for example [`Error::General`] if the configuration does not fit into a ClientHello,
+    /// [`Error::FailedToGetRandomBytes`], errors from starting a key exchange, and HPKE errors with
+    /// ECH or its GREASE.
     pub(crate) fn start(
         config: Arc<ClientConfig>,
         server_name: ServerName<'static>,

@@ -55,7 +55,7 @@ pub(crate) enum ServerHandshake {
     Tls13(tls13::server::State),
     #[cfg(feature = "tls12")]
     Tls12(tls12::server::State),
-    /// A handler has failed.
+    /// The handshake has failed.
     Failed,
 }
 

@@ -108,7 +108,7 @@ impl WaitClientHello {
     }
 }
 
-/// Chooses the version, and runs the checks that come before it.
+/// Runs the first checks, and chooses the version.
 fn choose_version(
     hello: &ClientHello<'_>,
     config: &ServerSettings,
@@ -168,7 +168,7 @@ fn resolve(
     }
 }
 
-/// True if the client offers a session. Without one, the resolver makes the only call.
+/// True if the client offers a session. Otherwise, the resolver is the only callback.
 fn offers_session(version: Version, hello: &ClientHello<'_>) -> bool {
     match version {
         Version::Tls13 => hello.extensions.pre_shared_key.is_some(),
@@ -234,7 +234,7 @@ fn set_peer_parameters(parameters: &[u8], transport: &mut dyn Transport) -> Resu
 }
 
 /// Decides how to reply to a ClientHello. Calls the application. Changes nothing in the connection
-/// except the properties that its accessors report.
+/// except the properties that its accessors and its observer report.
 ///
 /// `retry` is the state of an earlier HelloRetryRequest.
 async fn negotiate<'a>(
