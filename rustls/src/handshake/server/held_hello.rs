@@ -64,7 +64,7 @@ impl<'r, 'a, M: CallMode> ReceivedHello<'r, 'a, M> {
         }
     }
 
-    /// Returns the checked transport parameters, if the carrier has any.
+    /// Returns the QUIC transport parameters, once they have been checked.
     pub(crate) fn parameters(&self) -> Option<&'a [u8]> {
         let typ = self.config.carrier.parameters_extension()?;
         self.transport_parameters.get(typ)

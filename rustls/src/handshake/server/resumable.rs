@@ -22,8 +22,8 @@ use crate::handshake::peer_auth::{ChainCheck, ClientVerifier};
 
 impl SessionFacts<'_> {
     /// Checks that a client that requests `server_name` may resume the session at the time `now`.
-    /// `server` is the server's current certificate, and `lifetime` that of such sessions. Does not
-    /// check the client's certificates.
+    /// `server` is the server's current certificate, and `lifetime` is the lifetime of such
+    /// sessions. Does not check the client's certificates.
     ///
     /// # Errors
     ///
@@ -84,8 +84,9 @@ impl SessionFacts<'_> {
         }
     }
 
-    /// Verifies the client's certificates again. RFC 9846 §4.7.1 recommends respecting their expiry
-    /// and revocation, and the verifier's roots and rules may have changed as well.
+    /// Verifies the client's certificates again, unless the session has an acceptance that holds.
+    /// RFC 9846 §4.7.1 recommends respecting their expiry and revocation, and the verifier's roots
+    /// and rules may have changed as well.
     async fn accept_chain(
         &self,
         chain: &[CertificateDer<'_>],
