@@ -1,4 +1,5 @@
-//! The client's handshake after the ServerHello (RFC 5246 §7.3), and the messages after it.
+//! The client's handshake (RFC 5246 §7.3) once the server has chosen TLS 1.2, and the messages
+//! after it.
 //!
 //! ```text
 //!                   machine::client: Hello
@@ -29,11 +30,11 @@
 //! ```
 //!
 //! `Waiting` is the state while an application callback is pending: one that verifies the server's
-//! chain and signature, chooses the client's certificate, or signs for the client.
+//! chain or signature, chooses the client's certificate, or signs for the client.
 //!
-//! A state that waits for the server is a struct in the file named at its messages. Its methods
-//! `read_<message>` consume it. The states pass on an `in_progress::Handshake`. `resumption`
-//! selects the session to offer.
+//! During the handshake, a state that waits for the server is a struct in the file named at its
+//! messages. Its methods `read_…` consume it. The states pass on an `in_progress::Handshake`.
+//! `resumption` selects the session to offer, and stores new ones.
 
 mod finished;
 mod in_progress;

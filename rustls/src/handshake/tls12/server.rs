@@ -1,8 +1,7 @@
 //! The server side of TLS 1.2: the handshake after the version has been chosen, and the handshake
 //! messages that follow it.
 //!
-//! The figure follows RFC 5246 §7.3, with RFC 5077 §3.1 for tickets. Messages between two states
-//! form one flight:
+//! The figure follows RFC 5246 §7.3, with RFC 5077 §3.1 for tickets:
 //!
 //! ```text
 //!   machine::server: Hello
@@ -30,7 +29,7 @@
 //! ```
 //!
 //! `Waiting` is the state while an application callback is pending: one that signs the flight,
-//! verifies the client's chain and signature, stores the session, or creates its ticket.
+//! verifies the client's chain or signature, stores the session, or creates its ticket.
 
 mod abbreviated;
 mod client_auth;

@@ -146,8 +146,8 @@ impl SessionInUse for StoreEntry {
     }
 }
 
-/// Stores the session of a complete handshake if the server sent an ID or a ticket. Returns true if
-/// this stored a new session.
+/// Stores the session of a complete handshake: a new one if it has an ID or a ticket, a resumed one
+/// only with a new ticket. Returns true if a new session was stored.
 pub(super) fn store_session(
     finishing: &mut Finishing,
     server_chain: Option<&PeerChain>,

@@ -41,9 +41,9 @@ impl WaitChangeCipherSpec {
         Ok(WaitFinished(self))
     }
 
-    /// Keeps the session: stores `to_store`, or seals a ticket. Then sends the server's Finished,
-    /// and continues with `next`. While storing or sealing is pending, only the records in `opens`
-    /// may be opened.
+    /// Stores `to_store`, and seals the promised ticket, if any. Then sends the ticket and the
+    /// server's Finished, and continues with `next`. While storing or sealing is pending, only the
+    /// records in `opens` may be opened.
     pub(super) fn finish(
         self: Box<Self>,
         to_store: Option<ServerSessionValue>,

@@ -1,4 +1,4 @@
-//! The data shared by all states after the ServerHello.
+//! The data shared by all states from the ServerHello to the end of the handshake.
 
 use alloc::vec::Vec;
 
@@ -39,7 +39,7 @@ pub(super) struct Handshake {
     pub(super) authenticated_at: u64,
     /// The acceptance of the client's certificates, for the session.
     pub(super) client_acceptance: Option<Acceptance>,
-    /// The server's certificate, even if it is not sent.
+    /// The hash of the server's certificate, even if that is not sent.
     pub(super) server_auth: ServerAuthId,
 }
 

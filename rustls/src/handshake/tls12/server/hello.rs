@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Abbreviated,
 }
 
-/// The properties of a ClientHello that the reply depends on, except its lists.
+/// The properties of a ClientHello that are still needed when the reply is sent.
 #[derive(Clone, Copy)]
 pub(super) struct HelloFacts {
     pub(super) random: Random,

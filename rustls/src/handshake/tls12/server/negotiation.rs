@@ -1,5 +1,6 @@
 //! The negotiation of TLS 1.2, up to the decision between a full and an abbreviated handshake.
-//! Negotiation sends nothing, and only changes what the connection's accessors report.
+//! Before [`Decision::send_flight`], nothing is sent. Of the connection, only what the accessors
+//! and the observer report is changed.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

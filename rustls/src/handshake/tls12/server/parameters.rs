@@ -1,5 +1,5 @@
 //! The negotiated parameters (RFC 5246 §7.4.1.3): cipher suite, key exchange group, application
-//! protocol, certificate. This code only chooses; it neither sends nor stores anything.
+//! protocol, and signature scheme. This code only chooses; it neither sends nor stores anything.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -62,7 +62,7 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    /// Selects all parameters except suite and group.
+    /// Selects the application protocol, and checks the certificate types.
     ///
     /// # Errors
     ///

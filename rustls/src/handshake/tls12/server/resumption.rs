@@ -30,7 +30,8 @@ use crate::msgs::client_hello::{ClientHello, SessionId};
 use crate::msgs::tls12::session_ticket::NewSessionTicket;
 use crate::suites::Tls12CipherSuite;
 
-/// The time in seconds during which a stored session may be resumed, as RFC 5246 §F.1.4 suggests.
+/// The maximum time in seconds during which a stored session may be resumed, as RFC 5246 §F.1.4
+/// suggests.
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
 /// The maximum length of a ticket in bytes. In the message, the ticket follows the lifetime and the
@@ -134,7 +135,7 @@ pub(super) async fn find_session<M: CallMode>(
     }))
 }
 
-/// A session from a ticket or from the storage that has not been checked yet.
+/// A session that has not been checked yet, from a ticket or from the storage.
 struct Candidate {
     value: ServerSessionValue,
     lifetime: Lifetime,
