@@ -1,5 +1,5 @@
-//! State that the observations of the two halves of a split connection share, so that each event of
-//! the whole connection is reported only once.
+//! State that the observations of both halves of a split connection share, so that the connection's
+//! failure and its end are reported only once.
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! Measures a handshake: its duration, this side's work and its waits. Without `std` there is no
-//! clock, and nothing is measured.
+//! Measures a handshake (its duration, this side's work and its waits) and the connection's age.
+//! Without `std` there is no clock, and nothing is measured.
 
 use super::{Call, Duration};
 use crate::config::observer::handshake::Durations;
@@ -16,7 +16,7 @@ mod clock {
         created: Option<Instant>,
         begun: Option<Instant>,
         activity: Activity,
-        /// The time since the handshake began in which this side did not work.
+        /// The time since the handshake began in which this side was not working on it.
         paused: Duration,
         sums: Durations,
     }
@@ -27,11 +27,11 @@ mod clock {
         /// The handshake has not begun.
         #[default]
         Nothing,
-        /// This side works on messages.
+        /// This side is processing messages.
         Work,
         /// This side has handled all received messages, and finished the last one at this time.
         Idle(Instant),
-        /// This side has waited for a call since this time.
+        /// This side has been waiting for a call since this time.
         Wait(Call, Instant),
         /// The handshake is over.
         Over,
@@ -67,8 +67,8 @@ mod clock {
             }
         }
 
-        /// Starts to measure a wait for `call`, during which this side does not work. `None` ends
-        /// the wait, and this side works again.
+        /// Starts to measure a wait for `call`, during which this side is not working. `None` ends
+        /// the wait, and the measurement of work continues.
         pub(crate) fn set_wait(&mut self, call: Option<Call>) {
             match (self.activity, call) {
                 (Activity::Over, _) => {}
@@ -92,7 +92,7 @@ mod clock {
             self.activity = Activity::Work;
         }
 
-        /// Adds the time in which this side did not work, until `now`, to the sums.
+        /// Adds the time in which this side was not working, until `now`, to the sums.
         fn end_pause(&mut self, now: Instant) {
             match self.activity {
                 Activity::Nothing | Activity::Work | Activity::Over => {}
