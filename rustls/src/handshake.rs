@@ -78,8 +78,8 @@ pub(crate) fn unexpected(message: &HandshakeMessage<'_>, expected: &[HandshakeTy
     .into()
 }
 
-/// Creates the failure for a misplaced change_cipher_spec, or for another record where one is
-/// expected. RFC 5246 §7.2.2: it is an unexpected_message.
+/// Creates the failure for a misplaced change_cipher_spec, or for a handshake message where a
+/// record of another type is expected. RFC 5246 §7.2.2: it is an unexpected_message.
 #[cfg(feature = "tls12")]
 pub(crate) fn unexpected_content(got_type: ContentType, expected: &[ContentType]) -> Failure {
     Error::InappropriateMessage {

@@ -2,9 +2,10 @@
 //!
 //! - `offer`: content and encoding of a ClientHello; `offer_tls12`: the parts that only TLS 1.2
 //!   needs.
-//! - `sent_hello`: the ClientHello that was sent; `config_limits`: the check that one can be built.
+//! - `sent_hello`: the ClientHello that was sent; `config_limits`: a check of the configuration's
+//!   lists.
 //! - `key_shares`: the key exchange in progress.
-//! - `client_auth`: the client's reply to a CertificateRequest.
+//! - `client_auth`: the choice of the client's certificate.
 //! - `offered`: the extensions in a hello, which a server may answer.
 //! - `offered_session`: the TLS 1.3 session in a hello, its binder, and early data.
 //! - `ech`: Encrypted ClientHello.

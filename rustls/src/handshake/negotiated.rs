@@ -20,7 +20,7 @@ use crate::suites::SupportedCipherSuite;
 pub(crate) struct Negotiated {
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) suite: Option<SupportedCipherSuite>,
-    /// The key exchange group, once the server has selected it.
+    /// The negotiated key exchange group.
     pub(crate) kx_group: Option<&'static dyn SupportedKxGroup>,
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,

@@ -31,8 +31,8 @@ pub(crate) enum Call {
 /// The records that may be opened while a handshake is waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opens {
-    /// Alerts. The peer's Finished has not arrived yet. It will be protected by the current key or
-    /// a later one.
+    /// Alerts, and change_cipher_specs that TLS 1.3 drops. The peer's Finished has not arrived yet.
+    /// It will be protected by the current key or a later one.
     Alerts,
     /// None. The peer has sent its Finished, so its next records belong to the completed
     /// connection.
