@@ -42,7 +42,7 @@ pub(crate) struct ObservedFacts {
     /// On a server, the same as `not_resumed` if the client offered a ticket.
     pub(crate) refused_ticket: Option<NotResumed>,
     pub(crate) early_data: EarlyData,
-    /// The state of ECH; `None` if ECH was not offered.
+    /// The state of ECH; `None` counts as not offered.
     pub(crate) ech: Option<EchStatus>,
     pub(crate) client_certificate: ClientCertificate,
     pub(crate) peer_chain: PeerChainCheck,

@@ -2,7 +2,7 @@
 
 use crate::error::PeerMisbehaved;
 
-/// The maximum number of warning alerts. Honest peers need only one.
+/// The maximum number of warning alerts. Honest peers rarely need more than one.
 const MAX_WARNINGS: u8 = 4;
 
 /// The maximum number of rejected attempts to renegotiate. A second attempt is an error.

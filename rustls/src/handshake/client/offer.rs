@@ -355,8 +355,8 @@ impl Offer {
     }
 }
 
-/// Returns the name that the network sees: the server's name, or the public name of ECH. RFC 9849
-/// §10.5: no cleartext may depend on an encrypted name.
+/// Returns the name that the network may see: the server's name, or the public name of ECH. RFC
+/// 9849 §10.5: no cleartext may depend on an encrypted name.
 fn visible_name<'a>(
     config: &ClientConfig,
     server_name: &'a ServerName<'static>,

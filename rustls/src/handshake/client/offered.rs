@@ -1,5 +1,5 @@
-//! The extension types of a ClientHello, parsed from its bytes. A server may reply only to these
-//! (RFC 9846 §4.3).
+//! The extension types of a ClientHello, parsed from its bytes. With few exceptions, a server may
+//! reply only to these (RFC 9846 §4.3).
 
 use rustls_core::codec::{Codec, LengthSize, Reader};
 

@@ -37,7 +37,7 @@ pub(crate) struct ReceivedHello<'r, 'a, M> {
 pub(crate) struct HeldHello<'a> {
     encoded: &'a [u8],
     decoded: Decoded<'a>,
-    /// The pending callback, for the log. `None` if no callback can be pending.
+    /// The pending callback, for the log and the observer. `None` if no callback can be pending.
     current_call: Option<&'a CurrentCall>,
 }
 

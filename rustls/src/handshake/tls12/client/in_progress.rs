@@ -15,7 +15,7 @@ pub(super) struct Handshake {
     pub(super) suite: &'static Tls12CipherSuite,
     pub(super) transcript: Transcript,
     pub(super) randoms: Randoms,
-    /// The session ID in the ServerHello. Empty if the session cannot be resumed by an ID.
+    /// The session ID in the ServerHello. If it is empty, the session cannot be resumed by an ID.
     pub(super) session_id: SessionId,
     /// RFC 7627: true if the master secret is bound to the handshake.
     pub(super) uses_extended_master_secret: bool,
