@@ -302,12 +302,12 @@ impl Tls13Secrets {
         secrets
     }
 
-    /// Protects output with the keys derived from the current secret.
+    /// Switches output to the keys of the current secret.
     pub(crate) fn install_sending(&self, transport: &mut dyn Transport) {
         self.sending.install(transport);
     }
 
-    /// Opens input with the keys derived from the current secret.
+    /// Switches input to the keys of the current secret.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! The interface through which a handshake sends bytes and installs keys.
 //!
-//! Handshakes use this trait, and do not depend on records or QUIC. `conn::records` implements it
-//! for TLS over a stream, and `conn::quic` for QUIC. The [`HandshakeCarrier`] describes how their
-//! messages differ.
+//! Handshakes use this trait instead of records or QUIC. `conn::records` implements it for TLS over
+//! a stream, and `conn::quic` for QUIC. The [`HandshakeCarrier`] describes how their messages
+//! differ.
 
 use rustls_core::crypto::tls13::OkmBlock;
 

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 
-/// Runs the checks that precede parameter selection.
+/// Runs the TLS 1.2 checks that precede parameter selection.
 pub(super) fn check_hello(hello: &ClientHello<'_>, config: &ServerConfig) -> Result<(), Failure> {
     let extensions = &hello.extensions;
     if config.require_ems && !extensions.extended_master_secret {

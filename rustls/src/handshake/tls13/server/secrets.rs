@@ -68,7 +68,7 @@ impl FlightSecrets {
         }
     }
 
-    /// Derives the traffic secrets. `transcript` is ClientHello…ServerHello.
+    /// Derives the traffic secrets. `transcript` is the hash of ClientHello…ServerHello.
     pub(super) fn derive(
         &mut self,
         secret: &HandshakeSecret,
