@@ -23,8 +23,8 @@ const MOST_STRIPES: usize = 16;
 /// Counts the events of connections.
 ///
 /// Counting takes no lock and allocates nothing. The memory is allocated once: about 100 kB, plus 7
-/// kB for each processor, rounded up to a power of two and at most 16. Configurations may share one
-/// object.
+/// kB per stripe. The number of stripes is the number of processors, rounded up to a power of two,
+/// but at most 16. Configurations may share one object.
 ///
 /// ```
 /// use std::sync::Arc;

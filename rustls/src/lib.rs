@@ -243,16 +243,16 @@ pub mod relay {
     pub use crate::conn::forward::{Forwarded, Plain, Sink, Source, forward};
 }
 
-/// Observers: metrics and traces of connections, independent of the framework.
+/// Observers: metrics and traces of connections, for any metrics framework.
 ///
 /// Set one as [`ClientConfig::observer`](crate::ClientConfig::observer) or
 /// [`ServerConfig::observer`](crate::ServerConfig::observer).
 ///
 /// Most enums in an event have a method `label`, which returns a short, stable name for metrics,
-/// and a constant `LABELS` with all names, for example to create counters in advance. An
-/// [`Error`](crate::Error) has only the method. Versions, cipher suites, groups and signature
-/// schemes have neither, because their registries are long; their method `as_str` returns a name if
-/// there is one. Later versions may add labels, but never change or remove one.
+/// and a constant `LABELS` with all names, for example to create counters in advance. An [`Error`]
+/// has only the method. Versions, cipher suites, groups and signature schemes have neither, because
+/// their registries are long; their method `as_str` returns a name if there is one. Later versions
+/// may add labels, but never change or remove one.
 /// `docs/observer-labels.txt` and `docs/error-labels.txt` in the repository list them.
 pub mod observer {
     pub use rustls_core::record::traffic::Traffic;
@@ -270,8 +270,9 @@ pub mod observer {
 
 /// The two halves of an established connection, for use on two threads without a lock.
 ///
-/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) creates them. Its
-/// documentation has an example and describes the work that each half does for the other.
+/// The connection's `into_split` creates them. The documentation of
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) has an example and
+/// describes the work that each half does for the other.
 pub mod split {
     #[cfg(feature = "std")]
     pub use crate::conn::split::Writer;

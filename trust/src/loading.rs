@@ -337,7 +337,7 @@ impl<S: Source> LoadingCache<S> {
         Ok(entry.held_value())
     }
 
-    /// Recovers from a poisoned lock: a panic leaves the map usable.
+    /// Locks the map, even if the lock is poisoned: a panic leaves the map usable.
     fn lock(&self) -> MutexGuard<'_, Map<S>> {
         self.map.lock().unwrap_or_else(PoisonError::into_inner)
     }

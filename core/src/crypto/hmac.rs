@@ -59,7 +59,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// The maximum length of a tag in bytes: that of HMAC-SHA-512.
+    /// The maximum length of a tag in bytes: the output length of SHA-512.
     pub const MAX_LEN: usize = 64;
 
     /// Copies a tag.

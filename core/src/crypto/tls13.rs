@@ -217,7 +217,7 @@ pub struct OkmBlock {
 }
 
 impl OkmBlock {
-    /// The maximum length of a block in bytes: that of HMAC-SHA-512.
+    /// The maximum length of a block in bytes: the output length of SHA-512.
     pub const MAX_LEN: usize = 64;
 
     /// Copies a block.

@@ -31,8 +31,8 @@ use crate::copy;
 /// ```
 ///
 /// [`ReceiveBuffer::take_sealed`] creates them, and [`OutgoingBuffer::adopt`] queues them. When
-/// they have been sent, the memory returns to the pool as the receiving connection's. So a proxy
-/// need not clear it: the other connection's bytes in it are only ciphertext.
+/// they have been sent, the memory returns to the pool with the receiving connection as its owner,
+/// which can reuse it without clearing: the other connection left only ciphertext in it.
 pub struct SealedRecords {
     memory: Memory,
     range: Range<usize>,

@@ -36,7 +36,8 @@ const STEP: usize = 256;
 ///   │ handed out │ message │ message │ the beginning of one │
 /// ```
 ///
-/// A message that arrives whole is returned without being moved:
+/// A message that arrives whole, while nothing is buffered or lent, is returned without being
+/// moved:
 ///
 /// ```
 /// # use rustls_core::record::joiner::HandshakeJoiner;
@@ -114,7 +115,8 @@ impl HandshakeJoiner {
         Some(message)
     }
 
-    /// Buffers the messages in `rest` that [`Self::next_in`] has not returned.
+    /// Buffers `rest`, the bytes that [`Self::next_in`] has left: messages not taken yet, and the
+    /// beginning of an incomplete one.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ impl KeyLogFile {
         Self(Mutex::new(file))
     }
 
-    /// Recovers from a poisoned lock: a panic leaves the state valid.
+    /// Calls `f` with the lock held, even if it is poisoned: a panic leaves the file usable.
     fn with_file<R>(&self, f: impl FnOnce(&mut Option<File>) -> R) -> R {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -287,7 +287,8 @@ impl ConfigSide for ServerConfig {}
 impl Sealed for ServerConfig {}
 
 impl ConfigBuilder<ServerConfig, WantsVerifier> {
-    /// Uses `client_cert_verifier` to decide which clients must authenticate, and to verify them.
+    /// Uses `client_cert_verifier` to decide whether clients are asked for a certificate and must
+    /// send one, and to verify it.
     pub fn with_client_cert_verifier(
         self,
         client_cert_verifier: Arc<dyn ClientCertVerifier>,

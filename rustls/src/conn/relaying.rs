@@ -132,8 +132,8 @@ impl CommonState {
         Ok(())
     }
 
-    /// Calls `rd.read` at most once, with the place of the next record's plaintext. Returns the
-    /// number of bytes, for [`Self::seal_filled`].
+    /// Calls `rd.read` at most once, with space for the next record's plaintext. Returns the number
+    /// of bytes read, for [`Self::seal_filled`].
     pub(super) fn read_plaintext(&mut self, rd: &mut dyn io::Read) -> io::Result<usize> {
         match self.room_in_record() {
             0 => Err(io::ErrorKind::WouldBlock.into()),
@@ -148,8 +148,8 @@ impl CommonState {
             .map_or(most, |room| Ord::min(room, most))
     }
 
-    /// Calls `fill` with the place for at most `most` bytes of plaintext in the next record.
-    /// Returns the number of bytes that it filled, for [`Self::seal_filled`].
+    /// Calls `fill` with space for `most` bytes of plaintext in the next record. Returns the number
+    /// of bytes that it wrote, for [`Self::seal_filled`].
     fn fill_record(
         &mut self,
         most: usize,

@@ -194,8 +194,8 @@ impl CommonState {
         self.replace_worn_key()
     }
 
-    /// Closes a connection whose key has reached its limit and cannot be replaced. The limit leaves
-    /// room for the close_notify.
+    /// Closes the connection, because its key cannot protect the next data and cannot be replaced.
+    /// The limit leaves room for the close_notify.
     #[cold]
     fn close_worn_out(&mut self) {
         warn!("the sending key has reached its limit");

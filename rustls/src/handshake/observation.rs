@@ -405,7 +405,7 @@ impl Observation {
         }
     }
 
-    /// Tells the observer about the failure of the connection, unless either half already did.
+    /// Tells the observer about the failure of the connection, unless it has already been told.
     pub(crate) fn report_failure(&mut self, view: &View<'_>, error: &Error, alert: Option<Alert>) {
         let fault = match self.has_panicked {
             true => Fault::Application,

@@ -27,7 +27,8 @@
 //!                 +--> "res master"   = resumption_secret
 //! ```
 //!
-//! Further functions derive from one secret: traffic keys, Finished, KeyUpdate, exporters, tickets.
+//! Other functions start from a single secret. They derive traffic keys, Finished values, the next
+//! traffic secret, exported keying material, and the PSKs of tickets.
 //!
 //! Secrets are written into the caller's buffers, because moving a secret leaves a copy. The stack
 //! that a derivation used is overwritten ([`with_erased_stack`]).

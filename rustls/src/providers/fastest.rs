@@ -202,7 +202,8 @@ mod suites {
         };
     }
 
-    /// The AEAD in this field of suite `$name`.
+    /// The AEAD in field `$field` of suite `$name`: from one library, or, with `choice`, from the
+    /// faster one.
     macro_rules! aead {
         (choice, $version:ident, $name:ident, $($field:tt)+) => {
             &Choice::new(

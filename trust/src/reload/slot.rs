@@ -197,7 +197,8 @@ impl<T: ?Sized, V: Version> Slot<T, V> {
         Some((Reload::Replaced, news))
     }
 
-    /// Recovers from a poisoned lock: a panic loses at most the result of one reload.
+    /// Locks the journal, even if the lock is poisoned: a panic loses at most the result of one
+    /// reload.
     fn journal(&self) -> MutexGuard<'_, Journal<V>> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
     }

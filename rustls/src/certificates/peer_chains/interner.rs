@@ -106,7 +106,7 @@ impl<S: BuildHasher> Interner<S> {
         }
     }
 
-    /// Recovers from a poisoned lock: the map is consistent between calls.
+    /// Locks the map, even if the lock is poisoned: a panic leaves the map consistent.
     fn chains(&self) -> Option<MutexGuard<'_, Chains>> {
         self.chains.lock_even_poisoned()
     }

@@ -138,7 +138,7 @@ impl<S: BuildHasher> Acceptances<S> {
         self.accepted()?.get(&hash).cloned()
     }
 
-    /// Recovers from a poisoned lock: the map is consistent between calls.
+    /// Locks the map, even if the lock is poisoned: a panic leaves the map consistent.
     fn accepted(&self) -> Option<MutexGuard<'_, Accepted>> {
         self.accepted.lock_even_poisoned()
     }

@@ -131,7 +131,8 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
     /// name.
     fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup);
 
-    /// Adds a TLS 1.3 session. Servers may send several sessions, and each is used once.
+    /// Adds a TLS 1.3 session. A server may send several tickets on one connection: each is a
+    /// session of its own, and is used once.
     fn insert_tls13_ticket(&self, server_name: ServerName<'static>, value: Tls13ClientSessionValue);
 
     /// Removes and returns a TLS 1.3 session.

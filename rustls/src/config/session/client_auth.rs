@@ -15,9 +15,9 @@ use crate::config::verify::ClientCertVerifier;
 /// A digest of a configuration's requirements for clients: whether they must authenticate, how, and
 /// which authorities are named to them.
 ///
-/// Two digests are equal if the settings are equal. The digest cannot distinguish verifiers that
-/// have the same settings but different rules, so a resumption also needs the verifier's acceptance
-/// of the certificate.
+/// Under the same hash function, equal settings have equal digests. The digest cannot distinguish
+/// verifiers that have the same settings but different rules, so a resumption also needs the
+/// verifier's acceptance of the certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClientAuthId(pub(crate) Digest);
 

@@ -39,8 +39,9 @@ impl<'a> ServerAuth<'a> {
     /// True if a session created under the certificate `before` may be resumed by a client that
     /// asks for `server_name`.
     ///
-    /// A renewed certificate for the same name does not invalidate sessions. Without a name, and
-    /// with raw public keys, only the certificate identifies the server.
+    /// A renewed certificate for the same name does not invalidate sessions. If the client sends no
+    /// name, or the server uses a raw public key, the certificate or key must be the same as
+    /// before.
     pub(crate) fn allows_resumption(
         &self,
         before: ServerAuthId,

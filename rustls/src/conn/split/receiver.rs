@@ -25,8 +25,9 @@ use crate::handshake::server::connection_data::{EarlyDataDecision, ServerConnect
 
 /// The half of a connection that receives.
 ///
-/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) creates it and has an
-/// example. There are two ways to receive:
+/// The connection's `into_split` creates it;
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) has an example. There are
+/// two ways to receive:
 ///
 /// - [`read_tls`](Self::read_tls) reads from the socket into the connection's own buffer.
 ///   [`process_new_packets`](Self::process_new_packets) opens the records, and

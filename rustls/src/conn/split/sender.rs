@@ -36,9 +36,10 @@ use crate::record::sender::InPlaceRoom;
 
 /// The half of a connection that sends.
 ///
-/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) creates it and has an
-/// example. There are three ways to send. They can be mixed, provided that the output of each call
-/// is sent before that of the next call:
+/// The connection's `into_split` creates it;
+/// [`ClientConnection::into_split`](crate::ClientConnection::into_split) has an example. There are
+/// three ways to send. They can be mixed, provided that the output of each call is sent before that
+/// of the next call:
 ///
 /// - [`writer`](Self::writer) encrypts into the connection's own buffer, and
 ///   [`write_tls`](Self::write_tls) writes it to the socket.
