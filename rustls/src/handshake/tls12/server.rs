@@ -54,6 +54,7 @@ use super::renegotiation::refuse_renegotiation;
 use crate::enums::{ContentType, HandshakeType};
 use crate::failure::Failure;
 use crate::handshake::operation::Operation;
+use crate::handshake::peer_auth::ReceivedChain;
 use crate::handshake::server::connection_data::ServerConnectionData;
 use crate::handshake::{ServerContext, unexpected, unexpected_content};
 use crate::msgs::certificate_verify::DigitallySignedStruct;
@@ -95,16 +96,7 @@ impl State {
             (Self::WaitClientKeyExchange(state), HandshakeType::ClientKeyExchange) => {
                 let kx = state.algorithm();
                 let exchange = message.decode(|r| ClientKeyExchange::read(r, kx))?;
-                let (next, peer_chain) = state.read_client_key_exchange(&exchange, encoded, cx)?;
-                Ok(match peer_chain {
-                    Some(peer_chain) => {
-                        Self::WaitCertificateVerify(Box::new(WaitCertificateVerify {
-                            next,
-                            peer_chain,
-                        }))
-                    }
-                    None => Self::WaitChangeCipherSpec(next),
-                })
+                state.read_client_key_exchange(&exchange, encoded, cx)
             }
 
             (Self::WaitCertificateVerify(state), HandshakeType::CertificateVerify) => state
@@ -148,6 +140,12 @@ impl State {
             ContentType::ChangeCipherSpec,
             &[expected],
         ))
+    }
+
+    /// Returns the state in which the client must prove that it has the private key of its
+    /// certificate.
+    fn wait_certificate_verify(next: Box<WaitChangeCipherSpec>, peer_chain: ReceivedChain) -> Self {
+        Self::WaitCertificateVerify(Box::new(WaitCertificateVerify { next, peer_chain }))
     }
 
     fn expected(&self) -> &'static [HandshakeType] {

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use rustls_core::crypto::{ActiveKeyExchange, SupportedKxGroup};
 
+use super::State;
 use super::finished::WaitChangeCipherSpec;
 use super::handshake::Handshake;
 use super::hello::Kind;
@@ -37,15 +38,12 @@ impl WaitClientKeyExchange {
         self.handshake.suite.kx
     }
 
-    /// Handles a ClientKeyExchange. Returns the state in which the client's change_cipher_spec is
-    /// expected, and the client's chain, if it has sent one and must now prove that it has the
-    /// private key.
     pub(super) fn read_client_key_exchange(
         self,
         exchange: &ClientKeyExchange<'_>,
         encoded: &[u8],
         cx: &mut ServerContext<'_>,
-    ) -> Result<(Box<WaitChangeCipherSpec>, Option<ReceivedChain>), Failure> {
+    ) -> Result<State, Failure> {
         let Self {
             mut handshake,
             group,
@@ -78,6 +76,9 @@ impl WaitClientKeyExchange {
             master_secret,
             kind: Kind::Full,
         });
-        Ok((next, peer_chain))
+        Ok(match peer_chain {
+            Some(peer_chain) => State::wait_certificate_verify(next, peer_chain),
+            None => State::WaitChangeCipherSpec(next),
+        })
     }
 }
