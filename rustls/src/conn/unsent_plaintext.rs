@@ -30,10 +30,7 @@ impl UnsentPlaintext {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        // after a failed allocation, there may be a box without writes
-        self.0
-            .as_ref()
-            .is_none_or(|unsent| unsent.writes.is_empty())
+        self.0.is_none()
     }
 
     /// Appends one write. Ignores an empty one.
@@ -52,7 +49,13 @@ impl UnsentPlaintext {
             .map_err(|_| OutOfMemory)?;
         payload.copy_to_vec(&mut write);
         let unsent = self.0.get_or_insert_default();
-        unsent.writes.try_reserve(1).map_err(|_| OutOfMemory)?;
+        if unsent.writes.try_reserve(1).is_err() {
+            // `is_empty` looks at the box only
+            if unsent.writes.is_empty() {
+                self.0 = None;
+            }
+            return Err(OutOfMemory);
+        }
         unsent.len += write.len();
         unsent.writes.push(write);
         Ok(())

@@ -28,10 +28,11 @@ pub(crate) fn write_outgoing(
         Some(record) => (record.len(), wr.write_vectored(&[IoSlice::new(record)])?),
         None => write_records(outgoing, wr)?,
     };
-    outgoing.consume(written.min(given));
     if written <= given {
+        outgoing.consume(written);
         Ok(written)
     } else {
+        outgoing.consume(given);
         Err(impossible_write(written, given))
     }
 }
