@@ -1,20 +1,24 @@
-//! Ed25519 with a cache of successful verifications. If equal connections are repeated, only the
-//! first one pays for verification; changed inputs miss the cache. Also keys that sign with zeros.
+//! Ed25519 with caches of signatures and of successful verifications. If equal connections are
+//! repeated, only the first one pays for them; changed inputs miss the caches. Also keys that sign
+//! with zeros.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm};
+use pki_types::{
+    AlgorithmIdentifier, InvalidSignature, PrivateKeyDer, SignatureVerificationAlgorithm,
+    SubjectPublicKeyInfoDer,
+};
 
 use super::constant::Key;
 use super::ring;
-use super::tls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
-use super::tls::sign::{CertifiedKey, SingleCertAndKey};
-use super::tls::{SignatureAlgorithm, SignatureScheme};
+use super::tls::crypto::{CryptoProvider, KeyProvider, WebPkiSupportedAlgorithms};
+use super::tls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
+use super::tls::{Error, SignatureAlgorithm, SignatureScheme};
 use crate::peers::configs::Identity;
+use crate::providers::leak;
 
-/// The maximum length of the cache: more than genuine connections need. A full cache is not
-/// changed.
+/// The maximum length of a cache: more than genuine connections need. A full cache is not changed.
 const CACHE_LEN: usize = 1024;
 
 type Algorithm = &'static dyn SignatureVerificationAlgorithm;
@@ -69,12 +73,70 @@ fn with_cached(algorithms: &[Algorithm], cached: &'static Cached) -> &'static [A
     Vec::leak(algorithms.iter().map(choose).collect())
 }
 
-/// Returns the underlying provider, with cached verifications.
+/// Loads keys whose Ed25519 signatures, which are deterministic, are made once for each message.
+#[derive(Debug)]
+struct Keys(&'static dyn KeyProvider);
+
+impl KeyProvider for Keys {
+    fn load_private_key(&self, der: PrivateKeyDer<'static>) -> Result<Arc<dyn SigningKey>, Error> {
+        Ok(Arc::new(Remembering {
+            inner: self.0.load_private_key(der)?,
+            signatures: Arc::default(),
+        }))
+    }
+}
+
+/// A key, or its signer, with the signatures of the key by message.
+#[derive(Debug)]
+struct Remembering<T> {
+    inner: T,
+    signatures: Arc<Mutex<HashMap<Vec<u8>, Vec<u8>>>>,
+}
+
+impl SigningKey for Remembering<Arc<dyn SigningKey>> {
+    fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
+        let inner = self.inner.choose_scheme(offered)?;
+        if inner.scheme() != SignatureScheme::ED25519 {
+            return Some(inner);
+        }
+        let signatures = self.signatures.clone();
+        Some(Box::new(Remembering { inner, signatures }))
+    }
+
+    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
+        self.inner.public_key()
+    }
+
+    fn algorithm(&self) -> SignatureAlgorithm {
+        self.inner.algorithm()
+    }
+}
+
+impl Signer for Remembering<Box<dyn Signer>> {
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut signatures = self.signatures.lock().unwrap();
+        if let Some(signature) = signatures.get(message) {
+            return Ok(signature.clone());
+        }
+        let signature = self.inner.sign(message)?;
+        if signatures.len() < CACHE_LEN {
+            signatures.insert(message.to_vec(), signature.clone());
+        }
+        Ok(signature)
+    }
+
+    fn scheme(&self) -> SignatureScheme {
+        self.inner.scheme()
+    }
+}
+
+/// Returns the underlying provider, with cached signatures and verifications.
 pub(crate) fn provider() -> CryptoProvider {
     static MADE: OnceLock<WebPkiSupportedAlgorithms> = OnceLock::new();
     let mut provider = ring();
     let algorithms = provider.signature_verification_algorithms;
     provider.signature_verification_algorithms = *MADE.get_or_init(|| caching(algorithms));
+    provider.key_provider = leak(Keys(provider.key_provider));
     provider
 }
 

@@ -112,20 +112,31 @@ pub const KEY_TYPES: [KeyType; 5] = [
 const ED25519_PKCS8: [u8; 16] =
     *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
 
+/// RSA keys from `keys/generate.sh`, because generating them takes a second in each test process.
+const RSA_2048: [&str; 3] = [
+    include_str!("keys/rsa-2048-0.pem"),
+    include_str!("keys/rsa-2048-1.pem"),
+    include_str!("keys/rsa-2048-2.pem"),
+];
+
 impl KeyType {
     /// True if `provider` supports this type: ring has no P-521.
     pub fn usable_with(self, provider: Provider) -> bool {
         !(self == Self::EcdsaP521 && provider == Provider::Ring)
     }
 
-    /// Returns the key of the authority (0) or of an entity that it certifies. Ed25519 keys are the
-    /// same in all test runs.
+    /// Returns the key of the authority (0) or of an entity that it certifies. Ed25519 and RSA keys
+    /// are the same in all test runs.
     fn key(self, number: u8) -> KeyPair {
-        if self == Self::Ed25519 {
-            KeyPair::try_from([&ED25519_PKCS8[..], &[number; 32]].concat()).unwrap()
-        } else {
-            KeyPair::generate_for(self.algorithm()).unwrap()
-        }
+        let algorithm = self.algorithm();
+        let key = match self {
+            Self::Ed25519 => KeyPair::try_from([&ED25519_PKCS8[..], &[number; 32]].concat()),
+            Self::Rsa2048 => {
+                KeyPair::from_pem_and_sign_algo(RSA_2048[usize::from(number)], algorithm)
+            }
+            _ => KeyPair::generate_for(algorithm),
+        };
+        key.unwrap()
     }
 
     fn algorithm(self) -> &'static SignatureAlgorithm {
@@ -138,7 +149,7 @@ impl KeyType {
         }
     }
 
-    /// Certificates of this type, created once per process, because RSA keys are slow to generate.
+    /// Certificates of this type, created once per process.
     pub fn identities(self) -> &'static Identities {
         static MADE: [OnceLock<Identities>; KEY_TYPES.len()] =
             [const { OnceLock::new() }; KEY_TYPES.len()];

@@ -103,7 +103,7 @@ impl Write for Socket {
     }
 
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        let all: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+        let all = bufs.iter().map(|buf| &buf[..]).collect::<Vec<_>>().concat();
         self.write(&all)
     }
 

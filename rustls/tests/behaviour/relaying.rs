@@ -2,6 +2,7 @@
 //! the application's memory.
 
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
+use std::sync::LazyLock;
 
 use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::pairs::this::Configs;
@@ -13,9 +14,11 @@ fn pair(provider: Provider, versions: Versions) -> Pair {
     Pair::connect(&Configs::new(versions, provider.this(), KeyType::EcdsaP256)).unwrap()
 }
 
-fn pattern(at: usize) -> u8 {
-    (at ^ (at >> 8) ^ (at >> 16)) as u8
-}
+/// The data that is sent, from its start. Made once, because that is slow without optimisation.
+static DATA: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let bytes = (0..200_000_usize).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8);
+    bytes.collect()
+});
 
 fn one_of(noise: &mut Noise, values: &[usize]) -> usize {
     values[noise.up_to(values.len()) - 1]
@@ -60,7 +63,7 @@ impl Write for Slow<'_, &mut Vec<u8>> {
     }
 
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        let all: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
+        let all = bufs.iter().map(|buf| &buf[..]).collect::<Vec<_>>().concat();
         let len = self.take_turn(all.len())?;
         self.inner.extend_from_slice(&all[..len]);
         Ok(len)
@@ -101,7 +104,7 @@ fn relayed_data_arrives_completely_and_in_order() {
                 let limit = one_of(&mut noise, &[1, 1000, 20_000]);
                 back.client.set_buffer_limit(Some(limit));
             }
-            let total = 200_000;
+            let total = DATA.len();
             let (mut sent, mut arrived) = (0, Vec::new());
             let (mut to_front, mut to_back) = (Vec::new(), Vec::new());
             let mut at = 0;
@@ -146,11 +149,7 @@ fn relayed_data_arrives_completely_and_in_order() {
                 would_block(back.client.write_tls(&mut socket));
                 receive(&mut back.server, &mut to_back, &mut arrived);
             }
-            let expected: Vec<u8> = (0..total).map(pattern).collect();
-            assert!(
-                arrived == expected,
-                "{provider:?}, {from:?}, {to:?}, {seed}"
-            );
+            assert!(arrived == *DATA, "{provider:?}, {from:?}, {to:?}, {seed}");
         }
     }
 }
@@ -161,8 +160,7 @@ fn send_some(client: &mut ClientConnection, sent: usize, total: usize, noise: &m
     for _ in 0..records {
         let most = one_of(noise, &[1, 100, 5000, 16_384, 16_384]);
         let len = noise.up_to(most).min(total - at);
-        let data: Vec<u8> = (at..at + len).map(pattern).collect();
-        at += client.writer().write(&data).unwrap();
+        at += client.writer().write(&DATA[at..][..len]).unwrap();
         if noise.up_to(6) == 1 {
             let _ = client.refresh_traffic_keys();
         }
@@ -280,8 +278,7 @@ fn write_to_sends_all_plaintext_to_a_socket() {
             }
             wire.clear();
         }
-        let expected: Vec<u8> = (0..100_000).map(pattern).collect();
-        assert!(written == expected, "{provider:?}, {versions:?}");
+        assert!(written == DATA[..100_000], "{provider:?}, {versions:?}");
     }
 }
 
@@ -341,8 +338,8 @@ fn plaintext_is_read_from_a_socket_into_records() {
             mut client,
             mut server,
         } = pair(provider, versions);
-        let expected: Vec<u8> = (0..100_000).map(pattern).collect();
-        let (mut rest, mut arrived, mut wire) = (&expected[..], Vec::new(), Vec::new());
+        let expected = &DATA[..100_000];
+        let (mut rest, mut arrived, mut wire) = (expected, Vec::new(), Vec::new());
         client.set_buffer_limit(Some(30_000));
         loop {
             let room = client.writer().room_left().unwrap();

@@ -8,7 +8,7 @@ use harness::either;
 use harness::peers::configs::{product, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
 
-use crate::behaviour::compared::{Log, describe, same};
+use crate::behaviour::compared::{Log, describe, same_in_turns};
 use crate::cases::Case;
 
 /// The part of a connection's state that a case sets up.
@@ -374,8 +374,23 @@ fn readings(readings: &[Reading]) -> Vec<(Before, Behaviour, Reading)> {
         .collect()
 }
 
-same!(
-    reads_of_a_stream in readings(Reading::ALL),
-    reads_of_an_owned_stream in readings(&[Reading::Read, Reading::FillBuf]),
-    calls_of_complete_io in cases(),
-);
+#[test]
+fn reads_of_a_stream_match_upstream() {
+    let (ours, theirs) = (this::reads_of_a_stream, upstream::reads_of_a_stream);
+    same_in_turns(readings(Reading::ALL), ours, theirs);
+}
+
+#[test]
+fn reads_of_an_owned_stream_match_upstream() {
+    let (ours, theirs) = (
+        this::reads_of_an_owned_stream,
+        upstream::reads_of_an_owned_stream,
+    );
+    same_in_turns(readings(&[Reading::Read, Reading::FillBuf]), ours, theirs);
+}
+
+#[test]
+fn calls_of_complete_io_match_upstream() {
+    let (ours, theirs) = (this::calls_of_complete_io, upstream::calls_of_complete_io);
+    same_in_turns(cases(), ours, theirs);
+}
