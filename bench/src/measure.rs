@@ -15,10 +15,8 @@ use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 /// Work that can be repeated in batches of equal size. Each batch has `PARTS` parts that are timed
 /// separately.
 pub(crate) trait Timed<const PARTS: usize> {
-    /// Prepares for round `round`, by using other memory for example.
-    fn vary(&mut self, round: usize) {
-        let _ = round;
-    }
+    /// Prepares for a round, by using other memory for example.
+    fn vary(&mut self, _round: usize) {}
 
     /// Runs one batch; returns the seconds that each of its parts took.
     fn batch(&mut self) -> Result<[f64; PARTS]>;
@@ -73,21 +71,37 @@ impl Timed<1> for Repeated {
     }
 }
 
+/// Work whose batches a closure runs.
+pub(crate) struct Batches<F> {
+    pub(crate) run: F,
+    pub(crate) is_busy: bool,
+}
+
+impl<F: FnMut() -> Result<[f64; PARTS]>, const PARTS: usize> Timed<PARTS> for Batches<F> {
+    fn batch(&mut self) -> Result<[f64; PARTS]> {
+        (self.run)()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+}
+
 /// A workload without further methods.
 pub(crate) type Contender<const PARTS: usize> = Box<dyn Timed<PARTS>>;
 
 /// Creates the workloads that are measured against each other.
-pub(crate) type Build<'a, W> = &'a dyn Fn() -> Result<Vec<Box<W>>>;
+type Build<'a, const PARTS: usize> = &'a dyn Fn() -> Result<Vec<Contender<PARTS>>>;
 
 /// Work that is measured.
-pub(crate) struct Work<'a, W: ?Sized> {
-    pub(crate) build: Build<'a, W>,
+pub(crate) struct Work<'a, const PARTS: usize> {
+    build: Build<'a, PARTS>,
     /// The size of one batch, in the unit of the rates.
-    pub(crate) batch_len: usize,
+    batch_len: usize,
     /// The measuring time relative to [`TOTAL`], whatever the speed of the machine.
-    pub(crate) multiplier: f64,
+    multiplier: f64,
     /// The label of the progress bar.
-    pub(crate) label: String,
+    label: String,
 }
 
 const TOTAL: Duration = Duration::from_millis(1600);
@@ -101,12 +115,16 @@ const LAYOUTS: usize = 12;
 /// The throughput of each part in each round, per second: `rates[workload][part][round]`.
 pub(crate) type Rates<const PARTS: usize> = Vec<[Vec<f64>; PARTS]>;
 
-impl<'a, W: ?Sized> Work<'a, W> {
-    /// Work in batches of one.
-    pub(crate) fn new(build: Build<'a, W>, multiplier: f64, label: impl Into<String>) -> Self {
+impl<'a, const PARTS: usize> Work<'a, PARTS> {
+    pub(crate) fn new(
+        build: Build<'a, PARTS>,
+        batch_len: usize,
+        multiplier: f64,
+        label: impl Into<String>,
+    ) -> Self {
         Self {
             build,
-            batch_len: 1,
+            batch_len,
             multiplier,
             label: label.into(),
         }
@@ -116,10 +134,7 @@ impl<'a, W: ?Sized> Work<'a, W> {
     ///
     /// The layout is an accident of a process, but decides how fast copies between buffers are. So
     /// each part of the rounds has its own workloads, behind memory that is never freed.
-    pub(crate) fn over_layouts<const PARTS: usize>(&self) -> Result<Rates<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
+    pub(crate) fn over_layouts(&self) -> Result<Rates<PARTS>> {
         let layouts = (rounds(self.multiplier) / FEWEST_ROUNDS).clamp(1, LAYOUTS);
         let part = Work {
             multiplier: self.multiplier / layouts as f64,
@@ -140,18 +155,12 @@ impl<'a, W: ?Sized> Work<'a, W> {
     }
 
     /// Measures in rounds.
-    pub(crate) fn interleaved<const PARTS: usize>(&self) -> Result<Rates<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
+    pub(crate) fn interleaved(&self) -> Result<Rates<PARTS>> {
         self.reporting_to(&progress(&self.label, rounds(self.multiplier)))
     }
 
     /// Measures in rounds, and advances `bar` by the number of planned ones.
-    fn reporting_to<const PARTS: usize>(&self, bar: &ProgressBar) -> Result<Rates<PARTS>>
-    where
-        W: Timed<PARTS>,
-    {
+    fn reporting_to(&self, bar: &ProgressBar) -> Result<Rates<PARTS>> {
         let mut workloads = (self.build)()?;
         let (count, planned) = (workloads.len(), rounds(self.multiplier));
         let total = TOTAL.mul_f64(self.multiplier);
@@ -214,8 +223,8 @@ const ATTEMPTS: usize = 12;
 
 /// Runs some batches of `workload`; returns the seconds of each part. Repeats them, until `end`, if
 /// another program took the processor meanwhile.
-fn turn<W: Timed<PARTS> + ?Sized, const PARTS: usize>(
-    workload: &mut W,
+fn turn<const PARTS: usize>(
+    workload: &mut dyn Timed<PARTS>,
     batches: usize,
     end: Instant,
 ) -> Result<[f64; PARTS]> {
@@ -248,58 +257,9 @@ mod tests {
 
     use super::*;
 
-    struct Fails {
-        after: usize,
-    }
-
-    impl Timed<2> for Fails {
-        fn batch(&mut self) -> Result<[f64; 2]> {
-            self.after = self.after.checked_sub(1).ok_or("it failed")?;
-            Ok([0.5, 0.25])
-        }
-    }
-
-    /// Work that does not use the processor.
-    struct Sleeps {
-        is_busy: bool,
-        batches: Arc<AtomicUsize>,
-    }
-
-    impl Timed<1> for Sleeps {
-        fn batch(&mut self) -> Result<[f64; 1]> {
-            thread::sleep(Duration::from_millis(1));
-            self.batches.fetch_add(1, Ordering::SeqCst);
-            Ok([1.0])
-        }
-
-        fn is_busy(&self) -> bool {
-            self.is_busy
-        }
-    }
-
-    /// Work so slow that the planned time has room for few batches.
-    struct Slow;
-
-    impl Timed<1> for Slow {
-        fn batch(&mut self) -> Result<[f64; 1]> {
-            thread::sleep(Duration::from_millis(20));
-            Ok([1.0])
-        }
-
-        fn is_busy(&self) -> bool {
-            false
-        }
-    }
-
     /// The shortest work of one workload.
-    fn one<const PARTS: usize>(
-        build: Build<'_, dyn Timed<PARTS>>,
-        rounds: usize,
-    ) -> Work<'_, dyn Timed<PARTS>> {
-        Work {
-            batch_len: 1000,
-            ..Work::new(build, rounds as f64 / ROUNDS, "")
-        }
+    fn one<const PARTS: usize>(build: Build<'_, PARTS>, rounds: usize) -> Work<'_, PARTS> {
+        Work::new(build, 1000, rounds as f64 / ROUNDS, "")
     }
 
     #[test]
@@ -308,7 +268,12 @@ mod tests {
             let batches = Arc::new(AtomicUsize::new(0));
             let build = || {
                 let batches = batches.clone();
-                let sleeps: Contender<1> = Box::new(Sleeps { is_busy, batches });
+                let run = move || {
+                    thread::sleep(Duration::from_millis(1));
+                    batches.fetch_add(1, Ordering::SeqCst);
+                    Ok([1.0])
+                };
+                let sleeps: Contender<1> = Box::new(Batches { run, is_busy });
                 Ok(vec![sleeps])
             };
             let rates = one(&build, FEWEST_ROUNDS).interleaved().unwrap();
@@ -318,8 +283,13 @@ mod tests {
         assert!(!cfg!(unix) || repeated > once, "{repeated} {once}");
     }
 
-    fn fails(after: usize) -> Contender<2> {
-        Box::new(Fails { after })
+    fn fails(mut after: usize) -> Contender<2> {
+        let run = move || {
+            after = after.checked_sub(1).ok_or("it failed")?;
+            Ok([0.5, 0.25])
+        };
+        let is_busy = true;
+        Box::new(Batches { run, is_busy })
     }
 
     fn measure(after: usize) -> Result<Rates<2>> {
@@ -344,7 +314,13 @@ mod tests {
 
     #[test]
     fn a_progress_bar_over_several_measurements_reaches_its_end() {
-        let build = || Ok(vec![Box::new(Slow) as Contender<1>]);
+        // so slow that the planned time has room for few batches
+        let run = || {
+            thread::sleep(Duration::from_millis(20));
+            Ok([1.0])
+        };
+        let is_busy = false;
+        let build = || Ok(vec![Box::new(Batches { run, is_busy }) as Contender<1>]);
         let planned = FEWEST_ROUNDS + 1;
         let work = one(&build, planned);
         let bar = progress("", 2 * planned);

@@ -18,12 +18,9 @@ pub(crate) struct Suite {
 impl Suite {
     /// The suites of `provider` that upstream has, too, in its order of preference.
     pub(crate) fn all(provider: Provider) -> Vec<Self> {
-        let suites = provider
-            .library()
-            .this_suites()
-            .into_iter()
-            .filter(additions::is_shared);
-        let suites = suites.filter_map(|suite| {
+        let mut suites = provider.library().this_suites();
+        suites.retain(additions::is_shared);
+        let suites = suites.iter().filter_map(|suite| {
             let name = format!("{:?}", suite.suite());
             let is_tls13 = usize::from(suite.tls13().is_some());
             Some(Self {
@@ -92,12 +89,12 @@ impl Cipher {
 
 /// All suites, and the providers that have them.
 pub(crate) fn by_suite() -> impl Iterator<Item = (Suite, Vec<&'static str>)> {
-    let of = |provider: &Provider| Suite::all(*provider);
-    let suites = Provider::ALL.iter().flat_map(of).unique();
-    suites.map(move |suite| {
-        let providers = Provider::ALL.iter();
-        let providers = providers.filter(|provider| of(provider).contains(&suite));
-        let names = providers.map(|provider| provider.name()).collect();
+    let of = |provider: &Provider| (provider.name(), Suite::all(*provider));
+    let all = Provider::ALL.iter().map(of).collect_vec();
+    let suites = all.iter().flat_map(|(_, suites)| suites.clone()).unique();
+    suites.collect_vec().into_iter().map(move |suite| {
+        let having = all.iter().filter(|(_, suites)| suites.contains(&suite));
+        let names = having.map(|(name, _)| *name).collect();
         (suite, names)
     })
 }

@@ -12,8 +12,8 @@ mod scenario;
 pub(crate) mod socket;
 
 pub(crate) use bulk::{
-    InPlace, MAX_PAYLOAD, RECORD_HEADER_LEN, SealsInPlace, Slowest, Stretch, Traffic, Transfers,
-    Workload, on_threads, records, transfer,
+    InPlace, MAX_PAYLOAD, RECORD_HEADER_LEN, SealsInPlace, Stretch, Traffic, Transfers, Workload,
+    on_threads, slowest, transfer,
 };
 pub(crate) use harness::peers::pairs::{Result, check_received};
 pub(crate) use identities::Identity;

@@ -34,11 +34,9 @@ impl Profile {
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             if line.starts_with(|first: char| first.is_ascii_digit()) {
-                let cost = line
-                    .split(' ')
-                    .nth(1)
-                    .and_then(|cost| cost.parse::<u64>().ok());
-                let cost = cost.ok_or_else(|| format!("no cost in \"{line}\""))?;
+                let Some(Ok(cost)) = line.split(' ').nth(1).map(str::parse::<u64>) else {
+                    return Err(format!("no cost in \"{line}\""));
+                };
                 let owner = match home {
                     _ if object != program => Owner::Foreign,
                     // inlined code belongs to the function

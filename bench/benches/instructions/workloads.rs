@@ -4,8 +4,9 @@ use core::hint::black_box;
 use std::io::{self, IoSlice, Write};
 use std::sync::Arc;
 
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, server_name};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product3, server_name};
 use harness::peers::pairs::this::{Configs, buffered, unbuffered};
+use harness::peers::roles::{ROLES, Role};
 use rustls::client::Resumption;
 use rustls::unbuffered::ConnectionState;
 use rustls::{ClientConnection, ConnectionCommon, HandshakeKind, ServerConnection};
@@ -81,35 +82,29 @@ fn run_records(label: &str, configs: &Configs, filter: &str) {
 }
 
 fn run_handshakes(label: &str, new_configs: impl Fn() -> Configs, filter: &str) {
-    let (full, resumed) = (HandshakeKind::Full, HandshakeKind::Resumed);
-    for (kind, handshake_kind, variant) in [
-        ("handshake", full, Variant::Usual),
-        ("handshake-async", full, Variant::Async),
-        ("handshake-observed", full, Variant::Observed),
-        ("handshake-resumed", resumed, Variant::Usual),
-        ("handshake-resumed-async", resumed, Variant::Async),
-        ("handshake-resumed-observed", resumed, Variant::Observed),
-    ] {
-        for side in [Side::Client, Side::Server] {
-            let name = format!("{label}/{kind}/{side:?}").to_lowercase();
-            if !name.contains(filter) {
-                continue;
-            }
-            let mut configs = new_configs();
-            if variant == Variant::Observed {
-                observe(&mut configs);
-            }
-            for _ in 0..WARM_UP {
-                handshake(&configs, variant, None);
-            }
-            // the warm-up has left tickets
-            if handshake_kind == HandshakeKind::Full {
-                configs = forgetting(configs);
-            }
-            let kind = handshake(&configs, variant, Some(side));
-            assert_eq!(kind, Some(handshake_kind));
-            reported_by_callgrind(&name, 1);
+    let kinds = [
+        ("", HandshakeKind::Full),
+        ("-resumed", HandshakeKind::Resumed),
+    ];
+    for ((kind, expected), (suffix, variant), side) in product3(kinds, VARIANTS, ROLES) {
+        let name = format!("{label}/handshake{kind}{suffix}/{}", side.name());
+        if !name.contains(filter) {
+            continue;
         }
+        let mut configs = new_configs();
+        if variant == Variant::Observed {
+            observe(&mut configs);
+        }
+        for _ in 0..WARM_UP {
+            handshake(&configs, variant, None);
+        }
+        // the warm-up has left tickets
+        if expected == HandshakeKind::Full {
+            configs = forgetting(configs);
+        }
+        let kind = handshake(&configs, variant, Some(side));
+        assert_eq!(kind, Some(expected));
+        reported_by_callgrind(&name, 1);
     }
 }
 
@@ -146,6 +141,11 @@ fn repeat(mut round: impl FnMut(fn(&mut dyn FnMut()))) {
     round(collected_by_callgrind);
 }
 
+/// Counts `send`, which sends a record, [`RECORDS`] times.
+fn count_records(mut send: impl FnMut()) {
+    repeat(|run| run(&mut || (0..RECORDS).for_each(|_| send())));
+}
+
 fn plaintext(size: usize) -> Vec<u8> {
     (0..size).map(|i| i as u8).collect()
 }
@@ -159,14 +159,10 @@ fn wire(size: usize) -> Vec<u8> {
 fn buffered_send(configs: &Configs, size: usize) {
     let mut client = buffered::Pair::connect(configs).unwrap().client;
     let plaintext = plaintext(size);
-    repeat(|run| {
-        run(&mut || {
-            for _ in 0..RECORDS {
-                let taken = client.writer().write(black_box(&plaintext)).unwrap();
-                assert_eq!(taken, size);
-                client.write_tls(&mut Socket).unwrap();
-            }
-        });
+    count_records(|| {
+        let taken = client.writer().write(black_box(&plaintext)).unwrap();
+        assert_eq!(taken, size);
+        client.write_tls(&mut Socket).unwrap();
     });
 }
 
@@ -215,19 +211,16 @@ fn receive(
     room: usize,
     take_in: impl Fn(&mut ServerConnection, &[u8], &mut [u8]) -> usize,
 ) {
-    let buffered::Pair {
-        mut client,
-        mut server,
-    } = buffered::Pair::connect(configs).unwrap();
+    let mut pair = buffered::Pair::connect(configs).unwrap();
     let (plaintext, mut application) = (plaintext(size), plaintext(room));
     let mut wire = Vec::with_capacity(RECORDS * (size + 64));
     repeat(|run| {
         wire.clear();
         for _ in 0..RECORDS {
-            buffered::write(&mut client, &plaintext, &mut wire).unwrap();
+            buffered::write(&mut pair.client, &plaintext, &mut wire).unwrap();
         }
         run(&mut || {
-            let received = take_in(&mut server, &wire, black_box(&mut application));
+            let received = take_in(&mut pair.server, &wire, black_box(&mut application));
             assert_eq!(received, RECORDS * size);
         });
     });
@@ -237,30 +230,23 @@ fn receive(
 fn unbuffered_send(configs: &Configs, size: usize) {
     let mut client = unbuffered::Pair::connect(configs).unwrap().client;
     let (plaintext, mut wire) = (plaintext(size), wire(size));
-    repeat(|run| {
-        run(&mut || {
-            for _ in 0..RECORDS {
-                let (plaintext, wire) = (black_box(&plaintext), black_box(&mut wire));
-                unbuffered::send(&mut *client, plaintext, wire).unwrap();
-            }
-        });
+    count_records(|| {
+        let (plaintext, wire) = (black_box(&plaintext), black_box(&mut wire));
+        unbuffered::send(&mut *client, plaintext, wire).unwrap();
     });
 }
 
 /// `process_tls_records` and `next_record`, over a buffer full of records.
 fn unbuffered_receive(configs: &Configs, size: usize) {
-    let unbuffered::Pair {
-        mut client,
-        mut server,
-    } = unbuffered::Pair::connect(configs).unwrap();
+    let mut pair = unbuffered::Pair::connect(configs).unwrap();
     let (plaintext, mut wire) = (plaintext(size), wire(size));
     repeat(|run| {
         let mut len = 0;
         for _ in 0..RECORDS {
-            len += unbuffered::send(&mut *client, &plaintext, &mut wire[len..]).unwrap();
+            len += unbuffered::send(&mut *pair.client, &plaintext, &mut wire[len..]).unwrap();
         }
         run(&mut || {
-            let received = unbuffered::receive(&mut *server, &mut wire[..len]);
+            let received = unbuffered::receive(&mut *pair.server, &mut wire[..len]);
             assert_eq!(received.unwrap(), RECORDS * size);
         });
     });
@@ -276,19 +262,14 @@ fn in_place_send(configs: &Configs, size: usize) {
     };
     let payload = room.headroom..room.headroom + size;
     let record_len = payload.end + room.tailroom;
-    repeat(|run| {
-        run(&mut || {
-            for _ in 0..RECORDS {
-                match client.process_tls_records(&mut []).state.unwrap() {
-                    ConnectionState::WriteTraffic(mut traffic) => {
-                        let wire = black_box(&mut wire);
-                        let sealed = traffic.encrypt_in_place(wire, payload.clone());
-                        assert_eq!(sealed.unwrap(), 0..record_len);
-                    }
-                    other => panic!("{other:?}"),
-                }
-            }
-        });
+    count_records(|| {
+        let ConnectionState::WriteTraffic(mut traffic) =
+            client.process_tls_records(&mut []).state.unwrap()
+        else {
+            panic!("the connection cannot send");
+        };
+        let sealed = traffic.encrypt_in_place(black_box(&mut wire), payload.clone());
+        assert_eq!(sealed.unwrap(), 0..record_len);
     });
 }
 
@@ -309,15 +290,16 @@ enum Variant {
     Observed,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Side {
-    Client,
-    Server,
-}
+/// All of them, with the ends of their names.
+const VARIANTS: [(&str, Variant); 3] = [
+    ("", Variant::Usual),
+    ("-async", Variant::Async),
+    ("-observed", Variant::Observed),
+];
 
 /// Makes a handshake. One side of it is counted, including the creation and the end of the
 /// connection.
-fn handshake(configs: &Configs, variant: Variant, counted: Option<Side>) -> Option<HandshakeKind> {
+fn handshake(configs: &Configs, variant: Variant, counted: Option<Role>) -> Option<HandshakeKind> {
     let is_async = variant == Variant::Async;
     let count = |side, work: &mut dyn FnMut()| {
         if counted == Some(side) {
@@ -339,10 +321,10 @@ fn handshake(configs: &Configs, variant: Variant, counted: Option<Side>) -> Opti
     let (mut client, mut server) = (None, None);
     let mut pipe = Vec::with_capacity(1 << 14);
     for _ in 0..3 {
-        count(Side::Client, &mut || {
+        count(Role::Client, &mut || {
             turn(client.get_or_insert_with(new_client), &mut pipe);
         });
-        count(Side::Server, &mut || {
+        count(Role::Server, &mut || {
             turn(server.get_or_insert_with(new_server), &mut pipe);
         });
     }
@@ -351,8 +333,8 @@ fn handshake(configs: &Configs, variant: Variant, counted: Option<Side>) -> Opti
     assert!(!client.wants_write() && !server.wants_write());
     let kind = client.handshake_kind();
     let (mut client, mut server) = (Some(client), Some(server));
-    count(Side::Client, &mut || drop(client.take()));
-    count(Side::Server, &mut || drop(server.take()));
+    count(Role::Client, &mut || drop(client.take()));
+    count(Role::Server, &mut || drop(server.take()));
     kind
 }
 

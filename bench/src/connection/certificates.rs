@@ -15,20 +15,19 @@ use super::configs::{configs, only};
 use super::dialect::{self, tls};
 use super::handshake::Pipes;
 use crate::choices::Provider;
-use crate::measure::Operation;
-use crate::workload::certificates::{Costly, List};
+use crate::workload::certificates::{Costly, List, repeating};
 use crate::workload::handshakes::Spent;
 use crate::workload::{Identity, Result, Scenario};
 
 /// Creates a verifier from the bytes of `list`, and drops it.
-pub(crate) fn verifier(list: &List, provider: Provider) -> Result<Operation> {
+pub(crate) fn verifier(list: &List, provider: Provider) -> Result<Costly> {
     let provider = Arc::new(dialect::provider(provider));
     let (roots, der) = (Arc::new(only(&list.ca)?), list.der.clone());
-    Ok(Box::new(move || {
+    repeating(move || {
         let builder = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone());
         black_box(builder.with_crls([der.clone()]).build()?);
         Ok(())
-    }))
+    })
 }
 
 /// Connections that read their roots from the file `bundle` each time.

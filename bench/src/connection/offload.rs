@@ -13,7 +13,6 @@ use std::time::Instant;
 
 use harness::peers::configs::server_name;
 use harness::peers::os::{leave_first_processor, lower_priority, take_first_processor};
-use pki_types::SubjectPublicKeyInfoDer;
 use tls::sign::{CertifiedKey, Signer, SigningKey, SingleCertAndKey};
 use tls::{
     ClientConfig, ClientConnection, ServerConfig, ServerConnection, SignatureAlgorithm,
@@ -87,10 +86,6 @@ impl SigningKey for Slow<Arc<dyn SigningKey>> {
         Some(Box::new(Slow { signs, delay }))
     }
 
-    fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
-        self.signs.public_key()
-    }
-
     fn algorithm(&self) -> SignatureAlgorithm {
         self.signs.algorithm()
     }
@@ -98,9 +93,7 @@ impl SigningKey for Slow<Arc<dyn SigningKey>> {
 
 impl Signer for Slow<Box<dyn Signer>> {
     fn sign(&self, message: &[u8]) -> core::result::Result<Vec<u8>, tls::Error> {
-        if !self.delay.is_zero() {
-            thread::sleep(self.delay);
-        }
+        thread::sleep(self.delay);
         self.signs.sign(message)
     }
 

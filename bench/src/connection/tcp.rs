@@ -7,61 +7,39 @@ use std::thread;
 use std::time::Instant;
 
 use harness::peers::os::thread_cpu_time;
-use tls::{ClientConnection, ServerConnection, Stream};
+use tls::Stream;
 
 use super::configs::configs;
-use super::dialect::pairs::buffered;
+use super::dialect::pairs::buffered::Pair;
 use super::dialect::tls;
-use crate::measure::{Contender, Timed};
+use crate::measure::{Batches, Contender};
 use crate::workload::socket::{READ_SIZE, Socket};
 use crate::workload::{Result, Scenario};
 
-/// A client that sends and a server that receives.
-struct Pair {
-    client: (Box<ClientConnection>, Socket),
-    server: (Box<ServerConnection>, Socket),
-    writes: usize,
-    plaintext: Vec<u8>,
-    application: Vec<u8>,
-}
-
-/// Creates an established connection over TCP, for `writes` of `size` bytes.
+/// Lets a client send `writes` of `size` bytes over an established connection, and a server receive
+/// them. The parts are the seconds, the processor's seconds and the system calls of both ends
+/// together.
 pub(crate) fn transfer(scenario: &Scenario, size: usize, writes: usize) -> Result<Contender<3>> {
-    let buffered::Pair { client, server } = buffered::Pair::connect(&configs(scenario)?)?;
-    let [sending, receiving] = Socket::pair()?;
-    Ok(Box::new(Pair {
-        client: (client, sending),
-        server: (server, receiving),
-        writes,
-        plaintext: vec![0x17; size],
-        application: vec![0; READ_SIZE],
-    }))
-}
-
-impl Timed<3> for Pair {
-    /// Returns the seconds, the processor's seconds and the system calls of both ends together.
-    fn batch(&mut self) -> Result<[f64; 3]> {
-        let (client, server) = (&mut self.client, &mut self.server);
-        let (plaintext, application) = (&self.plaintext[..], &mut self.application[..]);
-        let expected = plaintext.len() * self.writes;
+    let mut pair = Pair::connect(&configs(scenario)?)?;
+    let [mut sending, mut receiving] = Socket::pair()?;
+    let (plaintext, mut application) = (vec![0x17; size], vec![0; READ_SIZE]);
+    let run = move || {
         let start = Barrier::new(2);
         thread::scope(|scope| {
-            let sending =
-                scope.spawn(|| {
-                    start.wait();
-                    timed(&mut client.1, |socket| {
-                        let mut stream = Stream::new(&mut *client.0, socket);
-                        Ok((0..self.writes)
-                            .try_for_each(|_| stream.write_all(black_box(plaintext)))?)
-                    })
-                });
+            let sending = scope.spawn(|| {
+                start.wait();
+                timed(&mut sending, |socket| {
+                    let mut stream = Stream::new(&mut *pair.client, socket);
+                    Ok((0..writes).try_for_each(|_| stream.write_all(black_box(&plaintext)))?)
+                })
+            });
             start.wait();
             let start = Instant::now();
-            let received = timed(&mut server.1, |socket| {
-                let mut stream = Stream::new(&mut *server.0, socket);
+            let received = timed(&mut receiving, |socket| {
+                let mut stream = Stream::new(&mut *pair.server, socket);
                 let mut received = 0;
-                while received < expected {
-                    let read = stream.read(application)?;
+                while received < size * writes {
+                    let read = stream.read(&mut application)?;
                     if read == 0 {
                         return Err("the stream ended early".into());
                     }
@@ -75,11 +53,9 @@ impl Timed<3> for Pair {
             let ([cpu, calls], [more_cpu, more_calls]) = (sent?, received?);
             Ok([seconds, cpu + more_cpu, calls + more_calls])
         })
-    }
-
-    fn is_busy(&self) -> bool {
-        false
-    }
+    };
+    let is_busy = false;
+    Ok(Box::new(Batches { run, is_busy }))
 }
 
 /// Runs `work`; returns its CPU seconds and system calls. If it fails, the other end times out.

@@ -37,10 +37,8 @@ pub(super) fn insert(root: &Path) -> Result<()> {
 fn documents(root: &Path) -> Result<Vec<PathBuf>> {
     let mut documents = Vec::new();
     for folder in FOLDERS.map(|folder| root.join(folder)) {
-        if folder.is_dir() {
-            let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
-            documents.extend(entries.collect::<std::io::Result<Vec<_>>>()?);
-        }
+        let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+        documents.extend(entries.collect::<std::io::Result<Vec<_>>>()?);
     }
     let is_markdown = |path: &PathBuf| path.extension().is_some_and(|it| it == "md");
     documents.retain(|path| is_markdown(path) && !path.ends_with("BENCHMARKS.md"));

@@ -7,11 +7,11 @@ use itertools::{Itertools, iproduct};
 use super::job::{Entry, Job, Run};
 use crate::arguments::{Connection, in_range};
 use crate::choices::{Api, Choice, Direction, names, one};
-use crate::measure::{Contender, Rates, Work, rounds};
+use crate::measure::{Contender, Work, rounds};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::tables::TO_BOTH;
-use crate::workload::{Result, Slowest, Traffic, Workload, on_threads};
+use crate::workload::{Result, Traffic, Workload, on_threads, slowest};
 use crate::{limit, this, upstream};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -81,6 +81,7 @@ impl Job for Bulk {
                 connection,
                 plaintext_size: self.plaintext_size,
                 working_set: self.working_set.map(|bytes| bytes.as_u64() as usize),
+                is_quick: run.common.multiplier < 0.1,
             };
             run.print(compare(run, &traffic, api, direction, threads)?)?;
         }
@@ -120,31 +121,26 @@ fn compare(
     let label = format!("{provider} · {} {}", api.name(), direction.name());
     let batch_len = threads * traffic.batch_len();
     let records = traffic.records() as f64;
-    let work = Work {
-        batch_len,
-        ..Work::new(&build, SHARE * multiplier, &label)
-    };
+    let timed = |workload| workload as Contender<1>;
+    let build_timed = || Ok(build()?.into_iter().map(timed).collect());
+    let work = Work::new(&build_timed, batch_len, SHARE * multiplier, &label);
     let is_streamed = traffic.working_set.is_some();
     let rates = if is_streamed {
-        work.interleaved()
+        work.interleaved()?
     } else {
-        work.over_layouts()
+        work.over_layouts()?
     };
-    let rates: Rates<1> = rates?;
 
     // the limit copies nothing, but both implementations may
     let copies = |workload: &mut Box<dyn Workload>| workload.place(0);
     let may_be_slow = !is_streamed
         && traffic.plaintext_size >= SHORTEST_SLOW
         && build()?[..LIMIT].iter_mut().all(copies);
-    let stride = if multiplier < 0.1 { 32 } else { 1 };
-    let slowest = |workload| Ok(Box::new(Slowest::new(workload, stride)?) as Contender<1>);
+    let stride = if traffic.is_quick { 32 } else { 1 };
+    let slowest = |workload| slowest(workload, stride);
     let build_slowest = || build()?.into_iter().map(slowest).collect();
-    let slowest = Work {
-        batch_len,
-        ..Work::new(&build_slowest, SHARE * multiplier / 3.0, label)
-    };
-    let slowest: Option<Rates<1>> = may_be_slow.then(|| slowest.interleaved()).transpose()?;
+    let slowest = Work::new(&build_slowest, batch_len, SHARE * multiplier / 3.0, label);
+    let slowest = may_be_slow.then(|| slowest.interleaved()).transpose()?;
 
     let mut rows = Vec::new();
     for (index, name) in NAMES.into_iter().enumerate() {

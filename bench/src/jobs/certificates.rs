@@ -10,10 +10,10 @@ use itertools::{Itertools, iproduct, izip};
 use super::handshake::{BUILDS, Build};
 use super::job::{Both, Entry, Job, Run, both};
 use crate::choices::{Choice, KeyType, Provider, Role, Version};
-use crate::measure::{Contender, Rates, Work};
+use crate::measure::{Batches, Contender, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
-use crate::workload::certificates::{AUTHORITIES, Bundle, Costly, List, repeating};
+use crate::workload::certificates::{AUTHORITIES, Bundle, Costly, List};
 use crate::workload::identities::Authority;
 use crate::workload::{Identity, Result, Scenario, Sessions};
 use crate::{this, upstream};
@@ -31,41 +31,24 @@ pub(crate) struct Certificates {}
 
 impl Job for Certificates {
     fn measure(&self, run: &Run) -> Result<()> {
-        for (&provider, topic) in iproduct!(&run.common.providers, TOPICS) {
+        for &provider in &run.common.providers {
+            let authority = Authority::new();
             let comparison = Comparison {
                 run,
                 provider,
-                authority: Authority::new(),
+                authority,
             };
-            run.print(topic(&comparison)?)?;
+            run.print(comparison.revocation()?)?;
+            run.print(comparison.roots()?)?;
+            run.print(comparison.resumption()?)?;
+            run.print(comparison.stored()?)?;
         }
         Ok(())
     }
 }
 
-type Topic = fn(&Comparison<'_>) -> Result<Vec<Row>>;
-
-const TOPICS: [Topic; 4] = [
-    |it| it.revocation(),
-    |it| it.roots(),
-    |it| it.resumption(),
-    |it| it.stored(),
-];
-
 /// A way to do a piece of work: the implementation, a name, and the work.
-type Way<'a> = (
-    &'static str,
-    &'static str,
-    Box<dyn Fn() -> Result<Costly> + 'a>,
-);
-
-fn way<'a>(
-    implementation: &'static str,
-    name: &'static str,
-    work: impl Fn() -> Result<Costly> + 'a,
-) -> Way<'a> {
-    (implementation, name, Box::new(work))
-}
+type Way<'a> = (&'static str, &'static str, &'a dyn Fn() -> Result<Costly>);
 
 const RESUMPTION: &str = "resumption with a client's chain of three certificates";
 
@@ -106,11 +89,15 @@ impl Comparison<'_> {
             costs.push(count(build()?).0?);
         }
         let build = || {
-            let built = ways.iter().map(|(.., build)| build());
-            built.map_ok(|it| Box::new(it) as Contender<1>).collect()
+            let built = ways.iter().map(|(.., build)| -> Result<Contender<1>> {
+                let (mut work, is_busy) = (build()?, true);
+                let run = move || Ok([work()?.seconds]);
+                Ok(Box::new(Batches { run, is_busy }))
+            });
+            built.collect()
         };
         let multiplier = Self::SHARE * self.run.common.multiplier;
-        let rates: Rates<1> = Work::new(&build, multiplier, work).interleaved()?;
+        let rates = Work::new(&build, 1, multiplier, work).interleaved()?;
         let all = izip!(ways, &costs, &rates);
         let rows = all.map(|((implementation, way, _), spent, [rate])| {
             let times = rate.iter().map(|rate| 1e9 / rate).collect_vec();
@@ -136,14 +123,10 @@ impl Comparison<'_> {
         use this::certificates::with_shared;
         use this::connection::certificates::verifier;
         use upstream::connection::certificates::verifier as of_upstream;
-        let ways = [
-            way("this", "each time", || repeating(verifier(alone, provider))),
-            way("this", "of the same list", || {
-                repeating(with_shared(held, provider))
-            }),
-            way("upstream", "each time", || {
-                repeating(of_upstream(alone, provider))
-            }),
+        let ways: [Way<'_>; 3] = [
+            ("this", "each time", &|| verifier(alone, provider)),
+            ("this", "of the same list", &|| with_shared(held, provider)),
+            ("upstream", "each time", &|| of_upstream(alone, provider)),
         ];
         let work = format!("verifier with a list of {entries}");
         self.compare("revocation", &work, &ways)
@@ -157,19 +140,15 @@ impl Comparison<'_> {
         let bundle = Bundle::new(&key_type.identities().ca)?;
         let path = bundle.path();
         use this::certificates::cached;
-        use this::connection::certificates as of_this;
-        use upstream::connection::certificates as of_upstream;
-        let (each_time, alone) = ("parsed each time", "connection alone");
-        let ways = [
-            way("this", each_time, || of_this::roots_parsed(scenario, path)),
-            way("this", "cached", || cached(scenario, path)),
-            way("this", alone, || of_this::roots_kept(scenario, path)),
-            way("upstream", each_time, || {
-                of_upstream::roots_parsed(scenario, path)
-            }),
-            way("upstream", alone, || {
-                of_upstream::roots_kept(scenario, path)
-            }),
+        use this::connection::certificates as ours;
+        use upstream::connection::certificates as theirs;
+        let (each, alone) = ("parsed each time", "connection alone");
+        let ways: [Way<'_>; 5] = [
+            ("this", each, &|| ours::roots_parsed(scenario, path)),
+            ("this", "cached", &|| cached(scenario, path)),
+            ("this", alone, &|| ours::roots_kept(scenario, path)),
+            ("upstream", each, &|| theirs::roots_parsed(scenario, path)),
+            ("upstream", alone, &|| theirs::roots_kept(scenario, path)),
         ];
         let key = key_type.name();
         let work = format!("configuration from {AUTHORITIES} certificates, connection, {key}");
@@ -181,18 +160,16 @@ impl Comparison<'_> {
         let mut rows = Vec::new();
         for &version in Version::ALL {
             let new = Scenario::of(self.provider, version, KeyType::EcdsaP256)?;
-            let scenario = new.with(|new| {
+            let once = new.with(|new| {
                 new.client = Some(Arc::new(self.authority.identity(0)));
                 new.sessions = Sessions::Tickets;
             });
-            let each = scenario.with(|new| new.verifies_once = false);
+            let each = once.with(|new| new.verifies_once = false);
             let [(_, this), (_, upstream)] = BUILDS;
-            let ways = [
-                way("this", "verified each time", || of_server(this, &each)),
-                way("this", "verified once", || of_server(this, &scenario)),
-                way("upstream", "verified once", || {
-                    of_server(upstream, &scenario)
-                }),
+            let ways: [Way<'_>; 3] = [
+                ("this", "verified each time", &|| of_server(this, &each)),
+                ("this", "verified once", &|| of_server(this, &once)),
+                ("upstream", "verified once", &|| of_server(upstream, &once)),
             ];
             let work = format!("TLS {}, ticket, server", version.name());
             rows.extend(self.compare(RESUMPTION, &work, &ways)?);

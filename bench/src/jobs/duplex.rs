@@ -19,7 +19,7 @@ use itertools::{Itertools, izip};
 use super::job::{Entry, Job, Run};
 use crate::arguments::Connection;
 use crate::choices::Choice;
-use crate::measure::{Contender, Rates, Work};
+use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::median;
 use crate::workload::duplex::{Use, WRITE_SIZE};
@@ -77,11 +77,7 @@ fn compare(run: &Run, scenario: &Scenario) -> Result<Vec<Row>> {
         built.collect()
     };
     let label = format!("{} · duplex", scenario.provider.name());
-    let work = Work {
-        batch_len: WRITE_SIZE * writes,
-        ..Work::new(&build, 2.0 * multiplier, label)
-    };
-    let rates: Rates<2> = work.interleaved()?;
+    let rates = Work::new(&build, WRITE_SIZE * writes, 2.0 * multiplier, label).interleaved()?;
     let rows = izip!(WAYS, &rates).map(|((name, sharing, _, directions), [sent, received])| {
         let alone = WAYS.iter().position(|way| way.0 == name);
         let alone = &rates[alone.unwrap_or_default()..];

@@ -10,7 +10,7 @@ use itertools::iproduct;
 use super::job::{Both, Entry, Job, Run, both};
 use crate::choices::{Choice, Cipher, Group, KeyType, Role, Version, names, one};
 use crate::limit::handshake as limit;
-use crate::measure::{Rates, Work};
+use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::suites::Suite;
 use crate::tables::TO_BOTH;
@@ -127,17 +127,17 @@ const NAMES: [&str; 3] = ["this", "upstream", "limit"];
 fn compare(run: &Run, scenario: &Scenario) -> Result<Vec<Row>> {
     let [(_, this), (_, upstream)] = BUILDS;
     let flights = flights(&mut *upstream(scenario)?)?;
-    let build = || {
+    let build = || -> Result<_> {
         let limit = limit::handshakes(scenario, &flights)?;
-        Ok(vec![this(scenario)?, upstream(scenario)?, limit])
+        Ok([this(scenario)?, upstream(scenario)?, limit])
     };
     let costs = build()?.into_iter().map(count);
     let costs: Vec<_> = costs.collect::<Result<_>>()?;
+    let build = || Ok(build()?.map(|it| it as Contender<2>).into());
     let verified = ["each time", "once"][usize::from(scenario.verifies_once)];
     let (suite, provider) = (&scenario.suite, scenario.provider.name());
     let label = format!("{provider} · {}", suite.name);
-    let work = Work::new(&build, run.common.multiplier, label);
-    let rates: Rates<2> = work.interleaved()?;
+    let rates = Work::new(&build, 1, run.common.multiplier, label).interleaved()?;
     let rows = iproduct!(NAMES.iter().enumerate(), Role::ALL).map(|((index, name), &role)| {
         let rate = |index: usize| &rates[index][role as usize][..];
         let compared = [rate(index), rate(1), rate(2)];

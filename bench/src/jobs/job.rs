@@ -58,8 +58,7 @@ impl Entry {
 /// A sub-command that measures, with its arguments.
 pub(crate) trait Job {
     /// A note below the table.
-    fn note(&self, run: &Run) -> String {
-        let _ = run;
+    fn note(&self, _run: &Run) -> String {
         String::new()
     }
 

@@ -3,13 +3,13 @@
 
 use clap::Args;
 use harness::peers::configs::PROVIDERS;
-use itertools::Itertools;
+use itertools::{Itertools, izip};
 
 use super::job::{Entry, Job, Run};
 use crate::choices::{Library, Provider};
 use crate::limit::primitive::Primitive;
 use crate::limit::{library_of, operation};
-use crate::measure::{Contender, Rates, Repeated, Work};
+use crate::measure::{Contender, Repeated, Work};
 use crate::row::Row;
 use crate::statistics::median;
 use crate::workload::Result;
@@ -63,20 +63,14 @@ fn measure(run: &Run, primitive: &Primitive) -> Result<Vec<Row>> {
     let of = |provider: &Provider| library_of(*provider, primitive);
     let mut libraries = PROVIDERS.to_vec();
     libraries.retain(|library| providers.iter().any(|provider| of(provider) == *library));
-    let build = || {
-        let operations = libraries
-            .iter()
-            .map(|library| operation(*library, primitive));
-        let contenders = operations.map(|it| Ok(Box::new(Repeated::new(it?)?) as Contender<1>));
-        contenders.collect()
+    let contender = |library: &Library| -> Result<Contender<1>> {
+        Ok(Box::new(Repeated::new(operation(*library, primitive)?)?))
     };
+    let build = || libraries.iter().map(contender).collect();
     let (name, multiplier) = (primitive.to_string(), SHARE * run.common.multiplier);
-    let rates: Rates<1> = Work::new(&build, multiplier, &name).interleaved()?;
+    let rates = Work::new(&build, 1, multiplier, &name).interleaved()?;
     let times = |[rates]: &[Vec<f64>; 1]| rates.iter().map(|rate| 1e9 / rate).collect_vec();
-    let times = libraries
-        .into_iter()
-        .zip(rates.iter().map(times))
-        .collect_vec();
+    let times = izip!(libraries.clone(), rates.iter().map(times)).collect_vec();
     warn(primitive, &times);
     let rows = providers.iter().map(|provider| {
         let mut own = times.iter().filter(|(library, _)| *library == of(provider));

@@ -6,7 +6,7 @@ use itertools::iproduct;
 use super::job::{Both, Entry, Job, Run, both};
 use crate::arguments::Connection;
 use crate::choices::Choice;
-use crate::measure::{Contender, Rates, Work};
+use crate::measure::{Contender, Work};
 use crate::row::Row;
 use crate::statistics::ratio;
 use crate::workload::socket::READ_SIZE;
@@ -48,18 +48,10 @@ fn compare(run: &Run, scenario: &Scenario, write_size: usize) -> Result<Vec<Row>
     // enough to make the start of the threads negligible
     let bytes = (4e6 * multiplier).clamp(250e3, 4e6) as usize;
     let writes = bytes.div_ceil(write_size);
-    let build = || {
-        let built = BUILDS.iter();
-        built
-            .map(|(_, build)| build(scenario, write_size, writes))
-            .collect()
-    };
+    let build = |(_, build): (_, Build)| build(scenario, write_size, writes);
+    let build = || BUILDS.into_iter().map(build).collect();
     let label = format!("{} · tcp {write_size}", scenario.provider.name());
-    let work = Work {
-        batch_len: writes * write_size,
-        ..Work::new(&build, multiplier, label)
-    };
-    let rates: Rates<3> = work.interleaved()?;
+    let rates = Work::new(&build, writes * write_size, multiplier, label).interleaved()?;
     let of_each = BUILDS.iter().zip(&rates);
     let rows = of_each.map(|((name, _), [rate, per_cpu_second, per_call])| {
         let mean = |rates: &[f64], unit: f64| {

@@ -11,7 +11,7 @@ use lib::signature::{EcdsaKeyPair, EcdsaSigningAlgorithm};
 
 use super::aead::{Framing, NONCE};
 use super::primitive::{refused, repeated};
-use crate::choices::{Hash, Role};
+use crate::choices::{Group, Hash, Role};
 use crate::measure::Operation;
 
 #[path = "library.rs"]
@@ -21,12 +21,7 @@ fn ecdsa_key(algorithm: &'static EcdsaSigningAlgorithm, der: &[u8]) -> Result<Ec
     EcdsaKeyPair::from_pkcs8(algorithm, der).map_err(refused)
 }
 
-fn agree(
-    private: EphemeralPrivateKey,
-    curve: &'static agreement::Algorithm,
-    peer: &[u8],
-) -> Result<()> {
-    let peer = UnparsedPublicKey::new(curve, peer);
+fn agree(private: EphemeralPrivateKey, peer: UnparsedPublicKey<&[u8]>) -> Result<()> {
     let agreed = agreement::agree_ephemeral(private, peer, (), |secret| {
         black_box(secret);
         Ok(())
@@ -57,12 +52,10 @@ fn hybrid_share() -> Result<Operation> {
 
 /// The client generates and decapsulates, the server encapsulates.
 fn hybrid_exchange(role: Role) -> Result<Operation> {
-    let (_, peer) = library::key_pair(&X25519)?;
+    let mut classic = library::exchange(Group::X25519, role)?;
     let theirs = encapsulation_key(&decapsulation_key()?)?;
     Ok(Box::new(move || {
-        let (private, public) = library::key_pair(&X25519)?;
-        black_box(public);
-        agree(private, &X25519, peer.as_ref())?;
+        classic()?;
         match role {
             Role::Client => {
                 let secret = decapsulation_key()?;

@@ -4,13 +4,15 @@
 //! The operations are listed from the RFCs, with the lengths from the peers' flights. The number of
 //! HMACs in a key schedule is counted here, not measured.
 
+use harness::wire::records;
+
 use super::aead::TAG_LEN;
 use super::primitive::Primitive;
 use super::{library_of, operation};
 use crate::choices::{Choice, Cipher, Group, Hash, Role, Version};
 use crate::measure::Operation;
 use crate::workload::handshakes::{Handshakes, Spent};
-use crate::workload::{Result, Scenario, Sessions, records};
+use crate::workload::{Result, Scenario, Sessions};
 
 /// Returns the operations of both sides in the handshake of `scenario`. `flights` are on the wire
 /// in turns, the client's first.
@@ -232,17 +234,18 @@ impl Handshake<'_> {
         const CHANGE_CIPHER_SPEC: u8 = 20;
         const APPLICATION_DATA: u8 = 23;
         let mut has_changed = false;
-        let encrypted = records(flight).filter(|(content_type, _)| {
+        let mut records = records(flight);
+        records.retain(|record| {
             let after_change = has_changed;
-            has_changed |= *content_type == CHANGE_CIPHER_SPEC;
+            has_changed |= record.typ == CHANGE_CIPHER_SPEC;
             if self.is_tls13 {
-                *content_type == APPLICATION_DATA
+                record.typ == APPLICATION_DATA
             } else {
                 after_change
             }
         });
-        let lens = encrypted.map(|(_, len)| len.saturating_sub(TAG_LEN));
-        lens.collect()
+        let lens = records.iter().map(|record| record.payload.len());
+        lens.map(|len| len.saturating_sub(TAG_LEN)).collect()
     }
 }
 
@@ -260,8 +263,8 @@ mod tests {
     use crate::choices::{KeyType, Provider};
     use crate::this::connection::handshake::handshakes as of_this;
     use crate::upstream::connection::handshake::handshakes as of_upstream;
+    use crate::workload::Identity;
     use crate::workload::handshakes::flights;
-    use crate::workload::{Identity, RECORD_HEADER_LEN};
 
     /// Counts signatures, verifications, key exchanges, opened and sealed tickets, and sealed and
     /// opened records of `role`.
@@ -336,9 +339,8 @@ mod tests {
             for build in [of_this, of_upstream] {
                 let flights = flights(&mut *build(&scenario).unwrap()).unwrap();
                 // RFC 5077 §3.3: NewSessionTicket follows ServerHello in its own record
-                let (_, hello) = records(&flights[1]).next().unwrap();
-                let next = &flights[1][RECORD_HEADER_LEN + hello..];
-                let messages = [next[0], next[RECORD_HEADER_LEN]];
+                let next = &records(&flights[1])[1];
+                let messages = [next.typ, next.payload[0]];
                 assert_eq!(messages, [22, 4], "{next:?}");
             }
         }

@@ -71,7 +71,7 @@ pub(super) fn key_pair(
 }
 
 /// Key exchange with a share of the peer. On a curve both sides do the same.
-fn exchange(group: Group, role: Role) -> Result<Operation> {
+pub(super) fn exchange(group: Group, role: Role) -> Result<Operation> {
     let Some(curve) = curve(group) else {
         return hybrid_exchange(role);
     };
@@ -79,7 +79,8 @@ fn exchange(group: Group, role: Role) -> Result<Operation> {
     Ok(Box::new(move || {
         let (private, public) = key_pair(curve)?;
         black_box(public);
-        agree(private, curve, peer.as_ref())
+        let peer = agreement::UnparsedPublicKey::new(curve, peer.as_ref());
+        agree(private, peer)
     }))
 }
 

@@ -21,12 +21,7 @@ fn ecdsa_key(algorithm: &'static EcdsaSigningAlgorithm, der: &[u8]) -> Result<Ec
     EcdsaKeyPair::from_pkcs8(algorithm, der, &SystemRandom::new()).map_err(refused)
 }
 
-fn agree(
-    private: EphemeralPrivateKey,
-    curve: &'static agreement::Algorithm,
-    peer: &[u8],
-) -> Result<()> {
-    let peer = UnparsedPublicKey::new(curve, peer);
+fn agree(private: EphemeralPrivateKey, peer: UnparsedPublicKey<&[u8]>) -> Result<()> {
     let agreed = agreement::agree_ephemeral(private, &peer, |secret| {
         black_box(secret);
     });

@@ -13,8 +13,7 @@ use super::dialect::tls::Error;
 use super::dialect::tls::certificates::RevocationList;
 use super::dialect::tls::client::WebPkiServerVerifier;
 use crate::choices::Provider;
-use crate::measure::Operation;
-use crate::workload::certificates::{Costly, List};
+use crate::workload::certificates::{Costly, List, repeating};
 use crate::workload::{Result, Scenario};
 
 /// Connections with the roots in the file `bundle`, which only the first one reads.
@@ -24,13 +23,13 @@ pub(crate) fn cached(scenario: &Scenario, bundle: &Path) -> Result<Costly> {
 }
 
 /// Creates a verifier with `list`, which was parsed before.
-pub(crate) fn with_shared(list: &List, provider: Provider) -> Result<Operation> {
+pub(crate) fn with_shared(list: &List, provider: Provider) -> Result<Costly> {
     let shared = RevocationList::from_der(list.der.clone()).map_err(Error::from)?;
     let roots = Arc::new(only(&list.ca)?);
     let provider = Arc::new(dialect::provider(provider));
-    Ok(Box::new(move || {
+    repeating(move || {
         let builder = WebPkiServerVerifier::builder_with_provider(roots.clone(), provider.clone());
         black_box(builder.with_shared_crls([shared.clone()]).build()?);
         Ok(())
-    }))
+    })
 }

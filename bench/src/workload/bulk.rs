@@ -9,7 +9,7 @@ use harness::peers::pairs::{Result, check_received};
 
 use super::scenario::Scenario;
 use crate::choices::Direction;
-use crate::measure::Timed;
+use crate::measure::{Batches, Contender, Timed};
 
 /// The traffic of an established connection.
 #[derive(Clone)]
@@ -19,6 +19,8 @@ pub(crate) struct Traffic {
     pub(crate) plaintext_size: usize,
     /// The plaintext bytes that a thread cycles through; `None`: the same write is repeated.
     pub(crate) working_set: Option<usize>,
+    /// True for a quick check, whose batches are small.
+    pub(crate) is_quick: bool,
 }
 
 impl Traffic {
@@ -34,9 +36,11 @@ impl Traffic {
 
     /// The number of writes of [`Self::plaintext_size`] bytes in one batch.
     pub(crate) fn writes(&self) -> usize {
+        let writes = (Self::BATCH_LEN / self.plaintext_size).clamp(1, Self::BATCH_WRITES);
         match self.working_set {
             Some(bytes) => Ord::max(bytes / self.plaintext_size, 1),
-            None => (Self::BATCH_LEN / self.plaintext_size).clamp(1, Self::BATCH_WRITES),
+            None if self.is_quick => writes.div_ceil(16),
+            None => writes,
         }
     }
 
@@ -166,8 +170,7 @@ impl Stretch {
 pub(crate) trait Workload: Timed<1> + Send {
     /// Moves the application's buffer to `offset` in a page. Returns false if there is no buffer
     /// that an implementation could copy from or to.
-    fn place(&mut self, offset: usize) -> bool {
-        let _ = offset;
+    fn place(&mut self, _offset: usize) -> bool {
         false
     }
 
@@ -385,15 +388,12 @@ impl<P: SealsInPlace> Workload for InPlace<P> {
     }
 }
 
-/// Work at the offset at which it is slowest.
-pub(crate) struct Slowest(Box<dyn Workload>);
-
-impl Slowest {
-    pub(crate) fn new(mut workload: Box<dyn Workload>, stride: usize) -> Result<Self> {
-        let slowest = slowest_offset(&mut *workload, stride)?;
-        workload.place(slowest);
-        Ok(Self(workload))
-    }
+/// Moves `workload` to the offset at which it is slowest, where it stays.
+pub(crate) fn slowest(mut workload: Box<dyn Workload>, stride: usize) -> Result<Contender<1>> {
+    let slowest = slowest_offset(&mut *workload, stride)?;
+    workload.place(slowest);
+    let run = move || workload.batch();
+    Ok(Box::new(Batches { run, is_busy: true }))
 }
 
 /// Tries every `stride`-th aligned offset, then every single offset around the slowest. Returns the
@@ -424,34 +424,9 @@ fn slowest_of(workload: &mut dyn Workload, offsets: impl Iterator<Item = usize>)
     Ok(slowest.1)
 }
 
-impl Timed<1> for Slowest {
-    fn batch(&mut self) -> Result<[f64; 1]> {
-        self.0.batch()
-    }
-}
-
-/// The content type and payload length of each record in `wire`.
-pub(crate) fn records(mut wire: &[u8]) -> impl Iterator<Item = (u8, usize)> {
-    core::iter::from_fn(move || {
-        let [content_type, _, _, high, low, rest @ ..] = wire else {
-            return None;
-        };
-        let len = usize::from(u16::from_be_bytes([*high, *low]));
-        wire = rest.get(len..).unwrap_or(&[]);
-        Some((*content_type, len))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn records_are_found_by_their_headers() {
-        let found: Vec<_> = records(&[23, 3, 3, 0, 0, 22, 3, 3, 0, 1, 9]).collect();
-        assert_eq!(found, [(23, 0), (22, 1)]);
-        assert_eq!(records(&[]).count(), 0);
-    }
 
     #[test]
     fn a_stretch_starts_over_at_its_end() {

@@ -12,20 +12,14 @@ use pem::{EncodeConfig, LineEnding, Pem};
 use pki_types::{CertificateDer, CertificateRevocationListDer};
 
 use super::handshakes::Spent;
-use crate::measure::{Operation, Repeated, Timed};
+use crate::measure::{Repeated, Timed};
 
 /// Repeatable work, which returns its costs.
 pub(crate) type Costly = Box<dyn FnMut() -> Result<Spent>>;
 
-impl Timed<1> for Costly {
-    fn batch(&mut self) -> Result<[f64; 1]> {
-        Ok([self()?.seconds])
-    }
-}
-
 /// Repeats `operation`. Returns the costs of one repetition.
-pub(crate) fn repeating(operation: Result<Operation>) -> Result<Costly> {
-    let mut repeated = Repeated::new(operation?)?;
+pub(crate) fn repeating(operation: impl FnMut() -> Result<()> + 'static) -> Result<Costly> {
+    let mut repeated = Repeated::new(Box::new(operation))?;
     Ok(Box::new(move || {
         let mut spent = Spent::default();
         spent.by(|| repeated.batch())?;

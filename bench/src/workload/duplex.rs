@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use harness::peers::pairs::{Result, check_received};
 
-use crate::measure::{Contender, Timed};
+use crate::measure::{Batches, Contender};
 
 /// The directions that an end uses at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub(crate) fn end(
     let plaintext = vec![0x17; WRITE_SIZE];
     let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
     let mut application = vec![0; 16384];
-    let batch = move || {
+    let run = move || {
         incoming.clear();
         if directions != Use::Send {
             (0..writes).try_for_each(|_| peer(&plaintext, &mut incoming))?;
@@ -57,22 +57,7 @@ pub(crate) fn end(
         })
     };
     let is_busy = directions != Use::Both;
-    Box::new(End { batch, is_busy })
-}
-
-struct End<B> {
-    batch: B,
-    is_busy: bool,
-}
-
-impl<B: FnMut() -> Result<[f64; 2]>> Timed<2> for End<B> {
-    fn batch(&mut self) -> Result<[f64; 2]> {
-        (self.batch)()
-    }
-
-    fn is_busy(&self) -> bool {
-        self.is_busy
-    }
+    Box::new(Batches { run, is_busy })
 }
 
 /// Times `send` for each write, or `receive` once; or `receive` once, and meanwhile
