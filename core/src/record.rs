@@ -9,8 +9,8 @@
 //!
 //! - [`framing`]: the layout of one record: nonce, additional data, content type.
 //! - [`sender`], [`receiver`]: the state of one direction: keys, sequence number, limits.
-//! - [`joiner`]: reassembles handshake messages from records.
-//! - [`buffer`]: the buffers that a connection owns if the caller does not provide any.
+//! - [`joiner`]: reassembles handshake messages from records or CRYPTO frames.
+//! - [`buffer`]: the buffers that a connection owns.
 //!
 //! The handshake, in the `rustls` crate, decides which message is allowed when. Providers use
 //! [`framing`]. All other modules are only for `rustls`: they are hidden from the documentation and

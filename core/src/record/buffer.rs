@@ -1,9 +1,8 @@
-//! Buffers for connections whose caller does not provide any: one for outgoing records, one for
-//! received data.
+//! The buffers that a connection owns: one for outgoing records, one for received data.
 //!
-//! Each holds memory only while it is not empty, in proportion to its content. With feature `std`,
-//! the memory comes from a per-thread pool and returns there. So an idle connection holds no buffer
-//! and a busy one rarely allocates.
+//! Each holds memory only while it is not empty, roughly in proportion to its content. With feature
+//! `std`, memory blocks of up to 72 KiB come from a per-thread pool and return there. So an idle
+//! connection holds no buffer and a busy one rarely allocates.
 //!
 //! If moving bytes within a buffer gains less room than a quarter of their number, the buffer
 //! grows, so that the next move gains more. So each byte is copied only a few times, however slowly
@@ -31,8 +30,9 @@ use crate::copy;
 /// ```
 ///
 /// [`ReceiveBuffer::take_sealed`] creates them, and [`OutgoingBuffer::adopt`] queues them. When
-/// they have been sent, the memory returns to the pool with the receiving connection as its owner,
-/// which can reuse it without clearing: the other connection left only ciphertext in it.
+/// they have been sent, the memory returns to the pool with the receiving connection as its owner.
+/// That connection can reuse it without clearing it, because the other connection left only
+/// ciphertext in it.
 pub struct SealedRecords {
     memory: Memory,
     range: Range<usize>,
@@ -67,7 +67,7 @@ fn release(memory: &mut Memory, owner: Owner) {
     }
 }
 
-/// Replaces `memory` with `other`, and copies the bytes at `range` of `memory` to its front.
+/// Copies the bytes at `range` of `memory` to the front of `other`, which then replaces `memory`.
 fn move_to(memory: &mut Memory, range: Range<usize>, mut other: Memory, owner: Owner) {
     #[cfg(test)]
     moved::count(range.len());

@@ -1,9 +1,9 @@
 //! Record framing: nonce, additional data, inner content type, explicit nonce.
 //!
+//! This file implements them for providers, on top of their [`SealingKey`] and [`OpeningKey`], as
 //! TLS 1.3 (RFC 9846 §5.2) and the AEAD suites of TLS 1.2 (RFC 5246 §6.2.3.3, RFC 5288, RFC 7905)
-//! add these to a record around the encryption. This file does so for providers, over their
-//! [`SealingKey`] and [`OpeningKey`]. The state of a direction (sequence number, limits) is in
-//! [`super::sender`] and [`super::receiver`].
+//! require. The state of a direction (sequence number, limits) is in [`super::sender`] and
+//! [`super::receiver`].
 
 use alloc::boxed::Box;
 use core::marker::PhantomData;
@@ -219,8 +219,8 @@ impl<A: AeadAlgorithm> Tls12GcmFraming<A> {
     /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 
-    /// Returns `salt ‖ explicit`. RFC 5288 §3 leaves the explicit part to the sender. The sequence
-    /// number is XORed into it, so no two records under one key share a nonce.
+    /// Returns `salt ‖ explicit`. RFC 5288 §3 leaves the explicit part to the sender. Encrypters
+    /// XOR the sequence number into it, so no two records under one key share a nonce.
     fn iv(salt: &[u8], explicit: &[u8]) -> Iv {
         let mut iv = [0u8; NONCE_LEN];
         iv[..GCM_SALT_LEN].copy_from_slice(salt);
@@ -559,15 +559,16 @@ fn open_into<K: OpeningKey>(
     Some(found)
 }
 
-/// Returns the additional data of a TLS 1.2 record that carries application data, sealed as
-/// `sealed`. Returns `None` if it is shorter than a tag.
+/// Returns the additional data of a TLS 1.2 record whose application data is sealed in `sealed`.
+/// Returns `None` if `sealed` is shorter than a tag.
 fn tls12_application_aad(seq: u64, sealed: &[u8]) -> Option<[u8; 13]> {
     let plain_len = sealed.len().checked_sub(TAG_LEN)?;
     let (typ, version) = (ContentType::ApplicationData, ProtocolVersion::TLSv1_2);
     Some(make_tls12_aad(seq, typ, version, plain_len))
 }
 
-/// Returns type and length of a TLS 1.2 record with application data. Fails if it is too long.
+/// Returns the type and the length of `plain`, the content of a TLS 1.2 record with application
+/// data. Fails if it is too long.
 fn tls12_content(plain: &[u8]) -> Result<(ContentType, usize), Error> {
     check_tls12_len(plain.len())?;
     Ok((ContentType::ApplicationData, plain.len()))

@@ -51,8 +51,8 @@ const STEP: usize = 256;
 /// # Ok::<(), rustls_core::error::InvalidMessage>(())
 /// ```
 ///
-/// A joiner lends one of the collected messages at a time, together with its memory, so that it
-/// neither copies messages nor allocates for them:
+/// A joiner lends one of the collected messages at a time, together with its memory, so that
+/// lending a message neither copies it nor allocates:
 ///
 /// ```
 /// # use rustls_core::record::joiner::HandshakeJoiner;
@@ -74,7 +74,8 @@ pub struct HandshakeJoiner {
     read: usize,
     /// The offset in `memory` of the first message whose length has not been checked.
     checked: usize,
-    /// The number of bytes that have not been lent yet.
+    /// The number of bytes that have not been returned as messages, including those in the slice
+    /// from [`Self::begin`].
     waiting: usize,
     /// True while a message is lent, together with the memory. `memory` then collects further
     /// pieces.
@@ -133,9 +134,9 @@ impl HandshakeJoiner {
     ///
     /// # Errors
     ///
-    /// Returns [`InvalidMessage::HandshakePayloadTooLarge`] if any buffered message is longer than
-    /// [`MAX_HANDSHAKE_LEN`]. While a message is lent, [`Self::next_message`] returns this error
-    /// later.
+    /// Returns [`InvalidMessage::HandshakePayloadTooLarge`] if the body of any buffered message is
+    /// longer than [`MAX_HANDSHAKE_LEN`]. While a message is lent, [`Self::next_message`] returns
+    /// this error later.
     pub fn push(&mut self, payload: &[u8]) -> Result<(), InvalidMessage> {
         // once the length of the current message is known, reserve no more than that
         let most = if self.checked > self.memory.len() {
@@ -200,14 +201,15 @@ impl HandshakeJoiner {
         }
     }
 
-    /// True if no bytes are buffered: neither whole messages nor the beginning of one. A lent
-    /// message does not count, but bytes after it do.
+    /// True if no bytes are left, buffered or in the slice from [`Self::begin`]: neither whole
+    /// messages nor the beginning of one. A lent message does not count, but bytes after it do.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Returns the number of bytes that have not been lent yet.
+    /// Returns the number of bytes that have not been returned as messages, including those in the
+    /// slice from [`Self::begin`].
     pub fn len(&self) -> usize {
         self.waiting
     }
@@ -229,8 +231,8 @@ impl HandshakeJoiner {
     }
 }
 
-/// Appends `bytes` to `memory`. It grows by at least a quarter, but not beyond `most` bytes unless
-/// `bytes` need them.
+/// Appends `bytes` to `memory`. If `memory` has to grow, it grows by at least a quarter, but not
+/// beyond `most` bytes unless `bytes` need more.
 fn append(memory: &mut Vec<u8>, bytes: &[u8], most: usize) {
     let len = memory.len() + bytes.len();
     let capacity = memory.capacity();

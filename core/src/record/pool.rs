@@ -1,4 +1,4 @@
-//! The memory of record buffers, in a few lengths, and each thread's pool of unused buffers.
+//! The memory of record buffers, and each thread's pool of unused buffers.
 //!
 //! A connection needs a buffer only for received records, unread plaintext and unsent output, and a
 //! thread works on few connections at a time. So a few buffers can serve many connections, stay in
@@ -8,8 +8,8 @@
 //! A pool keeps at most [`BUDGET`] bytes, and a few buffers of each length. Beyond the budget, it
 //! frees the least recently used buffers. Buffers beyond the number for their length are freed.
 //!
-//! Buffers are zeroed when they are allocated. Afterwards they hold the bytes of the connection
-//! that last used them. The pool remembers that connection, which gets its own buffers back
+//! Buffers are zeroed when they are allocated. Afterwards they may hold bytes of the connections
+//! that used them. The pool remembers the last of these connections, which gets its buffers back
 //! unchanged. Another connection gets them with those bytes marked as stale. [`Memory::expose`]
 //! clears stale bytes before the connection's transport or cipher can see them.
 
@@ -71,7 +71,7 @@ impl Owner {
     }
 }
 
-/// The error returned if the memory for a buffer cannot be allocated.
+/// The error returned if a buffer's memory cannot be allocated, or would be too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfMemory;
 
@@ -165,20 +165,20 @@ impl DerefMut for Memory {
     }
 }
 
-/// Returns a buffer of [`fitting_len`] bytes. Aborts the process if memory runs out, as other
-/// allocations do.
+/// Returns a buffer of [`fitting_len`] bytes. If memory runs out, usually aborts the process, as
+/// other allocations do.
 pub(super) fn take(len: usize, owner: Owner) -> Memory {
     try_take(len, owner).unwrap_or_else(|_| abort(len))
 }
 
-/// Aborts the process because `len` bytes could not be allocated.
+/// Handles a failure to allocate `len` bytes as other allocations do: usually aborts the process.
 #[cold]
 pub(super) fn abort(len: usize) -> ! {
     let bytes = Layout::array::<u8>(len).unwrap_or(Layout::new::<usize>());
     handle_alloc_error(bytes)
 }
 
-/// Like [`take`], for lengths that the application chooses.
+/// Like [`take`], but returns an error if memory runs out.
 ///
 /// # Errors
 ///
@@ -192,7 +192,8 @@ pub(super) fn try_take(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> 
     try_take_other(len, owner)
 }
 
-/// Implements the slow path of [`try_take`]: takes any other pooled buffer, or allocates one.
+/// Implements the slow path of [`try_take`]: takes another pooled buffer of the right length, or
+/// allocates one.
 #[cold]
 fn try_take_other(len: usize, owner: Owner) -> Result<Memory, OutOfMemory> {
     #[cfg(feature = "std")]
@@ -318,11 +319,11 @@ mod threads {
         }
     }
 
-    /// The buffer that was returned last, which is most likely still in the cache.
+    /// Usually the buffer that was returned last, which is most likely still in the cache.
     ///
-    /// On most platforms it has no destructor, because access to a thread-local that has one first
-    /// checks whether the destructor is registered. [`Others`] has a destructor, which frees this
-    /// buffer too.
+    /// On common platforms it has no destructor, because access to a thread-local that has one
+    /// first checks whether the destructor is registered. [`Others`] has a destructor, which frees
+    /// this buffer too.
     struct Newest {
         memory: Cell<ManuallyDrop<Option<Memory>>>,
         /// The length of `memory`; zero if there is none.
@@ -530,8 +531,7 @@ mod threads {
         with_pool(|_, newest| newest.len.get() + newest.held.get()).unwrap_or(0)
     }
 
-    /// Returns the most recently returned buffer, if it was this owner's and has the right length
-    /// for `len` bytes.
+    /// Takes the newest buffer, if it was this owner's and has the right length for `len` bytes.
     #[inline]
     pub(super) fn take_newest(len: usize, owner: Owner) -> Option<Memory> {
         let newest = NEWEST.try_with(|newest| {
@@ -550,8 +550,7 @@ mod threads {
         with_pool(|others, newest| others.take(newest, class, owner.id))?
     }
 
-    /// Keeps `memory` for the next [`take_newest`] if the pool has buffers of its length, and room
-    /// for it.
+    /// Returns `memory` to the pool, which may free it, or other buffers to make room for it.
     #[inline]
     pub(super) fn put_back(memory: Memory, owner: Owner) {
         let len = memory.len();

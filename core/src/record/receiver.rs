@@ -27,9 +27,9 @@ const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 
 /// The receiving half of the record layer.
 ///
-/// Hot paths make one comparison for a record that is still incomplete: `max_sealed_len` rejects
-/// records that are too long, in every state of the receiver. So it is 0 unless a key protects
-/// records.
+/// For a record that is still incomplete, hot paths compare its length with `max_sealed_len`, and
+/// check nothing else. So that field is 0 unless a key protects records, which sends all other
+/// records to the slow path.
 pub struct RecordReceiver {
     protection: Protection,
     /// The maximum number of bytes after the header of a protected record. 16 bits, to save memory
@@ -145,7 +145,7 @@ pub struct RecordOpenedInto {
 pub struct WaitingRecord {
     /// The length of the whole record in bytes.
     pub record_len: usize,
-    /// The maximum number of bytes of application data in it; 0 if it carries none.
+    /// The maximum number of bytes of application data in it; 0 if it cannot carry any.
     ///
     /// With this crate's framing, the number is exact in TLS 1.2. A TLS 1.3 record does not show
     /// what it carries (RFC 9846 §5.2): a padded record has less (§5.4), and a KeyUpdate, ticket or
@@ -166,8 +166,8 @@ impl RecordReceiver {
         }
     }
 
-    /// Opens all later records with `decrypter`, starting with sequence number 0. Has no effect
-    /// after [`Self::close`].
+    /// Opens later protected records with `decrypter`, starting with sequence number 0. Has no
+    /// effect after [`Self::close`].
     pub fn set_decrypter(
         &mut self,
         decrypter: Box<dyn MessageDecrypter>,
@@ -232,8 +232,8 @@ impl RecordReceiver {
     /// - [`InvalidMessage::MessageTooLarge`] if the header's length exceeds the limit for all
     ///   records;
     /// - [`Error::PeerSentOversizedRecord`] if it exceeds the limit for this record;
-    /// - [`Error::InappropriateMessage`] if unprotected early data exceeds the limit of
-    ///   [`Self::skip_early_data`];
+    /// - [`Error::InappropriateMessage`] if early data that arrives before there are keys exceeds
+    ///   the limit of [`Self::skip_early_data`];
     /// - [`InvalidMessage::InvalidContentType`] if the content type is unknown, or heartbeat;
     /// - [`PeerMisbehaved::IllegalMiddleboxChangeCipherSpec`] if a protected TLS 1.3 record
     ///   contains a change_cipher_spec;
@@ -372,7 +372,8 @@ impl RecordReceiver {
     }
 
     /// Describes the record at the front of `buf` before it is opened. Returns `None` if it is
-    /// incomplete or [`Self::open`] would reject its header.
+    /// incomplete, if its header is malformed or its length exceeds the limit, or after
+    /// [`Self::close`].
     ///
     /// Does not check whether application data is allowed at this point.
     pub fn peek(&self, buf: &[u8]) -> Option<WaitingRecord> {
@@ -545,8 +546,7 @@ impl RecordReceiver {
         }
     }
 
-    /// Skips a record that the decrypter rejected if it may be early data. Otherwise returns
-    /// `error`.
+    /// Skips a rejected record if it may be early data. Otherwise returns the decrypter's `error`.
     #[cold]
     fn skip_unopened(
         &mut self,

@@ -1,5 +1,6 @@
-//! The sending half of a connection's record layer. It cuts a payload into records, gives each a
-//! sequence number and a header, and encrypts it into memory that the caller provides.
+//! The sending half of a connection's record layer. It cuts a payload into records, gives each
+//! record a sequence number and a header, and encrypts the content if there is a key. It writes to
+//! memory that the caller provides.
 //!
 //! The sender owns the encrypter, the sequence number and the limits of the key. It owns no buffer.
 
@@ -44,8 +45,8 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 ///          └──────────────────────────── one record ──────────────────────────┘
 /// ```
 ///
-/// Hot paths compare only `record_limit` to decide whether the key can protect more payload. So
-/// [`Self::close`] sets it to 0.
+/// To decide whether the key can protect more payload, hot paths check `record_limit`, but not
+/// `protection`. So [`Self::close`] sets it to 0.
 pub struct RecordSender {
     protection: Protection,
     /// The sequence number of the next record.
@@ -59,8 +60,8 @@ pub struct RecordSender {
     /// The number of records that the key may protect (RFC 9846 §5.5), minus one for the KeyUpdate
     /// that announces the next key.
     key_limit: u64,
-    /// `key_limit`, or after the key is retired, the number of records that it protected; 0 after
-    /// [`Self::close`].
+    /// `key_limit`; if the key was retired before that limit, the number of records that it had
+    /// protected by then; 0 after [`Self::close`].
     record_limit: u64,
 }
 
@@ -86,8 +87,8 @@ struct Sealer {
     encrypter: Box<dyn MessageEncrypter>,
     /// The type in record headers; `None` to use the type of the content.
     outer_type: Option<u8>,
-    /// True if the encrypter may leave part of its output unwritten, so the output is cleared
-    /// first.
+    /// True if the encrypter may leave part of its output unwritten, so [`Self::seal`] clears the
+    /// output first.
     clears_output: bool,
 }
 
@@ -389,8 +390,8 @@ impl RecordSender {
     }
 
     /// Returns the length of the next fragment of `payload`: the maximum, or less if a piece ends
-    /// earlier and the number of records stays the same. A piece that begins a record and fills it,
-    /// as after the header of an HTTP/2 frame, need not be copied.
+    /// earlier and the number of records stays the same. A piece that has a record to itself, for
+    /// example after the header of an HTTP/2 frame, need not be copied.
     fn fragment_len(&self, payload: &OutboundChunks<'_>) -> usize {
         let max = self.max_fragment_len;
         if payload.len() <= max {
@@ -431,8 +432,9 @@ impl RecordSender {
         Ok(record)
     }
 
-    /// Implements [`Self::seal`] for one record that is not protected, or that is counted.
-    // a function of its own, because its arguments would take registers of its caller
+    /// Implements [`Self::seal`] for one record if there is no usable key, or if records are
+    /// counted.
+    // a separate function, because its arguments would take registers of its caller
     #[cold]
     #[inline(never)]
     fn seal_otherwise(
@@ -455,7 +457,8 @@ impl RecordSender {
         Ok(record.len())
     }
 
-    /// Implements [`Self::seal_in_place`] for a record that is not protected, or that is counted.
+    /// Implements [`Self::seal_in_place`] for a record if there is no usable key, or if records are
+    /// counted.
     #[cold]
     #[inline(never)]
     fn seal_in_place_otherwise(
@@ -552,7 +555,7 @@ impl Protection {
 }
 
 impl Sealer {
-    /// Seals `payload` into `record`, which has the length of the record.
+    /// Seals `payload` into `record`, which is exactly as long as the sealed record.
     #[inline(always)]
     fn seal(
         &mut self,
@@ -615,8 +618,8 @@ fn take_sequence(next: &mut u64) -> Result<u64, Unsealed> {
     Ok(seq)
 }
 
-/// Checks that an encrypter has written exactly the length that it announced. If it has not, the
-/// record cannot be sent.
+/// Checks that an encrypter reports the length that it announced. Otherwise the record cannot be
+/// sent.
 #[inline]
 fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), Unsealed> {
     match written {

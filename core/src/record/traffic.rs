@@ -1,6 +1,6 @@
 //! The amount of data in one direction of a connection.
 
-/// The records and bytes that a connection has sent or received.
+/// The records and bytes in one direction of a connection: those sent or queued, or those received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {

@@ -13,8 +13,8 @@ use crate::record::pool::{self, MAX_POOLED_LEN, Memory, RECORD_LEN};
 #[cfg(test)]
 mod tests;
 
-/// Output that fills at most `1 / LITTLE` of its memory block, because the rest has been sent, is
-/// moved to a shorter one.
+/// If unsent output fills at most `1 / LITTLE` of its memory block, because the rest has been sent,
+/// it moves to a shorter block.
 const LITTLE: usize = 8;
 
 /// Records queued for sending.
@@ -52,7 +52,7 @@ struct Piece {
     limit: u32,
     /// True if `memory` is another connection's, so that nothing is added to it.
     is_adopted: bool,
-    /// The connection to which `memory` returns.
+    /// The owner with which `memory` returns to the pool.
     owner: Owner,
 }
 
@@ -120,7 +120,7 @@ impl OutgoingBuffer {
             .filter(|piece| !piece.is_empty())
     }
 
-    /// Returns the unsent record, or the rest of it, if it is the only one.
+    /// Returns all unsent bytes if they belong to at most one record.
     #[inline]
     pub fn only_record(&self) -> Option<&[u8]> {
         let pending = self.last.pending();
@@ -157,7 +157,7 @@ impl OutgoingBuffer {
     /// Returns exactly `len` bytes of room after the unsent bytes. Call [`Self::commit`] after
     /// writing to it.
     ///
-    /// Aborts the process if memory runs out. Use [`Self::try_room`] for lengths that the
+    /// Usually aborts the process if memory runs out. Use [`Self::try_room`] for lengths that the
     /// application chooses.
     #[inline]
     pub fn room(&mut self, len: usize) -> &mut [u8] {
@@ -252,7 +252,8 @@ impl OutgoingBuffer {
         reserved
     }
 
-    /// Appends the first `len` bytes of the room most recently returned by [`Self::room`].
+    /// Appends the first `len` bytes of the room most recently returned by [`Self::room`] or
+    /// [`Self::try_room`]. If `len` is 0, releases memory that holds no unsent bytes.
     #[inline]
     pub fn commit(&mut self, len: usize) {
         debug_assert!(len <= self.last.room());

@@ -14,10 +14,9 @@ use crate::record::{ALERT_LEN, HEADER_LEN, MAX_FRAGMENT_LEN, MAX_WIRE_PAYLOAD_LE
 #[cfg(test)]
 pub(super) mod tests;
 
-/// The minimum number of bytes to read if the length of the next record is unknown, and the minimum
-/// room while more can be gained. Callers may rely on this number, because rustls 0.23 offers the
-/// same. A read for a longer record goes only slightly beyond its end, so that only a few bytes
-/// must be moved to the front for the next record.
+/// The minimum room for a read, unless that many bytes are already buffered. Callers may rely on
+/// this number, because rustls 0.23 offers the same. A read for longer records usually ends soon
+/// after one of them, so that only a few bytes must be moved to the front for the next record.
 const READ_LEN: usize = 4096;
 
 /// The number of bytes to read after a long record and the next header, if there is room: the
@@ -31,8 +30,8 @@ const MAX_AHEAD: usize = RECORD_LEN - HEADER_LEN;
 /// The maximum number of long records that are read together: 64 KiB of plaintext.
 const MAX_LONG_AHEAD: u8 = 4;
 
-/// Plaintext that fills at most `1 / LITTLE` of its memory block, because the rest has been read,
-/// is moved to a shorter one.
+/// The rest of a partly read record, with all bytes after it, moves to a shorter memory block if it
+/// fills at most `1 / LITTLE` of one longer than [`READ_LEN`].
 const LITTLE: usize = 16;
 
 /// Received bytes: unopened records, preceded by opened records with unread plaintext.
@@ -50,16 +49,17 @@ const LITTLE: usize = 16;
 /// marker of the same five bytes overwrites it: the position and length of the plaintext, and the
 /// length of the record. So any number of records can be unread without a queue.
 ///
-/// If room runs short, opened records are joined into as few as possible, which frees the bytes of
-/// headers, tags and padding. So a peer that pads its records does not make the memory grow much
-/// beyond the unread plaintext.
+/// If room runs short in a memory block that holds a whole record, opened records are joined into
+/// as few as possible, which frees the bytes of headers, tags and padding. So a peer that pads its
+/// records does not make the memory grow much beyond the unread plaintext.
 ///
-/// The memory is proportional to its content. A read that does not fill the room has probably
-/// emptied the socket, so more data may take a while. Then [`Self::park`] moves the received bytes
-/// to a memory block that fits. Unread plaintext keeps at least `READ_LEN` bytes of memory until a
-/// read finds nothing, because the application usually reads it immediately. The rest of a partial
-/// record is read into a memory block from the pool, and appended from there. After a read that
-/// fills the room, more data is expected, so a partial record keeps memory for all of it.
+/// The memory is roughly proportional to its content. A read that does not fill the room has
+/// probably emptied the socket, so more data may take a while. Then [`Self::park`] moves the
+/// received bytes to a memory block that fits. Unread plaintext keeps at least `READ_LEN` bytes of
+/// memory until a read finds nothing, because the application usually reads it immediately. The
+/// rest of a partial record is then read into a second memory block, and appended from there if it
+/// fits. After a read that fills the room, more data is expected, so a partial record keeps memory
+/// for all of it.
 #[derive(Default)]
 pub struct ReceiveBuffer {
     memory: Memory,
@@ -73,14 +73,14 @@ pub struct ReceiveBuffer {
     partly: u16,
     /// The target length of the previous read of several small records.
     ahead: u16,
-    /// The number of long records that the next read may have room for because the peer streams. It
-    /// doubles from read to read.
+    /// The number of long records that the last read was allowed to have room for, because the peer
+    /// streams. It doubles from read to read.
     long_ahead: u8,
     /// The number of long records that the reader has room for; see [`Self::read_for`].
     most_ahead: u8,
     /// The expected length of the next long record, plus the header after it.
     expected: u16,
-    /// The number of bytes after the first record that the last read of small records had room for.
+    /// The number of bytes that the last read of small records had room for after the first record.
     behind_first: u16,
     /// True if short and long records alternate, as when the header of an HTTP/2 frame has a record
     /// of its own. A read then has room for one of each.
@@ -219,8 +219,8 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns memory that the content does not need to the pool. Called after a read that found
-    /// nothing: even unread plaintext may then stay for a long time.
+    /// Returns to the pool the memory that the content does not need. Called after a read that
+    /// found nothing: even unread plaintext may then stay for a long time.
     #[cold]
     fn shrink_all(&mut self) {
         self.release_if_empty();
@@ -241,16 +241,16 @@ impl ReceiveBuffer {
             && self.memory.len() < RECORD_LEN
     }
 
-    /// True if moving the content would gain room, because bytes at its front have been read or the
-    /// memory is short.
+    /// True if moving the content would gain much room: the content starts at least [`READ_LEN`]
+    /// bytes into the memory, or the memory is short and a longer block can replace it.
     fn may_gain_room(&self) -> bool {
         self.read >= READ_LEN || self.memory.len() < RECORD_LEN
     }
 
     /// Returns the number of bytes to read next: to the end of the record and the next header. For
     /// small records it covers several of them, assuming that they have the same length. A read
-    /// that ends between two records leaves nothing to move. Each time that happens, the next read
-    /// is twice as long, up to [`MAX_AHEAD`].
+    /// that ends after the header of a record leaves only that header to move. Each time that
+    /// happens, the next read is twice as long, up to [`MAX_AHEAD`].
     #[inline]
     fn wanted(&mut self) -> usize {
         let record_len = self.record_len();
@@ -284,7 +284,8 @@ impl ReceiveBuffer {
         records * record_len + HEADER_LEN - waiting
     }
 
-    /// Notes that a long record follows short ones, of which `waiting` bytes are already there.
+    /// Notes that a long record follows short ones. `waiting` bytes of the long record are already
+    /// there.
     #[cold]
     fn note_long_record(&mut self, waiting: usize) {
         self.alternates = match self.ahead {
@@ -305,10 +306,10 @@ impl ReceiveBuffer {
         self.most_ahead = Ord::min(len / MAX_FRAGMENT_LEN, MAX_LONG_AHEAD.into()) as u8;
     }
 
-    /// Returns the number of records of `record_len` bytes to read next, of which `waiting` bytes
-    /// are already there. This is 1 unless the last read was filled and ended soon after the end of
-    /// a record: then the peer is streaming, and each read may have room for twice as many records
-    /// as the one before.
+    /// Returns the number of records of `record_len` bytes to read next. `waiting` bytes of the
+    /// first are already there. This is 1 unless the last read was filled and ended soon after the
+    /// end of a record: then the peer is streaming, and each read may have room for twice as many
+    /// records as the one before.
     fn long_records(&mut self, record_len: usize, waiting: usize) -> usize {
         if self.has_run_dry || waiting > HEADER_LEN + GCM_ALERT_LEN {
             self.long_ahead = 1;
@@ -413,13 +414,14 @@ impl ReceiveBuffer {
         if self.read == self.opened {
             self.shrink_part();
         } else if self.has_run_dry && self.memory.len() > READ_LEN {
-            // records as long as the previous one already have a memory block that fits
+            // does nothing while records stay as long as before: their memory block already fits
             self.shrink_opened();
         }
     }
 
     /// If there is only part of a record, moves it to a memory block for the received bytes, or for
-    /// the whole record if its rest follows immediately. Does nothing if that saves little memory.
+    /// the whole record if its rest is expected immediately. Does nothing if that saves little
+    /// memory.
     #[inline]
     fn shrink_part(&mut self) {
         let waiting = self.filled - self.opened;
@@ -557,8 +559,9 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Makes `plaintext` unread again, before all other unread plaintext: the content of records
-    /// that have been discarded since the last call to [`Self::receive`] or [`Self::park`].
+    /// Makes `plaintext` unread again, before all other unread plaintext. It must be the content of
+    /// the records that have been discarded since the last call to [`Self::receive`] or
+    /// [`Self::park`], and unopened bytes must be left.
     #[cold]
     pub fn keep_discarded(&mut self, plaintext: &[u8]) {
         // the records were longer than their content, at least by a marker for each of them
@@ -626,8 +629,9 @@ impl ReceiveBuffer {
     }
 
     /// Returns the number of opened records if each has exactly `room` around its plaintext, so
-    /// that they can be sealed again without moving a byte. They have it if both keys belong to the
-    /// same version and kind of suite, and the records are neither empty nor padded.
+    /// that they can be sealed again without moving a byte. This requires keys of the same version
+    /// and kind of suite, and records that are neither empty, nor padded, nor too long for the
+    /// sender.
     ///
     /// Returns `None` if no record is opened, if part of the first one has been read, or if the
     /// bytes after the records are longer than the records, because [`Self::take_sealed`] moves
