@@ -1,7 +1,7 @@
 //! The keys for QUIC's encryption levels (RFC 9001 §5.1, §5.2, §6.1; RFC 9369).
 //!
-//! A provider implements an [`Algorithm`] for each cipher suite. With it, keys are derived from the
-//! connection ID or from the traffic secrets of the TLS key schedule:
+//! A provider implements an [`Algorithm`] for each cipher suite that supports QUIC. With it, keys
+//! are derived from the connection ID or from the traffic secrets of the TLS key schedule:
 //!
 //! ```text
 //!   Destination Connection ID ──► Keys::initial ──────────────► Keys             Initial
@@ -121,7 +121,8 @@ impl Keys {
     /// Derives the keys for Initial packets (RFC 9001 §5.2).
     ///
     /// On both sides, `client_dst_connection_id` is the Destination Connection ID of the client's
-    /// first Initial packet. After a Retry, it is the ID that the server chose.
+    /// first Initial packet. After a Retry, it is the ID that the server chose. `suite` must be
+    /// TLS_AES_128_GCM_SHA256, whichever suite the handshake negotiates.
     pub fn initial(
         version: Version,
         suite: &'static Tls13CipherSuite,
@@ -207,8 +208,8 @@ fn derive_key(expander: &dyn HkdfExpander, label: &[u8], len: usize) -> AeadKey 
 
 const SHORT_OUTPUT: &str = "a key or IV is shorter than 255 blocks of the hash function";
 
-/// The traffic secrets of both sides, from which the 1-RTT keys and those of later key updates are
-/// derived.
+/// The traffic secrets of both sides, for one encryption level. Those for 1-RTT packets also yield
+/// the keys of later key updates.
 ///
 /// Each call to [`next_packet_keys`](Self::next_packet_keys) replaces them with the next
 /// generation. Zeroized on drop.

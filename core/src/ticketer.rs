@@ -32,7 +32,7 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     /// tickets that refer to its session storage.
     fn enabled(&self) -> bool;
 
-    /// Returns the number of seconds for which a ticket created now can be used.
+    /// Returns the maximum number of seconds for which a ticket created now can be used.
     ///
     /// Tickets carry this number (RFC 9846 §4.7.1), or less if the session ends earlier. Clients
     /// drop them once that time has passed. Destroy the keys then: forward secrecy depends on it.

@@ -154,9 +154,9 @@ impl<E: Ecdh> fmt::Debug for EcdhGroup<E> {
     }
 }
 
-/// Returns an error if `bytes`, a library's `output` for `group`, does not have the `expected`
-/// length. Otherwise, a hybrid could be split in the wrong place, and an all-zero X25519 secret
-/// could be missed.
+/// Checks that `bytes`, which a library returned as `output` for `group`, has the `expected`
+/// length. Without this check, a hybrid could be split in the wrong place, and an all-zero X25519
+/// secret could be missed.
 pub(super) fn check_len(
     group: NamedGroup,
     output: &str,

@@ -33,16 +33,17 @@ pub trait HashFunction: Sized + Send + Sync + 'static {
     /// Prepares `key`, of any length (RFC 2104 §2), for HMAC.
     fn hmac(key: &[u8]) -> Self::HmacKey;
 
-    /// Returns [`Self::hmac`] of `HashLen` zero bytes, if that key is cached. HKDF extracts with it
-    /// if there is no salt, as in each resumption (RFC 9846 §7.1). It is not secret.
+    /// Returns [`Self::hmac`] of `HashLen` zero bytes, if that key is cached. The default
+    /// [`Self::HKDF`] extracts with it if there is no salt, as in each resumption (RFC 9846 §7.1).
+    /// It is not secret.
     ///
     /// Cache it if preparing a key is slow in the library.
     fn hmac_of_zeros() -> Option<&'static Self::HmacKey> {
         None
     }
 
-    /// Prepares `secret` for the TLS 1.2 PRF. A handshake computes eight to ten HMACs with it. The
-    /// default is [`Self::hmac`].
+    /// Prepares `secret`, a master secret, for the default [`Self::PRF`]. A handshake computes
+    /// eight to ten HMACs with it. The default is [`Self::hmac`].
     ///
     /// Override it if the keys from [`Self::hmac`] are fast for only one or two messages.
     fn prepare_prf(secret: &[u8]) -> Box<dyn PreparedSecret> {

@@ -121,8 +121,8 @@ impl<D: HpkeDh, H: HashFunction, A: AeadAlgorithm> HpkeBase<D, H, A> {
     /// `Nsk` of RFC 9180 §7.1: the length of a private key in bytes.
     const PRIVATE_KEY_LEN: usize = D::CURVE.coordinate_len();
 
-    /// Runs `SetupBaseS` with the key pair `ephemeral`. Also returns the encapsulated key for the
-    /// receiver.
+    /// Runs `SetupBaseS` with the key pair `ephemeral`. Returns the encapsulated key for the
+    /// receiver, and the sender's context.
     fn sender(
         info: &[u8],
         receiver: &HpkePublicKey,

@@ -29,7 +29,7 @@ pub trait Kem: Copy + Send + Sync + 'static {
     /// A shared secret. It is zeroized on drop.
     type Secret: AsRef<[u8]>;
 
-    /// The parameter set of this implementation.
+    /// Returns the parameter set of this implementation.
     fn parameters(&self) -> KemParameters;
 
     /// Generates a private key. Returns it, and the bytes of its public key.
@@ -39,8 +39,9 @@ pub trait Kem: Copy + Send + Sync + 'static {
     /// Returns [`GetRandomFailed`] if the library has no randomness.
     fn generate(&self) -> Result<(Self::DecapsulationKey, Vec<u8>), GetRandomFailed>;
 
-    /// Generates a secret. Returns it, and the ciphertext that encapsulates it for `peer`. Returns
-    /// `None` if `peer` is not an encapsulation key, which the library checks (FIPS 203 §7.2).
+    /// Generates a secret. Returns the ciphertext that encapsulates it for `peer`, and the secret.
+    /// Returns `None` if the library fails, or if `peer` is not an encapsulation key, which the
+    /// library checks (FIPS 203 §7.2).
     ///
     /// The length of `peer` has already been checked.
     fn encapsulate(&self, peer: &[u8]) -> Option<(Self::Ciphertext, Self::Secret)>;
@@ -216,7 +217,7 @@ pub struct HybridGroup<E, K> {
 }
 
 impl<E: Ecdh, K: Kem> HybridGroup<E, K> {
-    /// X25519 together with ML-KEM-768. `classical` must be X25519 and `post_quantum` must be
+    /// Combines X25519 with ML-KEM-768. `classical` must be X25519 and `post_quantum` must be
     /// ML-KEM-768; otherwise, each exchange fails with [`Error::General`].
     pub const fn x25519_mlkem768(classical: EcdhGroup<E>, post_quantum: KemGroup<K>) -> Self {
         Self {
@@ -228,7 +229,7 @@ impl<E: Ecdh, K: Kem> HybridGroup<E, K> {
         }
     }
 
-    /// P-256 together with ML-KEM-768. `classical` must be P-256 and `post_quantum` must be
+    /// Combines P-256 with ML-KEM-768. `classical` must be P-256 and `post_quantum` must be
     /// ML-KEM-768; otherwise, each exchange fails with [`Error::General`].
     pub const fn secp256r1_mlkem768(classical: EcdhGroup<E>, post_quantum: KemGroup<K>) -> Self {
         Self {

@@ -135,7 +135,7 @@ impl KeyKind {
     }
 }
 
-/// Wraps a key in the encoding of its algorithm in PKCS#8 (RFC 5958 §2):
+/// Wraps a PKCS#1 or SEC1 key in PKCS#8 (RFC 5958 §2):
 ///
 /// ```text
 ///   SEQUENCE { INTEGER 0, SEQUENCE { algorithm_id }, OCTET STRING { key } }

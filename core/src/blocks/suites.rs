@@ -46,7 +46,7 @@ impl<A: PacketAlgorithm, H: HashFunction> Tls13Suite<A, H> {
 pub struct Tls12Suite<A, H>(PhantomData<(A, H)>);
 
 impl<A: AeadAlgorithm, H: HashFunction> Tls12Suite<A, H> {
-    /// The suite for servers that sign with ECDSA or EdDSA.
+    /// The suite for servers that sign with ECDSA or Ed25519.
     pub const ECDHE_ECDSA: SupportedCipherSuite = SupportedCipherSuite::Tls12(
         const { &Self::suite(Self::PROPERTIES.ecdhe_ecdsa, ECDSA_SCHEMES) },
     );

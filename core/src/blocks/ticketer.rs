@@ -20,8 +20,8 @@ macro_rules! provider_ticketer {
         pub struct Ticketer {}
 
         impl Ticketer {
-            /// Creates tickets that only this object can read. Its random keys are rotated every
-            /// six hours and destroyed after twelve, at the next use of the object.
+            /// Returns a ticketer whose tickets only it can read. Its random keys are rotated every
+            /// six hours and destroyed after twelve, at the next use of the ticketer.
             ///
             /// Tickets are encrypted with AES-256-GCM.
             ///
@@ -41,13 +41,13 @@ macro_rules! provider_ticketer {
                 })
             }
 
-            /// Creates tickets that every machine with the same `secret` and `epoch_secs` can read,
-            /// with any of this library's providers. See
+            /// Returns a ticketer whose tickets every machine with the same `secret` and
+            /// `epoch_secs` can read, with any of this library's providers. See
             /// [`FleetTicketer`](rustls_core::blocks::FleetTicketer).
             ///
             /// The secret must be random and at least 32 bytes long. `epoch_secs` is the length of
             /// an epoch in seconds, usually a few hours. A ticket created in one epoch is valid
-            /// until the next one ends.
+            /// until the end of the next epoch.
             ///
             /// Tickets are encrypted with AES-256-GCM under keys derived with HKDF-SHA-384.
             ///

@@ -1,4 +1,5 @@
-//! Tickets that any machine in a fleet can open. The machines share a secret and the time of day.
+//! Tickets that any machine in a fleet can open. The machines share a secret and have synchronised
+//! clocks.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -15,8 +16,8 @@ use crate::crypto::tls13::{Hkdf, HkdfExpander};
 use crate::crypto::{SecureRandom, with_deep_stack_erased};
 use crate::error::Error;
 
-/// Ticket protection with keys that every machine derives from one shared secret and the time of
-/// day. A session started on one machine can be resumed on any other.
+/// Ticket protection with keys that every machine derives from one shared secret. A session started
+/// on one machine can be resumed on any other.
 ///
 /// Time is divided into epochs. A ticket belongs to the epoch of its creator's clock. Machines open
 /// it if their clocks show the same epoch or a neighbouring one:
@@ -84,8 +85,8 @@ impl<A: Aead> FleetTicketer<A> {
     /// lifetime that clients were given. Tickets from more than one epoch ahead are also rejected.
     pub const CLOCK_TOLERANCE_SECS: u32 = 5 * 60;
 
-    /// Creates tickets in epochs of `epoch_secs` seconds, as measured by `clock`, with keys derived
-    /// from `secret`.
+    /// Creates a ticketer with epochs of `epoch_secs` seconds, measured by `clock`, and with keys
+    /// derived from `secret`.
     ///
     /// The secret must be random, not a password. It is not stored. `clock` returns the time since
     /// 1970 in UTC, like [`UnixTime::now`]. While it returns `None`, no tickets are created or

@@ -39,7 +39,8 @@ struct Rotation {
 }
 
 /// The newest key, then the previous one. There is never a third: the next key is created more than
-/// `lifetime` seconds after the newest, when the previous one has reached twice that age.
+/// `lifetime` seconds after the newest. The previous one has then reached twice that age, unless
+/// the clock was set back.
 type KeyRing = [Option<TicketKey>; 2];
 
 #[derive(Clone)]
@@ -63,7 +64,7 @@ impl TicketKey {
 }
 
 impl Rotation {
-    /// Returns twice `lifetime`, because tickets created with the previous key are also accepted.
+    /// Returns twice `lifetime`, the maximum time for which a ticket is accepted.
     fn ticket_lifetime(&self) -> u32 {
         self.lifetime.saturating_mul(2)
     }
@@ -90,8 +91,9 @@ impl Rotation {
         newest?.tickets.0.encrypt_async(plain)
     }
 
-    /// Decrypts like [`Self::decrypt`], but asynchronously if one of the keys is asynchronous.
-    /// Tries the newest key first, even if it is synchronous.
+    /// Decrypts like [`Self::decrypt`], but asynchronously if one of the keys is asynchronous. The
+    /// newest key's result comes first, even if that key is synchronous and the other key's future
+    /// has already been created.
     fn decrypt_async(&self, now: u64, cipher: &[u8]) -> Option<BoxFuture<Option<Vec<u8>>>> {
         let keys = self.keys(now).ok()?;
         let (first, started) = keys.iter().enumerate().find_map(|(index, key)| {
@@ -266,8 +268,8 @@ impl TicketSwitcher {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::FailedToGetRandomBytes`] if `generator` fails, or
-    /// [`Error::FailedToGetCurrentTime`] if the clock does not return a time. If either fails
+    /// Returns [`Error::FailedToGetCurrentTime`] if the clock does not return a time, or
+    /// [`Error::FailedToGetRandomBytes`] if `generator` or the lock fails. If any of these fails
     /// later, no tickets are created or opened until it succeeds.
     #[cfg(not(feature = "std"))]
     pub fn new<M: MakeMutex>(
