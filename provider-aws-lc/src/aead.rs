@@ -92,7 +92,7 @@ pub(crate) fn to_library(nonce: Nonce) -> aead::Nonce {
     aead::Nonce::assume_unique_for_key(nonce.0)
 }
 
-/// A key of the cipher `C` that seals records.
+/// A key of the cipher `C` that seals records and HPKE messages.
 pub(crate) struct RecordKey<C>(InPlace<Key>, PhantomData<C>);
 
 impl<C: LibraryCipher> SealingKey for RecordKey<C> {

@@ -1,4 +1,4 @@
-//! Record protection as required by the FIPS validation of aws-lc.
+//! Record and packet protection as required by the FIPS validation of aws-lc.
 //!
 //! Sealing with AES-GCM is only approved if the module itself ensures that no nonce is used twice.
 //! For TLS, the module has keys that know how the protocol builds its nonces, and reject a nonce

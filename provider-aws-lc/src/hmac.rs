@@ -1,10 +1,10 @@
 //! HMAC (RFC 2104) over the library's hash functions.
 //!
 //! The library's own HMAC copies a context of 700 bytes for each message. Only that HMAC is
-//! approved in the FIPS module (see `key_derivation`). Otherwise, each hash function has the faster
-//! of two keys for the one or two messages that a key schedule usually signs with a key. The times
-//! are nanoseconds on a Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes, in one
-//! run:
+//! approved in the FIPS module (see `key_derivation`). Otherwise, each hash function uses the key
+//! that is faster for one or two messages, because a key schedule usually signs no more with one
+//! key. The times are nanoseconds on a Xeon with AVX-512 and the SHA extensions, for messages of 54
+//! bytes, in one run:
 //!
 //! | | SHA-256: key and 1 message | each more | SHA-384: key and 1 message | each more |
 //! |---|---|---|---|---|
@@ -90,8 +90,8 @@ impl Drop for Block {
 pub(crate) struct UnpreparedKey(Block);
 
 impl UnpreparedKey {
-    /// The maximum length in bytes of a message that is copied behind the key's block, and hashed
-    /// in one call.
+    /// The maximum length in bytes of a message that is copied after the key's block, and hashed in
+    /// one call.
     const ROOM: usize = 192;
 
     /// The number of message bytes to erase. The longest secret messages in a handshake with this

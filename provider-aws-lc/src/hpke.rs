@@ -158,7 +158,7 @@ impl<const KEY_SIZE: usize, const KDF_SIZE: usize> Hpke for HpkeAwsLcRs<KEY_SIZE
         self.0.generate_key_pair()
     }
 
-    /// True if FIPS approves the algorithms of this suite: all except X25519 and ChaCha20.
+    /// True unless this suite uses X25519 or ChaCha20-Poly1305, which FIPS does not approve.
     ///
     /// This does not say that the library is the FIPS module, which
     /// [`CryptoProvider::fips`](rustls_core::provider::CryptoProvider::fips) reports.

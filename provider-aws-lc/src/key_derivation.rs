@@ -47,7 +47,7 @@ pub(crate) trait Derivation: HashFunction {
     const PRF_ALGORITHM: &'static tls_prf::Algorithm;
 }
 
-/// The library's HKDF with `H`.
+/// HKDF with `H`: the library's HKDF-Expand, after HKDF-Extract with one HMAC.
 pub(crate) struct LibraryHkdf<H>(PhantomData<H>);
 
 impl<H: Derivation> LibraryHkdf<H> {

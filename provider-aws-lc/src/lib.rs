@@ -2,7 +2,7 @@
 //!
 //! `rustls` re-exports this crate as `rustls::crypto::aws_lc_rs`. This file re-exports the public
 //! items and lists the suites and groups in order of preference. The lists of suites follow from
-//! the table in [`cipher_suite`]. The other modules implement traits of [`rustls_core`] with
+//! the table in [`cipher_suite`]. Most other modules implement traits of [`rustls_core`] with
 //! aws-lc-rs.
 
 #![no_std]

@@ -1,6 +1,6 @@
 //! The AEADs, and the ciphers for QUIC headers.
 //!
-//! ring only seals in place, so sealing into other memory copies each record once.
+//! ring only seals in place, so sealing into other memory copies each payload once.
 
 use core::marker::PhantomData;
 
