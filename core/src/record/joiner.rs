@@ -70,9 +70,10 @@ const STEP: usize = 256;
 #[derive(Default)]
 pub struct HandshakeJoiner {
     memory: Vec<u8>,
-    /// The offset in `memory` of the first byte that has not been lent yet.
+    /// The offset of the first byte that has not been lent yet: in `memory`, or while a message is
+    /// lent, in the lent memory.
     read: usize,
-    /// The offset in `memory` of the first message whose length has not been checked.
+    /// The offset, in the same memory, of the first message whose length has not been checked.
     checked: usize,
     /// The number of bytes that have not been returned as messages, including those in the slice
     /// from [`Self::begin`].

@@ -22,7 +22,7 @@ mod early_data_tests;
 #[cfg(test)]
 mod tests;
 
-/// The number of empty records accepted in a row.
+/// The maximum number of empty records accepted in a row.
 const MAX_CONSECUTIVE_EMPTY: u8 = 32;
 
 /// The receiving half of the record layer.
