@@ -2,9 +2,9 @@
 //!
 //! The library's own HMAC copies a context of 700 bytes for each message. Only that HMAC is
 //! approved in the FIPS module (see `key_derivation`). Otherwise, each hash function uses the key
-//! that is faster for one or two messages, because a key schedule usually signs no more with one
-//! key. The times are nanoseconds on a Xeon with AVX-512 and the SHA extensions, for messages of 54
-//! bytes, in one run:
+//! that is faster on average, if a key schedule signs one or two messages with it, as usual. The
+//! times are nanoseconds on a Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes,
+//! in one run:
 //!
 //! | | SHA-256: key and 1 message | each more | SHA-384: key and 1 message | each more |
 //! |---|---|---|---|---|

@@ -167,7 +167,7 @@ impl OutgoingBuffer {
         self.exposed_room(len)
     }
 
-    /// Like [`Self::room`], for lengths that the application chooses.
+    /// Like [`Self::room`], but returns an error if memory runs out.
     ///
     /// # Errors
     ///
