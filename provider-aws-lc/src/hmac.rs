@@ -2,7 +2,7 @@
 //!
 //! The library's own HMAC copies a context of 700 bytes for each message. Only that HMAC is
 //! approved in the FIPS module (see `key_derivation`). Otherwise, each hash function uses the key
-//! that is faster on average, if a key schedule signs one or two messages with it, as usual. The
+//! that is faster on average: a key schedule usually signs one or two messages with each key. The
 //! times are nanoseconds on a Xeon with AVX-512 and the SHA extensions, for messages of 54 bytes,
 //! in one run:
 //!
