@@ -1,4 +1,4 @@
-//! The parts of a server's reaction to a ClientHello that are the same in both versions.
+//! Parts of a server's handshake that are the same in both versions.
 //!
 //! - `held_hello`: holds the ClientHello while the server negotiates.
 //! - `certificate`: the requested name, and the certificate for it; `protocol`: the application

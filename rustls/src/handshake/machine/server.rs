@@ -102,7 +102,8 @@ impl ServerHandshake {
 ///
 /// # Errors
 ///
-/// Returns an error if no configuration could accept the message.
+/// Returns an error if the message is not a ClientHello, cannot be decoded, or fails a check that
+/// does not depend on the version.
 #[cfg(feature = "std")]
 pub(crate) fn read_client_hello<'a>(
     message: &HandshakeMessage<'a>,

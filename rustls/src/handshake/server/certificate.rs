@@ -17,7 +17,7 @@ use crate::msgs::client_extensions::ClientExtensions;
 use crate::msgs::client_hello::ClientHello;
 use crate::msgs::server_name::ServerNamePayload;
 
-/// Returns the server name that the client requested, in lower case.
+/// Returns the server name that the client requested, in lower case. Ignores IP addresses.
 pub(crate) fn server_name(
     extensions: &ClientExtensions<'_>,
 ) -> Result<Option<DnsName<'static>>, PeerMisbehaved> {
@@ -61,7 +61,8 @@ pub(crate) fn resolve_certificate(
     )
 }
 
-/// Returns the certificate that the resolver has chosen. Fails with access_denied if there is none.
+/// Returns the certificate that the resolver has chosen. Fails with access_denied if there is none,
+/// or if its chain is empty.
 pub(crate) fn require_certificate(
     resolved: Option<Arc<CertifiedKey>>,
 ) -> Result<Arc<CertifiedKey>, Failure> {

@@ -12,7 +12,7 @@ use crate::msgs::extensions::ProtocolName;
 ///
 /// # Errors
 ///
-/// Returns [`Error::NoApplicationProtocol`] if there is no common protocol.
+/// Returns [`Error::NoApplicationProtocol`] if a protocol is required, and there is none in common.
 pub(crate) fn select_protocol(
     hello: &ClientHello<'_>,
     config: &ServerSettings,

@@ -1,7 +1,7 @@
-//! The conditions for a server to resume a session, in either version.
+//! The conditions for resuming a session on a server that both versions share.
 //!
 //! A resumption skips both certificates. So the session must fit the handshake ([`check_fit`]), and
-//! the verifier must still accept the client ([`accept_client`]).
+//! the client must still be accepted ([`accept_client`]).
 //!
 //! [`check_fit`]: SessionFacts::check_fit
 //! [`accept_client`]: SessionFacts::accept_client
@@ -38,8 +38,8 @@ impl SessionFacts<'_> {
     ) -> Result<(), NotResumed> {
         let age = now.as_secs().abs_diff(self.issued_at);
         let total_age = now.as_secs().abs_diff(self.authenticated_at);
-        // RFC 9846 §4.7.1: a ticket is valid for its lifetime at most. A clock that was set back
-        // makes no ticket younger
+        // RFC 9846 §4.7.1: a ticket is valid for its lifetime at most. If the clock was set back,
+        // the issue time may be in the future, which counts as an age, too
         let at_most = |secs: u32| Lifetime {
             promised: secs.min(MAX_TICKET_LIFETIME),
             ..lifetime
@@ -65,7 +65,7 @@ impl SessionFacts<'_> {
     }
 
     /// Returns the client if its certificates, or their absence, are still accepted at the time
-    /// `now`. Calls the verifier, which may be slow, so callers do this last.
+    /// `now`. The verifier may be slow, so callers do this last.
     pub(crate) async fn accept_client(
         &self,
         config: &ServerSettings,
@@ -103,8 +103,8 @@ impl SessionFacts<'_> {
     }
 }
 
-/// Accepts an anonymous client unless `verifier` requires a certificate. The requirement may have
-/// changed since the session was created.
+/// Accepts an anonymous client unless `verifier` requires a certificate. This does not rely on the
+/// comparison of the requirements in [`SessionFacts::check_fit`].
 fn accept_anonymous(verifier: &dyn ClientCertVerifier) -> Option<AcceptedClient> {
     let is_mandatory = verifier.offer_client_auth() && verifier.client_auth_mandatory();
     (!is_mandatory).then_some(AcceptedClient { acceptance: None })

@@ -17,7 +17,7 @@
 //!              │            WaitCertificateVerify        │
 //!              │                    │ CertificateVerify  │
 //!              ├──► WaitEndOfEarlyData  if accepted      │                          early_data
-//!              ▼           │ EndOfEarlyData              │
+//!              ▼           │ EndOfEarlyData; not in QUIC │
 //!        WaitFinished ◄────┴────────┴────────────────────┘                          finished
 //!              │ Finished; NewSessionTickets                                tickets, ticket_kind
 //!              ▼

@@ -1,12 +1,12 @@
 //! Handles a ClientHello, and chooses the protocol version.
 //!
 //! ```text
-//!   choose_version ──► resolve ──► negotiate ──► VersionDecision::apply
-//!   checks             may call the application   sends the reply
+//!   choose_version ──► resolve ──► negotiate ──► send_flight, or a HelloRetryRequest
+//!   checks             call the application
 //! ```
 //!
-//! A server negotiates on the stack, with the ClientHello that was received. If a call is or may be
-//! pending, it copies the message into an operation instead.
+//! A server negotiates on the stack, with the ClientHello that was received. If a call is pending,
+//! or a later one may be, it copies the message into an operation instead.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -168,7 +168,8 @@ fn resolve(
     }
 }
 
-/// True if the client offers a session. Otherwise, the resolver is the only callback.
+/// True if the client offers a session. Otherwise, the negotiation waits for no callback but the
+/// resolver.
 fn offers_session(version: Version, hello: &ClientHello<'_>) -> bool {
     match version {
         Version::Tls13 => hello.extensions.pre_shared_key.is_some(),
@@ -182,8 +183,8 @@ fn lookups_may_wait(config: &ServerSettings) -> bool {
     config.ticketer.may_wait() || config.session_storage.may_wait() || config.verifier().may_wait()
 }
 
-/// Calls [`negotiate`] in an operation that owns the ClientHello. `called` is the call of the
-/// resolver.
+/// Calls [`negotiate`] in an operation that owns the ClientHello. `called` is the result of the
+/// resolver, or the future for it.
 fn negotiate_async(
     version: Version,
     encoded: &[u8],
@@ -337,7 +338,7 @@ fn check_signature_algorithms(hello: &ClientHello<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Chooses the protocol version. The version is chosen only here.
+/// Chooses the newest version that client and server support.
 fn select_version(
     hello: &ClientHello<'_>,
     config: &ServerSettings,

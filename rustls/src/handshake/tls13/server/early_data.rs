@@ -22,8 +22,8 @@ use crate::keys::tls13::TrafficSecret;
 /// safe here, because single-use sessions already prevent replays.
 const MAX_AGE_DIFFERENCE: u64 = 60_000;
 
-/// The number of bytes of early data to skip if it is not allowed. A different configuration may
-/// have allowed it, so one record's worth is tolerated.
+/// The number of bytes of early data to skip if neither the configuration nor a known ticket allows
+/// any. A different configuration may have allowed it, so one record's worth is tolerated.
 const TOLERATED: usize = 1 << 14;
 
 /// Returns the number of bytes of rejected early data to skip. `of_ticket` is the limit in the
@@ -48,7 +48,7 @@ pub(super) struct EarlyDataOffer<'a> {
 }
 
 impl EarlyDataOffer<'_> {
-    /// Returns the number of bytes of early data to accept, unless the application rejects it.
+    /// Returns the number of bytes of early data to accept. The application may still reject it.
     ///
     /// # Errors
     ///
@@ -93,8 +93,8 @@ impl EarlyDataOffer<'_> {
         Ok(limit)
     }
 
-    /// True if the ClientHello was sent recently, according to the age in it (RFC 9846 §4.3.10,
-    /// §8.3).
+    /// True if the ClientHello was sent recently, according to the ticket age in it (RFC 9846
+    /// §4.3.10, §8.3).
     fn is_fresh(&self, now: UnixTime) -> bool {
         // RFC 9846 §4.3.10: modulo 2^32
         let age = self

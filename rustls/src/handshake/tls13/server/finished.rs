@@ -86,7 +86,8 @@ impl WaitFinished {
     }
 }
 
-/// Installs the keys for the client's application data, and sends the tickets.
+/// Installs the key for the client's application data, sends the tickets, and starts sending
+/// application data.
 fn connect(tickets: TicketMessages, cx: &mut ServerContext<'_>) -> Result<State, Failure> {
     let Some(Established::Tls13(secrets)) = cx.established else {
         return Err(Error::HandshakeNotComplete.into());

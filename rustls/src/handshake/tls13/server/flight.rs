@@ -159,8 +159,8 @@ impl Agreed<'_> {
 }
 
 impl Reply<'_> {
-    /// Decides about early data for the last time, because the application may have rejected it
-    /// while a callback was pending.
+    /// Makes the final decision about early data. The application may have rejected it while a
+    /// callback was pending.
     fn decide_early_data(&mut self, cx: &mut ServerContext<'_>) {
         // RFC 9846 §4.3.10: early data that is not accepted is skipped
         cx.transport.skip_early_data(self.skipped_early_data);
@@ -374,7 +374,7 @@ struct UnsignedFlight {
 }
 
 impl WaitFinished {
-    /// Adds the signature with the server's key, and sends the flight.
+    /// Adds the signature made with the server's key, and sends the flight.
     fn sign_flight(
         mut self: Box<Self>,
         unsigned: UnsignedFlight,

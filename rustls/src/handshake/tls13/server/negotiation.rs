@@ -1,6 +1,6 @@
 //! The negotiation of TLS 1.3: from RECVD_CH to NEGOTIATED, or to a HelloRetryRequest (RFC 9846
-//! Appendix A.2). Negotiation sends nothing. Of the connection, it only changes what the accessors
-//! and the observer report.
+//! Appendix A.2). Negotiation sends nothing. It changes nothing in the connection except the
+//! properties that its accessors and its observer report.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -160,14 +160,13 @@ fn report_selected(parameters: &Parameters<'_>, negotiated: &mut Negotiated) {
     negotiated.alpn_protocol = parameters.alpn_protocol.clone();
 }
 
-/// Like [`report_selected`], but before the application protocol is selected.
+/// Like [`report_selected`], but without the application protocol.
 fn report_exchange(group: &'static dyn SupportedKxGroup, negotiated: &mut Negotiated) {
     negotiated.kx_group = Some(group);
     negotiated.handshake_kind.get_or_insert(HandshakeKind::Full);
 }
 
-/// Decides on a HelloRetryRequest. If the client offers early data, looks up how much of it its
-/// ticket allows.
+/// Prepares a HelloRetryRequest. If the client offers early data, looks up the limit in its ticket.
 async fn require_retry<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
     selection: &Selection<'_>,

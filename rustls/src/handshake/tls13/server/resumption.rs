@@ -96,8 +96,7 @@ impl<'a> OfferedSessions<'a> {
 pub(super) struct FoundSession {
     /// The session, and its early secret.
     pub(super) session: Option<(Resumed, EarlySecret)>,
-    /// The early data limit in the first session that the client offers, or 0 if that session was
-    /// not found.
+    /// The early data limit in the first session that the client offers, or 0 if that is unknown.
     pub(super) first_early_data_size: u32,
     /// The last reason for not resuming an offered session. `None` if one is resumed.
     pub(super) not_resumed: Option<NotResumed>,

@@ -19,8 +19,8 @@ use crate::suites::Tls13CipherSuite;
 /// The state after a HelloRetryRequest. The second ClientHello must request the same name, and lead
 /// to the same suite and group.
 ///
-/// Other parameters, such as the application protocol, the certificate and the session, are chosen
-/// by the second ClientHello alone.
+/// Other parameters, such as the application protocol, the certificate and the session, depend on
+/// the second ClientHello alone.
 pub(crate) struct Retry {
     pub(super) suite: &'static Tls13CipherSuite,
     pub(super) group: &'static dyn SupportedKxGroup,
@@ -108,9 +108,9 @@ impl Retry {
 /// Checks that `hello` obeys the HelloRetryRequest. Its suite and group were checked when they were
 /// selected.
 ///
-/// RFC 9846 §4.2.2 requires that clients change nothing else in the ClientHello. Some choose a new
-/// random, or list only the requested group. Only the parameters in [`Retry`] depend on the first
-/// ClientHello, and both ClientHellos are in the transcript, so other changes are accepted.
+/// RFC 9846 §4.2.2 requires that the rest of the ClientHello stays the same. Some clients choose a
+/// new random, or list only the requested group. Only the parameters in [`Retry`] depend on the
+/// first ClientHello, and both ClientHellos are in the transcript, so other changes are accepted.
 pub(super) fn check_second_hello(
     hello: &ClientHello<'_>,
     retry: &Retry,

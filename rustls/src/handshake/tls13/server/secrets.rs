@@ -39,7 +39,7 @@ impl FlightSecrets {
     }
 
     /// Derives the early traffic secret of the `resumed` session, if early data is accepted or the
-    /// key log wants the secret. `transcript` is the ClientHello.
+    /// key log wants the secret. `transcript` ends with the ClientHello.
     pub(super) fn derive_early(
         &mut self,
         early_secret: &EarlySecret,

@@ -276,7 +276,7 @@ impl TicketPlan {
     }
 
     /// Creates the tickets for the handshake `finished`, and continues with `next`. If a callback
-    /// is pending, drops the handshake's secrets before waiting.
+    /// is pending, drops `finished`, which contains secrets, before waiting.
     pub(super) fn create(
         self,
         finished: Box<impl AsRef<ServerSettings>>,
@@ -449,11 +449,11 @@ impl TicketMessages {
         Ok(())
     }
 
-    /// Sends the messages, as far as they may still be sent under the current key.
+    /// Sends the messages until the connection is closed or the current key reaches its limit.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::EncryptError`].
+    /// Returns [`Error::EncryptError`] if a message cannot be sealed.
     pub(super) fn send(
         self,
         transport: &mut dyn Transport,
