@@ -1,8 +1,8 @@
 //! Calls into the application's code that may be asynchronous.
 //!
-//! Each callback has a synchronous method, which also exists in rustls 0.23, and one that may
-//! return a future. The methods here call the asynchronous one only on a connection that may wait,
-//! and fall back to the synchronous one if there is no future.
+//! Each callback has a synchronous method, and one that may return a future. The methods here call
+//! the asynchronous one only on a connection that may wait, and fall back to the synchronous one if
+//! there is no future.
 //!
 //! Some callbacks are called elsewhere, such as the server's resolver (`server/certificate.rs`),
 //! and those that create TLS 1.3 tickets or store sessions.
@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::msgs::certificate_request::DistinguishedName;
 use crate::msgs::certificate_verify::DigitallySignedStruct;
 
-/// Returns the message for the `signature` that `signer` made.
+/// Returns the wire form of the `signature` that `signer` made, or the error if it made none.
 pub(crate) fn signed(
     signer: &dyn Signer,
     signature: Result<Vec<u8>, Error>,

@@ -9,6 +9,7 @@
 //! - `offered`: the extensions in a hello, which a server may answer.
 //! - `offered_session`: the TLS 1.3 session in a hello, its binder, and early data.
 //! - `ech`: Encrypted ClientHello.
+//! - `connection_data`: the state that only client connections have.
 
 pub(crate) mod client_auth;
 pub(crate) mod config_limits;

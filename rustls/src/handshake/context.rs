@@ -26,8 +26,8 @@ pub(crate) trait Machine<Data>: Send + Sync {
         cx: &mut Context<'_, Data>,
     ) -> Result<(), Failure>;
 
-    /// Handles a TLS 1.2 change_cipher_spec (RFC 5246 §7.1). TLS 1.2 must have been negotiated, and
-    /// no handshake bytes may be buffered.
+    /// Handles a TLS 1.2 change_cipher_spec (RFC 5246 §7.1). Fails if TLS 1.2 was not negotiated,
+    /// or if handshake bytes are buffered.
     #[cfg(feature = "tls12")]
     fn handle_change_cipher_spec(&mut self, cx: &mut Context<'_, Data>) -> Result<(), Failure>;
 

@@ -341,7 +341,7 @@ impl Tls13Secrets {
     }
 }
 
-/// The secrets that replace the sending key.
+/// The secret from which the next sending key is derived, and the state of the key updates.
 pub(crate) struct SendingSecrets {
     pub(crate) suite: &'static Tls13CipherSuite,
     /// The current `application_traffic_secret_N`.
@@ -480,7 +480,7 @@ impl UpdateAnswerer<'_> {
     }
 }
 
-/// The secrets that replace the receiving key, and the exporter secret.
+/// The secret from which the next receiving key is derived, and the exporter secret.
 pub(crate) struct ReceivingSecrets {
     suite: &'static Tls13CipherSuite,
     /// The current `application_traffic_secret_N`.

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::handshake::transport::Transport;
 use crate::msgs::{EncodeMessage, HANDSHAKE_HEADER_LEN};
 
-/// The initial capacity of a flight. Flights with certificates or finite-field keys are usually
-/// longer.
+/// The initial capacity in bytes if none is given. Flights with certificates or finite-field keys
+/// are usually longer.
 const USUAL_LEN: usize = 256;
 
 /// Messages in one buffer. Each is added to the transcript as it is appended.

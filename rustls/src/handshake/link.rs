@@ -106,8 +106,8 @@ impl<F> Link<F> {
         }
     }
 
-    /// Records that the sender has requested a KeyUpdate. Called before the request can reach the
-    /// peer.
+    /// Records that the sender has requested a KeyUpdate. Called before the receiver can read
+    /// one in reply.
     pub(crate) fn await_update(&self) {
         self.state.fetch_or(AWAITED, Ordering::Release);
     }

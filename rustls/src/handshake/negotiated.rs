@@ -25,7 +25,8 @@ pub(crate) struct Negotiated {
     pub(crate) handshake_kind: Option<HandshakeKind>,
     pub(crate) alpn_protocol: Option<Vec<u8>>,
     peer: Option<PeerIdentity>,
-    /// True once the peer has proven its identity in this handshake: `peer`, if there is one.
+    /// True once the peer has proven its identity in this handshake. The identity is `peer`, if
+    /// there is one.
     is_peer_proven: bool,
     /// Other facts, mostly for the observer.
     pub(crate) facts: ObservedFacts,

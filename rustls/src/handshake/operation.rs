@@ -14,9 +14,9 @@
 //!           the closure
 //! ```
 //!
-//! A call allocates only if it is pending. The negotiation of a ClientHello may make several calls,
-//! so it is an `async` block, which returns the closure. The block is allocated if one of the calls
-//! may be pending.
+//! [`after`] allocates only if the call is pending. The negotiation of a ClientHello may make
+//! several calls, so it is an `async` block, which returns the closure. The block is allocated if
+//! one of the calls may be pending.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

@@ -164,8 +164,8 @@ where
 /// Verifies a client's chain on arrival, and continues with `next`. If the verifier has rules and
 /// the chain may be known, only continues, because the signature is then verified first.
 ///
-/// So a client can make the server hold an unverified chain only if the chain is short enough to be
-/// known.
+/// So the server waits for the signature with an unverified chain only if the chain is short enough
+/// to be known.
 pub(crate) fn receive_client<H, S, Data>(
     handshake: Box<H>,
     chain: ReceivedChain,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   client ──┬──► finished        the Finished that this side sends
-//!   server ──┴──► renegotiation   its refusal
+//!   server ──┴──► renegotiation   refuses the peer's attempts
 //! ```
 //!
 //! [`crate::keys::tls12`] derives the secrets.

@@ -1,8 +1,9 @@
 //! The transcript hash (RFC 9846 §4.1): one hash over the messages of a handshake, headers
 //! included.
 //!
-//! It starts once the cipher suite, and thus the hash function, is known. A client stores its
-//! ClientHello until then. A server knows the suite once it has read that message.
+//! It starts once the hash function is known. A server knows it once it has chosen the cipher suite
+//! for a ClientHello. A client stores its ClientHello until the server has chosen the suite. A
+//! client that offers a session first assumes the session's hash, because its binder needs one.
 
 use alloc::boxed::Box;
 #[cfg(feature = "tls12")]

@@ -129,7 +129,7 @@ pub(crate) trait Transport {
     fn start_receiving(&mut self);
 
     /// Sends an alert that does not end the connection (TLS 1.2). Sends nothing after a
-    /// close_notify. The receiving half of a split connection has the other half send it.
+    /// close_notify. The receiving half of a split connection passes it to the sending half.
     ///
     /// # Errors
     ///

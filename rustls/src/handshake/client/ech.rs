@@ -25,8 +25,8 @@
 //!   outer hello.
 //! - `acceptance`: detection of which hello the server uses, and the switch to the outer one.
 //!
-//! The rest of a handshake uses [`Ech`], [`OuterHello`], and methods of `SentHello`. The wire
-//! format is in `msgs::ech` and `msgs::client_extensions`.
+//! The rest of a handshake uses [`prepare`], [`Ech`], [`OuterHello`], and methods of `SentHello`.
+//! The wire format is in `msgs::ech` and `msgs::client_extensions`.
 
 mod acceptance;
 mod grease;
@@ -53,7 +53,7 @@ use crate::msgs::pre_shared_key::OfferedPsks;
 pub(crate) enum Ech {
     /// The hello does not use ECH.
     Absent,
-    /// An extension that only looks like ECH, with its body.
+    /// The hello contains an extension that only looks like ECH, with this body.
     Grease(Vec<u8>),
     /// The hello is a ClientHelloInner. After the ServerHello, this means that the server has
     /// accepted ECH.
@@ -160,7 +160,7 @@ impl Ech {
     }
 }
 
-/// Applies the ECH configuration of `offer` to it. Also returns the outer hello if the hellos of
+/// Sets up ECH in `offer`, as its configuration requires. Returns the outer hello if the hellos of
 /// `offer` are now inner ones.
 ///
 /// # Errors

@@ -19,7 +19,8 @@ use crate::suites::{SupportedCipherSuite, Tls12CipherSuite};
 /// A ticket of at most this many bytes is assumed to fit into any ClientHello.
 const SURELY_FITS: usize = 2048;
 
-/// The maximum length of a ClientHello with a ticket. Its extensions have at most 2^16 - 1 bytes.
+/// The maximum length of a ClientHello with a ticket, in bytes. Its extensions have at most
+/// 2^16 - 1 bytes.
 const MAX_LEN: usize = LengthSize::U16.max_len();
 
 impl Offer {

@@ -42,7 +42,7 @@ impl OfferedSession {
         store.take_tls13_ticket(&offer.server_name)
     }
 
-    /// Offers `value`.
+    /// Prepares the offer of `value`.
     ///
     /// # Errors
     ///
@@ -133,9 +133,9 @@ impl OfferedSession {
         self.suite.common.hash_provider.output_len()
     }
 
-    /// Computes the binder in `client_hello`, which ends with this extension. `before` is the
-    /// transcript of the messages before a second ClientHello. Returns the transcript including
-    /// `client_hello`.
+    /// Computes the binder, and writes it into `client_hello`, which ends with this extension.
+    /// `before` is the transcript of the messages before a second ClientHello. Returns the
+    /// transcript including `client_hello`.
     pub(crate) fn bind(&self, client_hello: &mut [u8], before: Option<&Transcript>) -> Transcript {
         let binder_at = client_hello.len().saturating_sub(self.binder_len());
         let list_at = binder_at.saturating_sub(2 + 1);

@@ -20,8 +20,8 @@ pub(crate) struct SentHello {
     pub(crate) offer: Box<Offer>,
     /// The key exchange whose shares were sent; `None` if TLS 1.3 is not offered.
     pub(crate) shares: Option<KeyShares>,
-    /// The message, header included. With ECH it is the ClientHelloInner until the server rejects
-    /// that.
+    /// The message, header included. With ECH, it is the ClientHelloInner until the server rejects
+    /// ECH.
     pub(crate) encoded: Vec<u8>,
     /// The ClientHelloOuter, while the server may still use it instead.
     pub(crate) outer: Option<Box<OuterHello>>,
@@ -91,8 +91,8 @@ impl SentHello {
         })
     }
 
-    /// Sends the second ClientHello, with the requested shares and cookie, and with the session if
-    /// it still fits.
+    /// Sends the second ClientHello, with `shares`, the server's `cookie`, and the session if it
+    /// still fits.
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl SentHello {
         self.session = None;
     }
 
-    /// Returns the number of bytes sent to the server.
+    /// Returns the length in bytes of the message that was sent to the server, header included.
     pub(crate) fn sent_len(&self) -> usize {
         sent_message(&self.encoded, self.outer.as_deref()).len()
     }

@@ -71,8 +71,8 @@ pub(crate) enum SchemeRules {
 }
 
 impl HandshakeSignature<'_> {
-    /// Checks that the version and, in TLS 1.2, the cipher suite allow the scheme, and that this
-    /// side has announced it. `announced` returns the announced schemes.
+    /// Checks that the version and, for a TLS 1.2 server, the cipher suite allow the scheme, and
+    /// that this side has announced it. `announced` returns the announced schemes.
     pub(super) fn check_scheme(
         &self,
         announced: impl FnOnce() -> Vec<SignatureScheme>,
@@ -103,7 +103,7 @@ impl HandshakeSignature<'_> {
     }
 }
 
-/// A client's verifier for servers, with the arguments for one server.
+/// A client's verifier of servers, with the arguments for one server.
 pub(crate) struct ServerVerifier<'a> {
     pub(crate) verifier: &'a dyn ServerCertVerifier,
     pub(crate) server_name: &'a ServerName<'a>,
@@ -111,7 +111,7 @@ pub(crate) struct ServerVerifier<'a> {
     pub(crate) ocsp_response: &'a [u8],
 }
 
-/// A server's verifier for clients.
+/// A server's verifier of clients.
 pub(crate) struct ClientVerifier<'a>(pub(crate) &'a dyn ClientCertVerifier);
 
 impl PeerVerifier for ServerVerifier<'_> {

@@ -1,8 +1,9 @@
 //! Holds the ClientHello while the server negotiates.
 //!
 //! An application callback may take a long time, and many connections may wait at the same time. A
-//! ClientHello of 64 KiB can decode to lists of about 900 KiB, so a waiting connection holds only
-//! the encoded message, and decodes it again afterwards. Each decision is made only once.
+//! decoded ClientHello can take more than ten times the memory of the message, so a waiting
+//! connection holds only the encoded message, and decodes it again afterwards. Each decision is
+//! made only once.
 
 use alloc::boxed::Box;
 use core::future::{Future, poll_fn};

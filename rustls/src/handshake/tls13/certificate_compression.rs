@@ -79,7 +79,7 @@ pub(super) fn choose_compressor(
     compressors.iter().find(is_offered).copied()
 }
 
-/// Adds `certificate` to `flight`. It is compressed if `compressor` is given and returns any bytes.
+/// Adds `certificate` to `flight`, compressed if there is a `compressor` and it returns any bytes.
 pub(super) fn add_certificate(
     certificate: &CertificateMsg<'_>,
     compressor: Option<&dyn CertCompressor>,

@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::handshake::Context;
 use crate::handshake::established::Established;
 
-/// Switches to the peer's next keys, and schedules a KeyUpdate as the reply if the peer requests
-/// one.
+/// Switches to the peer's next keys. If the peer requests a KeyUpdate, schedules one as the reply,
+/// unless no more updates are allowed.
 pub(crate) fn read_key_update<Data>(
     request: KeyUpdateRequest,
     cx: &mut Context<'_, Data>,

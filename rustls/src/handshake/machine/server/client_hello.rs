@@ -168,7 +168,7 @@ fn resolve(
     }
 }
 
-/// True if the client offers a session. Otherwise, the negotiation waits for no callback but the
+/// True if the client may offer a session. Otherwise, the negotiation waits for no callback but the
 /// resolver.
 fn offers_session(version: Version, hello: &ClientHello<'_>) -> bool {
     match version {

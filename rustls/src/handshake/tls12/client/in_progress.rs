@@ -1,5 +1,5 @@
-//! The data shared by all states between the ServerHello and the end of the handshake, and by those
-//! after the key exchange.
+//! The data shared by all states between the ServerHello and the end of the handshake:
+//! [`Handshake`], to which [`Finishing`] adds the secrets.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,11 +17,11 @@ pub(super) struct Handshake {
     pub(super) randoms: Randoms,
     /// The session ID in the ServerHello. If it is empty, the session cannot be resumed by an ID.
     pub(super) session_id: SessionId,
-    /// RFC 7627: true if the master secret is bound to the handshake.
+    /// True if the extended master secret was negotiated (RFC 7627).
     pub(super) uses_extended_master_secret: bool,
-    /// RFC 5077 §3.2: true if a NewSessionTicket will follow.
+    /// True if the ServerHello announced a NewSessionTicket (RFC 5077 §3.2).
     pub(super) announces_ticket: bool,
-    /// RFC 6066 §8: true if a CertificateStatus may follow.
+    /// True if the ServerHello announced a CertificateStatus, which is optional (RFC 6066 §8).
     pub(super) may_send_status: bool,
 }
 

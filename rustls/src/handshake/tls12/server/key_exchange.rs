@@ -33,7 +33,7 @@ impl AsRef<ServerSettings> for WaitClientKeyExchange {
 }
 
 impl WaitClientKeyExchange {
-    /// Returns the key exchange, which determines the format of the message.
+    /// Returns the key exchange algorithm, which determines the format of the message.
     pub(super) fn algorithm(&self) -> KeyExchangeAlgorithm {
         self.handshake.suite.kx
     }

@@ -1,6 +1,6 @@
 //! The negotiation of TLS 1.2, up to the decision between a full and an abbreviated handshake.
-//! Before [`Decision::send_flight`], nothing is sent. Of the connection, only what the accessors
-//! and the observer report is changed.
+//! Negotiation sends nothing. It changes nothing in the connection except the properties that its
+//! accessors and its observer report.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -75,7 +75,7 @@ pub(crate) fn resolve(
     ))
 }
 
-/// True if the client offers a session.
+/// True if `hello` contains a ticket or a session ID.
 pub(crate) fn offers_session(hello: &ClientHello<'_>) -> bool {
     !matches!(SessionReference::of(hello), SessionReference::None)
 }

@@ -194,8 +194,8 @@ fn offered_schemes<'a>(hello: &'a ClientHello<'_>) -> &'a [SignatureScheme] {
     schemes.as_deref().unwrap_or(&[])
 }
 
-/// Returns the schemes that may sign the key exchange of a suite that both sides support. They
-/// determine the choice of the certificate.
+/// Returns the client's schemes that may sign the key exchange of a suite that both sides support.
+/// The certificate resolver is given only these.
 pub(super) fn usable_schemes(
     hello: &ClientHello<'_>,
     config: &ServerConfig,

@@ -74,8 +74,8 @@ impl<'a> SessionReference<'a> {
 ///
 /// # Errors
 ///
-/// Returns [`PeerMisbehaved::ResumptionAttemptedWithVariedEms`] if the session uses the extended
-/// master secret and the ClientHello does not.
+/// Returns [`PeerMisbehaved::ResumptionAttemptedWithVariedEms`] if a session that otherwise fits
+/// uses the extended master secret, and the ClientHello does not.
 pub(super) async fn find_session<M: CallMode>(
     received: &mut ReceivedHello<'_, '_, M>,
     offered: SessionReference<'_>,
@@ -162,7 +162,8 @@ async fn find_candidate<M: CallMode>(
                 value: value.into(),
                 lifetime: Lifetime {
                     promised: match ticketer.lifetime() {
-                        // RFC 5077 §3.3: unspecified, so only the ticketer's keys limit it
+                        // RFC 5077 §3.3: unspecified, so only the ticketer's keys and the general
+                        // limit apply
                         0 => MAX_TICKET_LIFETIME,
                         secs => secs,
                     },

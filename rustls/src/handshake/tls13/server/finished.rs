@@ -32,7 +32,7 @@ pub(crate) struct WaitFinished {
     pub(super) authenticated_at: Option<u64>,
     /// The acceptance of the client's certificates, for its sessions.
     pub(super) client_acceptance: Option<Acceptance>,
-    /// The hash of the server's certificate.
+    /// The hash of the server's certificate or raw public key.
     pub(super) server_auth: ServerAuthId,
 }
 

@@ -74,7 +74,7 @@ pub(super) struct Reply<'a> {
     pub(super) is_retried: bool,
     pub(super) parameters: Parameters<'a>,
     pub(super) authentication: Authentication,
-    /// The hash of the server's certificate, even if that is not sent.
+    /// The hash of the server's certificate or raw public key, even if that is not sent.
     pub(super) server_auth: ServerAuthId,
     /// The maximum number of bytes of early data to skip if it is not accepted. `None` if the
     /// client offers none.

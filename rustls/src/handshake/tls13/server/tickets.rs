@@ -90,7 +90,7 @@ pub(super) struct TicketInputs {
     /// `None` if no session is resumed.
     pub(super) authenticated_at: Option<u64>,
     pub(super) client_acceptance: Option<Acceptance>,
-    /// The hash of the server's certificate.
+    /// The hash of the server's certificate or raw public key.
     pub(super) server_auth: ServerAuthId,
 }
 
