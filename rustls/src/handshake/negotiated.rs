@@ -103,14 +103,14 @@ macro_rules! negotiated_accessors {
     ($face:ty) => {
         impl $face {
             /// Returns the peer's certificate chain, end entity first, once the peer has proven
-            /// possession of its key. Returns `None` if the client sent none, or if the server
-            /// rejected ECH.
+            /// possession of its key. A raw public key is returned in the form of a certificate.
+            /// Returns `None` if the client sent none, or if the server rejected ECH.
             ///
             /// In a full handshake, the proof is the signature made with that key. In a resumed
-            /// handshake, it is the peer's Finished, because anyone may have seen the ticket. TLS
-            /// 1.3 has an earlier proof in two cases: a client trusts EncryptedExtensions, whose
-            /// keys depend on the session, and a server trusts a session whose early data it
-            /// accepts, because such a session can be resumed only once.
+            /// handshake, it is the peer's Finished, because anyone may have seen the ticket or the
+            /// session ID. TLS 1.3 has an earlier proof in two cases: a client trusts
+            /// EncryptedExtensions, whose keys depend on the session, and a server trusts a session
+            /// whose early data it accepts, because such a session can be resumed only once.
             pub fn peer_certificates(&self) -> Option<&[pki_types::CertificateDer<'static>]> {
                 self.peer_identity()
                     .map($crate::certificates::PeerIdentity::certificates)

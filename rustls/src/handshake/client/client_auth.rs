@@ -17,8 +17,8 @@ pub(crate) enum CertificateChoice {
 }
 
 impl CertificateChoice {
-    /// Takes the certificate that the resolver returned, if its key can sign with one of the
-    /// requested `schemes`. Otherwise, the client sends an empty Certificate.
+    /// Takes the certificate that the resolver returned, if its chain is not empty and its key can
+    /// sign with one of the requested `schemes`. Otherwise, the client sends an empty Certificate.
     pub(crate) fn new(resolved: Option<Arc<CertifiedKey>>, schemes: &[SignatureScheme]) -> Self {
         // RFC 9846 §4.5.2: no CertificateVerify follows an empty Certificate
         let certified_key = resolved.filter(|certified_key| !certified_key.cert.is_empty());

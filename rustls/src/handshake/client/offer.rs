@@ -190,8 +190,8 @@ impl Offer {
                 .or_else(|| self.ech.grease_psk()),
             encrypted_client_hello: self.ech.extension(),
             layout: self.ech.layout(),
-            // RFC 9846 §4.2.2: the second ClientHello may change only key_share, cookie, early_data
-            // and pre_shared_key
+            // RFC 9846 §4.2.2: the second ClientHello may change only a few extensions, so their
+            // order stays
             order_seed: self.extension_order.into(),
             ..ClientExtensions::default()
         };

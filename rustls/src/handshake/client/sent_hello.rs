@@ -42,7 +42,7 @@ pub(crate) struct ReceivedRetry {
     pub(crate) suite: &'static Tls13CipherSuite,
     /// The transcript from message_hash to the HelloRetryRequest.
     pub(crate) transcript: Transcript,
-    /// The outer ECH hello, for both ClientHellos.
+    /// The outer hello of ECH, unless ECH was rejected.
     pub(crate) outer: Option<Box<OuterHello>>,
 }
 
@@ -145,7 +145,8 @@ impl SentHello {
         }
     }
 
-    /// Returns a fork of [`Self::take_transcript`], which can still be called.
+    /// Returns a fork of the transcript up to this message, like [`Self::take_transcript`], which
+    /// can still be called.
     pub(crate) fn fork_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         let transcript = self.take_transcript(hash);
         let fork = transcript.fork();

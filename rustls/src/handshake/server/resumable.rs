@@ -1,4 +1,4 @@
-//! The conditions for resuming a session on a server that both versions share.
+//! The conditions that both versions share for resuming a session on a server.
 //!
 //! A resumption skips both certificates. So the session must fit the handshake ([`check_fit`]), and
 //! the client must still be accepted ([`accept_client`]).

@@ -21,10 +21,12 @@ use crate::suites::Tls13CipherSuite;
 /// The tag length of the AEADs in RFC 9180 §7.3.
 const TAG_LEN: usize = 16;
 
-/// An inner hello of at most this length always fits into a ClientHello, together with its session.
+/// An inner hello of at most this many bytes always fits into a ClientHello, together with its
+/// session.
 const SURELY_FITS: usize = 2048;
 
-/// The space to reserve for the rest of the extension: its header, a KEM public key, and a tag.
+/// The number of bytes to reserve for the rest of the extension: its header, a KEM public key, and
+/// a tag.
 const AROUND_INNER: usize = 512;
 
 /// Creates a fake body of the `encrypted_client_hello` extension, as long as if the hello of

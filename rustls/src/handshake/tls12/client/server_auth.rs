@@ -69,7 +69,8 @@ impl WaitServerKeyExchange {
         self.handshake.may_send_status && self.ocsp_response.is_none()
     }
 
-    /// Returns the key exchange of the suite, which determines the format of a ServerKeyExchange.
+    /// Returns the suite's key exchange algorithm, which determines the format of a
+    /// ServerKeyExchange.
     pub(super) fn algorithm(&self) -> KeyExchangeAlgorithm {
         self.handshake.suite.kx
     }

@@ -35,7 +35,7 @@ use crate::suites::Tls12CipherSuite;
 const STORED_LIFETIME: u32 = 24 * 60 * 60;
 
 /// The maximum length of a ticket in bytes. In the message, the ticket follows the lifetime and the
-/// length (RFC 5077 §3.3). The message must not be longer than peers that use this library accept.
+/// length (RFC 5077 §3.3). Clients that use this library reject longer messages.
 const MAX_TICKET_LEN: usize = NewSessionTicket::MAX_LEN - 4 - 2;
 
 pub(super) struct ResumedSession {

@@ -49,13 +49,13 @@ impl TicketKind {
         config.session_storage.can_cache().then_some(Self::Stored)
     }
 
-    /// Starts to create a ticket. The result is [`NewTicket::Created`] with `None` if the ticketer
+    /// Starts to create a ticket. It ends up as [`NewTicket::Created`] with `None` if the ticketer
     /// fails, if the ticket is empty or too long, or if the storage does not accept the session.
     /// `plain` is a scratch buffer.
     ///
     /// # Errors
     ///
-    /// Returns [`Error::FailedToGetRandomBytes`].
+    /// Returns [`Error::FailedToGetRandomBytes`] if no storage key can be drawn.
     pub(super) fn create(
         self,
         session: &Tls13Session<'_>,
