@@ -60,7 +60,7 @@ pub(crate) trait Machine<Data>: Send + Sync {
 
 /// The parts of a connection that its handshake may access.
 pub(crate) struct Context<'a, Data> {
-    /// Takes handshake bytes and keys, and checks record alignment.
+    /// Sends handshake messages, installs keys, and checks record alignment.
     pub(crate) transport: &'a mut dyn Transport,
     /// The properties that the connection's accessors and its observer report.
     pub(crate) negotiated: &'a mut Negotiated,

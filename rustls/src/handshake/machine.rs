@@ -12,7 +12,7 @@
 pub(crate) mod client;
 pub(crate) mod server;
 
-/// The version of a handshake, as chosen by a hello message.
+/// The negotiated version of a handshake.
 #[derive(Clone, Copy)]
 enum Version {
     Tls13,

@@ -375,7 +375,7 @@ where
     }
 }
 
-/// The next call of the verifier with the work that follows it, or, once no call is left, the
+/// The next call of the verifier, and the work that follows it. Once no call is left, the
 /// authenticated chain.
 enum Step {
     Chain(Called<Result<Proof, Error>>, AfterChain),

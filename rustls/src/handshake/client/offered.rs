@@ -16,7 +16,7 @@ pub(crate) struct OfferedExtensions(ExtensionSet);
 impl OfferedExtensions {
     /// Returns the types in `message`, an encoded ClientHello of this client.
     pub(super) fn of(message: &[u8]) -> Self {
-        // if the message is unreadable, nothing counts as offered and every reply is rejected
+        // if the message is unreadable, no extension counts as offered
         read_types(message).map(Self).unwrap_or_default()
     }
 

@@ -139,14 +139,14 @@ impl SentHello {
     pub(crate) fn take_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         match self.transcript.take() {
             Some(transcript) if transcript.algorithm() == hash.algorithm() => *transcript,
-            // no session was offered, or the server chose a hash other than the session's. Neither
-            // is possible after a HelloRetryRequest
+            // no session was offered, the server chose a hash other than the session's, or it
+            // rejected ECH. None of these is possible after a HelloRetryRequest
             _ => Transcript::start(hash, &self.encoded),
         }
     }
 
-    /// Returns a fork of the transcript up to this message, like [`Self::take_transcript`], which
-    /// can still be called.
+    /// Like [`Self::take_transcript`], but returns a fork, so that the transcript can still be
+    /// taken.
     pub(crate) fn fork_transcript(&mut self, hash: &'static dyn Hash) -> Transcript {
         let transcript = self.take_transcript(hash);
         let fork = transcript.fork();

@@ -29,8 +29,8 @@ pub(crate) fn server_name(
     }
 }
 
-/// Calls the resolver to choose a certificate for a client that can verify `signature_schemes`, or
-/// if that is `None`, the schemes in its signature_algorithms.
+/// Calls the resolver to choose a certificate for a client that can verify `signature_schemes`. If
+/// that is `None`, the client can verify the schemes in its signature_algorithms.
 pub(crate) fn resolve_certificate(
     hello: &ClientHello<'_>,
     signature_schemes: Option<&[SignatureScheme]>,

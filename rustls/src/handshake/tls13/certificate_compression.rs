@@ -29,7 +29,7 @@ pub(super) fn check_offer(
     Ok(())
 }
 
-/// Decompresses the body of a Certificate, for [`read_certificate`].
+/// Returns the decompressed body of a Certificate. [`read_certificate`] decodes it.
 pub(super) fn decompress(
     message: &CompressedCertificate<&[u8]>,
     decompressors: &[&'static dyn CertDecompressor],

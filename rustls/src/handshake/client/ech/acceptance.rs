@@ -18,7 +18,7 @@ use crate::msgs::client_hello::{Random, SessionId};
 use crate::msgs::ech::CONFIRMATION_LEN;
 use crate::suites::Tls13CipherSuite;
 
-/// Replaces the confirmation in the transcript that it is computed over.
+/// Stands for the confirmation in the transcript from which the confirmation is computed.
 const NO_CONFIRMATION: &[u8] = &[0; CONFIRMATION_LEN];
 
 /// The offset of the first byte after a ServerHello's `random`.

@@ -23,8 +23,8 @@ use crate::handshake::observation::Recorder;
 use crate::msgs::server_hello::ServerHello;
 use crate::suites::Tls12CipherSuite;
 
-/// The lifetime, in seconds, of a session for which the server does not specify a lifetime: the
-/// upper limit that RFC 5246 §F.1.4 suggests.
+/// The default lifetime of a session in seconds, if the server specifies none: the upper limit that
+/// RFC 5246 §F.1.4 suggests.
 const USUAL_LIFETIME: u32 = 24 * 60 * 60;
 
 /// Returns the session with `server_name` that may be resumed under `config`, and the current time.

@@ -97,7 +97,8 @@ impl WaitCertificateOrRequest {
     }
 }
 
-/// Returns the schemes in a CertificateRequest that are allowed in a CertificateVerify.
+/// Returns the schemes in a CertificateRequest that are allowed in a CertificateVerify. Fails if
+/// there are none.
 fn usable_schemes(offered: Option<&[SignatureScheme]>) -> Result<Vec<SignatureScheme>, Failure> {
     let error = PeerIncompatible::NoCertificateRequestSignatureSchemesInCommon;
     // RFC 9846 §4.4.2: signature_algorithms is mandatory, and must have a usable scheme

@@ -253,8 +253,8 @@ impl Reply<'_> {
         Ok(())
     }
 
-    /// Starts the flight after the ServerHello: EncryptedExtensions, and unless a session is
-    /// resumed, CertificateRequest (if the verifier wants one) and Certificate.
+    /// Starts the flight after the ServerHello: EncryptedExtensions and, in a full handshake,
+    /// CertificateRequest (if the verifier wants one) and Certificate.
     fn start_encrypted_flight(
         &self,
         finished: &mut WaitFinished,
