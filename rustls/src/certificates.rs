@@ -12,8 +12,8 @@
     doc = "- The properties of a certificate, each parsed once: [`Certificate`]."
 )]
 //!
-//! The crate `rustls-trust` reads roots, revocation lists, certificates and keys from files, caches
-//! them, and replaces them without a restart.
+//! The crate `rustls-trust` reads roots, revocation lists, certificates and keys from files, and
+//! replaces them without a restart. It also caches roots and revocation lists.
 
 mod acceptance;
 #[cfg(feature = "x509")]

@@ -69,7 +69,7 @@ pub(crate) struct Acceptance {
     basis: Basis,
     /// The time when the chain was verified, in seconds since 1970.
     verified_at: u64,
-    /// The first second when the acceptance no longer holds.
+    /// The first second at which the acceptance no longer holds.
     until: u64,
 }
 
@@ -114,8 +114,8 @@ impl Acceptance {
         self.holds(basis, now) && self.age(now) < Self::MAX_AGE_IN_SESSION
     }
 
-    /// True if a full handshake may rely on this acceptance. An acceptance of a client is passed on
-    /// to its session, which must be able to use it for another half day.
+    /// True if a full handshake may rely on this acceptance. A client's acceptance must be less
+    /// than half a day old, because it is passed on to the session, where its maximum age is a day.
     #[cfg(feature = "std")]
     pub(super) fn holds_in_full_handshake(&self, basis: Basis, now: UnixTime) -> bool {
         let is_young = match basis.peer {
@@ -135,7 +135,7 @@ impl Acceptance {
         self.basis
     }
 
-    /// Returns the first time when the acceptance no longer holds.
+    /// Returns the first time at which the acceptance no longer holds.
     pub(crate) fn until(&self) -> UnixTime {
         UnixTime::since_unix_epoch(core::time::Duration::from_secs(self.until))
     }

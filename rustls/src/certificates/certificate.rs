@@ -1,7 +1,8 @@
 //! The properties of a certificate, each parsed once, on demand.
 //!
 //! - [`Certificate`], here: the properties, their positions and their cache.
-//! - [`frame`]: the boundaries of fields and extensions; [`element`]: those of any element.
+//! - [`frame`]: the boundaries of fields and extensions; [`element`]: those of any element;
+//!   [`span`]: a range of bytes.
 //! - [`name`], [`alt_name`], [`public_key`], [`serial_number`], [`usage`], [`validity`], [`oid`]:
 //!   the types of the properties.
 //! - [`error`]: the error of a property that cannot be parsed.
@@ -227,7 +228,8 @@ impl Certificate {
     /// # Errors
     ///
     /// Returns [`PropertyError`] if the extension occurs twice or is not a list of one name or
-    /// more, or if the list of extensions or the certificate as a whole cannot be parsed.
+    /// more, if the list of extensions or the certificate as a whole cannot be parsed, or if the
+    /// certificate has extensions but is not of version 3.
     #[inline]
     pub fn subject_alt_names(&self) -> Result<&[GeneralName], PropertyError> {
         let field = CertificateField::SubjectAltName;
@@ -243,8 +245,9 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the extension occurs twice, or if the extension, the list of
-    /// extensions or the certificate as a whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension occurs twice, if the extension, the list of
+    /// extensions or the certificate as a whole cannot be parsed, or if the certificate has
+    /// extensions but is not of version 3.
     #[inline]
     pub fn key_usages(&self) -> Result<Option<KeyUsages>, PropertyError> {
         let field = CertificateField::KeyUsage;
@@ -257,8 +260,9 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the extension occurs twice, or if the extension, the list of
-    /// extensions or the certificate as a whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension occurs twice, if the extension, the list of
+    /// extensions or the certificate as a whole cannot be parsed, or if the certificate has
+    /// extensions but is not of version 3.
     #[inline]
     pub fn extended_key_usages(&self) -> Result<Option<&ExtendedKeyUsages>, PropertyError> {
         let field = CertificateField::ExtendedKeyUsage;
@@ -273,8 +277,9 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the extension occurs twice, or if the extension, the list of
-    /// extensions or the certificate as a whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension occurs twice, if the extension, the list of
+    /// extensions or the certificate as a whole cannot be parsed, or if the certificate has
+    /// extensions but is not of version 3.
     #[inline]
     pub fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PropertyError> {
         let field = CertificateField::BasicConstraints;
@@ -289,8 +294,9 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// Returns [`PropertyError`] if the extension occurs twice, or if the list of extensions or the
-    /// certificate as a whole cannot be parsed.
+    /// Returns [`PropertyError`] if the extension occurs twice, if the list of extensions or the
+    /// certificate as a whole cannot be parsed, or if the certificate has extensions but is not of
+    /// version 3.
     pub fn extension(&self, oid: &Oid) -> Result<Option<Extension<'_>>, PropertyError> {
         let (index, der) = self.extensions()?;
         match index.find(oid.as_bytes(), der) {

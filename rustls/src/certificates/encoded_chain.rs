@@ -51,7 +51,8 @@ impl<'a> Iterator for EncodedChain<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut r = Reader::new(self.0);
-        // the list was checked when it was decoded, so this fails only at its end
+        // the list was checked when it was decoded, or was encoded here, so this fails only at its
+        // end
         let certificate = r.prefixed_bytes(LengthSize::U24).ok()?;
         self.0 = r.rest();
         Some(certificate)

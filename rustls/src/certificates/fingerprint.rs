@@ -17,8 +17,8 @@ impl Fingerprint {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if `hash` returns `None`, or a function that is not SHA-256 or
-    /// has wrong results.
+    /// Returns [`Error::General`] if it is not known yet, and `hash` returns `None`, or a function
+    /// that is not SHA-256 or has wrong results.
     pub(super) fn of(
         &self,
         bytes: &[u8],

@@ -1,8 +1,9 @@
 //! One [`Certificate`] per certificate of this side, shared across the process.
 //!
 //! A [`CertifiedKey`] has only public fields, so it has no room for parsed properties. They are
-//! stored in a separate map, whose key is a hash of the certificate. The map holds weak references.
-//! Strong references are held by some resolvers ([`ParsedEndEntity`]) and by callers.
+//! stored in a separate map, whose key is a hash of the certificate's length and end. The map holds
+//! weak references. Strong references are held by some resolvers ([`ParsedEndEntity`]) and by
+//! callers.
 //!
 //! [`CertifiedKey`]: crate::sign::CertifiedKey
 
@@ -25,7 +26,8 @@ use crate::bounded_map::BoundedMap;
 use crate::lock::Mutex;
 
 /// The maximum number of certificates in the map. Beyond it, the oldest entry is evicted and no
-/// longer shared. An entry takes about a hundred bytes.
+/// longer shared. An entry takes about a hundred bytes. After its certificate was dropped, it also
+/// keeps the object's memory until it is removed.
 #[cfg(feature = "std")]
 const CAPACITY: usize = 4096;
 
@@ -73,8 +75,8 @@ fn process_wide() -> &'static OwnCertificates {
     &CERTIFICATES
 }
 
-/// Certificates, keyed by a hash of their last bytes. If hashes collide, only the first live
-/// certificate is shared.
+/// Certificates, keyed by a hash of their length and last bytes. If hashes collide, only the first
+/// live certificate is shared.
 #[cfg(feature = "std")]
 struct OwnCertificates {
     state: RandomState,

@@ -24,7 +24,7 @@ const DEFAULT_CAPACITY: usize = 8192;
 /// Shares the certificates of a peer between its connections and sessions.
 ///
 /// This saves memory on servers with many connections or sessions per client, and on clients with
-/// many per server. The shared part is the bytes and the parsed properties. Sharing does not affect
+/// many per server. The bytes and the parsed properties are shared. Sharing does not affect
 /// verification.
 ///
 /// By default, each configuration and its clones share one map. Set the same one to share it
@@ -46,7 +46,7 @@ const DEFAULT_CAPACITY: usize = 8192;
 /// ```
 ///
 /// The map holds only weak references, so it does not keep unused chains in memory. Without the
-/// crate feature `std`, a chain is shared only between a connection, its sessions, and the
+/// crate feature `std`, a chain is shared at most between a connection, its sessions, and the
 /// connections that resume them.
 pub struct PeerChains {
     enabled: Option<Interner>,

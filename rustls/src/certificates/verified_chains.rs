@@ -34,8 +34,9 @@ const DEFAULT_CAPACITY: usize = 1024;
 ///   policy and algorithms;
 /// - for exactly the same bytes of the whole chain;
 /// - until the first date passes on which the verdict could change: a certificate expires or
-///   becomes valid, or, if the verifier enforces it, a revocation list reaches its next update. If
-///   the clock was set back to before the verification, the chain is verified again;
+///   becomes valid, or, if the verifier enforces it, a revocation list reaches its next update. A
+///   custom verifier states this date itself. If the clock was set back to before the verification,
+///   the chain is verified again;
 /// - for half a day if the peer is a client, because its sessions carry the acceptance and rely on
 ///   it until it is a day old.
 ///
@@ -57,9 +58,9 @@ const DEFAULT_CAPACITY: usize = 1024;
 /// }
 /// ```
 ///
-/// The map holds chains of up to 16 KiB each, and the properties that the application read from
-/// them. Longer chains are verified in every full handshake. Without the crate feature `std`, the
-/// map is always disabled.
+/// The map holds chains of up to 16 KiB each, including an overhead of 64 bytes per certificate,
+/// and the properties that the application read from them. Longer chains are verified in every full
+/// handshake. Without the crate feature `std`, the map is always disabled.
 ///
 /// Handshakes with known peers are faster, which observers on the network may notice.
 pub struct VerifiedChains {

@@ -17,7 +17,7 @@ use crate::logging::is_deceptive;
 /// A distinguished name.
 ///
 /// Names are equal if their DER is equal. That is stricter than RFC 5280 §7.1, which ignores case
-/// and the type of a text.
+/// and the string type.
 ///
 /// An attribute may have any value. A value that is not text, or cannot be decoded as text, has no
 /// [text](Attribute::text) and is written as `#` with its DER in hexadecimal.
@@ -47,7 +47,7 @@ struct Entry {
 }
 
 impl Name {
-    /// Returns the DER of a `Name`.
+    /// Returns the DER encoding, with tag and length.
     pub fn der(&self) -> &[u8] {
         &self.0.der
     }
@@ -301,8 +301,8 @@ fn write_escaped(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 /// The contents of the object identifier 2.5.4.3.
 const COMMON_NAME: &[u8] = &[0x55, 4, 3];
 
-/// Returns the short name of an attribute type: from RFC 4514 §3, the LDAP registry (RFC 4520), or
-/// X.520.
+/// Returns the short name of an attribute type: from RFC 4514 §3, the LDAP registry (RFC 4520),
+/// X.520, or PKCS #9.
 fn descriptor(oid: &Oid) -> Option<&'static str> {
     Some(match oid.as_bytes() {
         // id-at, 2.5.4

@@ -111,7 +111,8 @@ impl FromStr for Oid {
     ///
     /// Returns [`InvalidOid`] unless `text` consists of two or more decimal numbers, separated by
     /// dots. The first is at most 2. The second is at most 39, unless the first is 2. None has a
-    /// leading zero or more than 128 bits.
+    /// leading zero or more than 128 bits, which is also the limit of the number that encodes the
+    /// first two.
     fn from_str(text: &str) -> Result<Self, InvalidOid> {
         let mut numbers = text.split('.').map(|number| {
             let is_plain = number.bytes().all(|byte| byte.is_ascii_digit())

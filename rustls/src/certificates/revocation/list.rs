@@ -79,6 +79,8 @@ impl RevocationList {
     /// Returns the process-wide statistics of list sharing.
     ///
     /// [`bytes`](super::super::CacheStats::bytes) counts the encodings, not the indexes.
+    /// [`failures`](super::super::CacheStats::failures) also counts callers that waited for a list
+    /// that another thread could not parse.
     #[cfg(feature = "std")]
     pub fn sharing_stats() -> super::super::CacheStats {
         super::sharing::process_wide().stats()
@@ -110,7 +112,10 @@ impl RevocationList {
     }
 
     /// Returns the number that the issuer assigned (RFC 5280 §5.2.3), big-endian without leading
-    /// zeros, if any.
+    /// zeros.
+    ///
+    /// `None` if the list has no number, and in the same cases as
+    /// [`this_update`](Self::this_update).
     pub fn number(&self) -> Option<&[u8]> {
         self.issue.as_ref()?.number.as_deref()
     }
@@ -124,8 +129,8 @@ impl RevocationList {
     /// Returns the first 32 bytes of `hash` over the encoding. Returns `None` if `hash` returns
     /// less.
     ///
-    /// The SHA-256 of the list is computed only once for all verifiers. Returns `None` if `hash`
-    /// has to compute it and returns wrong results. Other hashes are computed in each call.
+    /// The SHA-256 of the list is cached for all verifiers. Returns `None` if `hash` has to compute
+    /// it and returns wrong results. Other hashes are computed in each call.
     #[cfg(feature = "std")]
     pub(crate) fn digest(&self, hash: &'static dyn Hash) -> Option<[u8; 32]> {
         if hash.algorithm() == HashAlgorithm::SHA256 {

@@ -20,7 +20,7 @@ use crate::error::CertRevocationListError;
 /// The maximum number of lists in the map. Lists beyond it are not shared.
 const CAPACITY: usize = 16_384;
 
-/// Returns the map that all of the process shares.
+/// Returns the map of the whole process.
 pub(super) fn process_wide() -> &'static SharedLists {
     static LISTS: LazyLock<SharedLists> = LazyLock::new(|| SharedLists::new(CAPACITY));
     &LISTS
