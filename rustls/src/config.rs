@@ -4,8 +4,8 @@
 //! reads its configuration through [`settings`]. Most other modules are the parts of a
 //! configuration: versions, verifiers ([`verify`], [`webpki`]), keys ([`sign`]; `offload` signs on
 //! other threads) and their choice ([`resolver`]), ECH, certificate compression, key logs,
-//! observers, and sessions with their stores. [`carrier`] is the layer below TLS: records or QUIC.
-//! [`handshake_kind`] is reported by connections.
+//! observers, and sessions with their stores. [`carrier`] is the layer below the handshake: records
+//! or QUIC. [`handshake_kind`] is reported by connections.
 //!
 //! Apart from tests, nothing here imports a handshake or a connection.
 

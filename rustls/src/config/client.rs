@@ -95,7 +95,7 @@ pub struct ClientConfig {
     /// feature `std`, none by default.
     pub resumption: Resumption,
 
-    /// Sends early data in TLS 1.3 (0-RTT, RFC 9846 §2.3) to servers that allow it. False by
+    /// Offers early data in TLS 1.3 (0-RTT, RFC 9846 §2.3) to servers that allow it. False by
     /// default.
     ///
     /// Write early data through
@@ -156,7 +156,7 @@ impl ClientConfig {
     /// # Panics
     ///
     /// - if no default is installed, and the features select none, or include `custom-provider`;
-    /// - if the provider does not support the default versions.
+    /// - if [`ConfigBuilder::with_protocol_versions`] returns an error for the default versions.
     ///
     /// [`try_builder`](Self::try_builder) returns errors instead.
     #[cfg(feature = "std")]
@@ -170,8 +170,9 @@ impl ClientConfig {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if there is no default provider and the crate features select
-    /// none, and the errors of [`ConfigBuilder::with_protocol_versions`].
+    /// Returns [`Error::General`] if there is no default provider, and the crate features select
+    /// none or include `custom-provider`. Also returns the errors of
+    /// [`ConfigBuilder::with_protocol_versions`].
     #[cfg(feature = "std")]
     pub fn try_builder() -> Result<ConfigBuilder<Self, WantsVerifier>, Error> {
         Self::builder_with_provider(try_default_provider()?.clone())
@@ -183,8 +184,7 @@ impl ClientConfig {
     ///
     /// # Panics
     ///
-    /// Panics like [`builder`](Self::builder), and if the provider does not support these
-    /// `versions`.
+    /// Panics like [`builder`](Self::builder), with `versions` instead of the default ones.
     #[cfg(feature = "std")]
     pub fn builder_with_protocol_versions(
         versions: &[&'static SupportedProtocolVersion],
@@ -387,7 +387,7 @@ pub struct DangerousClientConfig<'a> {
 
 impl DangerousClientConfig<'_> {
     /// Verifies servers with this `verifier` in later handshakes. If it accepts wrong certificates,
-    /// anyone on the network can read and change their data.
+    /// anyone on the network can read and change the data of these connections.
     ///
     /// Sessions that the previous verifier accepted are not resumed.
     pub fn set_certificate_verifier(&mut self, verifier: Arc<dyn ServerCertVerifier>) {

@@ -1,5 +1,5 @@
-//! The application's choice whether to encrypt ClientHellos (ECH) and for which server, and the
-//! status of ECH on a connection.
+//! The application's settings for Encrypted ClientHello (ECH), and the status of ECH on a
+//! connection.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -244,7 +244,7 @@ pub enum EchStatus {
     NotOffered,
     /// The ClientHello only looked encrypted: [`EchMode::Grease`].
     Grease,
-    /// ECH was offered, and the server has not answered yet.
+    /// ECH was offered, and it is not known yet whether the server accepts it.
     Offered,
     /// The server decrypted the ClientHello and accepted ECH.
     Accepted,

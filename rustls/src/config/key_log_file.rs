@@ -14,8 +14,9 @@ use crate::logging::warn;
 /// A [`KeyLog`] that appends to the file named by the environment variable `SSLKEYLOGFILE`.
 ///
 /// Each secret is one line in the format of RFC 9850: the label, the client random and the secret,
-/// the latter two in hexadecimal. If the variable is not set or the file cannot be opened, nothing
-/// is logged. A failed write is reported only through the `log` crate (feature `logging`).
+/// the latter two in hexadecimal. If the variable is not set or the file cannot be opened, no
+/// secrets are logged. A failure to open the file or to write to it is reported only through the
+/// `log` crate (feature `logging`).
 ///
 /// Anybody who can read the file can decrypt the connections.
 pub struct KeyLogFile(Mutex<Option<File>>);

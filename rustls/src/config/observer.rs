@@ -79,7 +79,8 @@ pub trait Observer: Debug + Send + Sync {
     /// A handshake begins: a client is created, or a server has read the ClientHello.
     ///
     /// A server that never receives a ClientHello calls this just before [`failed`](Self::failed).
-    /// So does a constructor that returns an error.
+    /// So does a constructor that returns an error, unless it is that of a QUIC connection whose
+    /// configuration does not suit QUIC.
     fn handshake_begun(&self, connection: &Observed<'_>) {
         let _ = connection;
     }
@@ -139,7 +140,7 @@ pub struct Observed<'a> {
     pub server_name: Option<&'a str>,
 }
 
-/// The layer below TLS, which carries its messages.
+/// The layer below the handshake, which carries its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Carrier {

@@ -79,9 +79,10 @@ pub struct ServerConfig {
     /// Clients use the limit that was set when their ticket was created. If that limit is above the
     /// current one, the server skips the early data, and the client has to send it again.
     ///
-    /// A connection buffers up to this many bytes until the application reads them from
-    /// [`ServerConnection::early_data`](crate::ServerConnection::early_data). Clients that send
-    /// more are disconnected.
+    /// A [`ServerConnection`](crate::ServerConnection) holds up to this many bytes until the
+    /// application reads them from [`early_data`](crate::ServerConnection::early_data). Clients
+    /// that send more are disconnected. Over QUIC, which limits early data itself, only 0 and
+    /// [`u32::MAX`] are allowed.
     ///
     /// An attacker may replay early data. To accept it only once, the server accepts it only with
     /// sessions from [`session_storage`](Self::session_storage), which are single-use. So this has
@@ -180,7 +181,7 @@ impl ServerConfig {
     /// # Panics
     ///
     /// - if no default is installed, and the features select none, or include `custom-provider`;
-    /// - if the provider does not support the default versions.
+    /// - if [`ConfigBuilder::with_protocol_versions`] returns an error for the default versions.
     ///
     /// [`try_builder`](Self::try_builder) returns errors instead.
     #[cfg(feature = "std")]
@@ -194,8 +195,9 @@ impl ServerConfig {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if there is no default provider and the crate features select
-    /// none, and the errors of [`ConfigBuilder::with_protocol_versions`].
+    /// Returns [`Error::General`] if there is no default provider, and the crate features select
+    /// none or include `custom-provider`. Also returns the errors of
+    /// [`ConfigBuilder::with_protocol_versions`].
     #[cfg(feature = "std")]
     pub fn try_builder() -> Result<ConfigBuilder<Self, WantsVerifier>, Error> {
         Self::builder_with_provider(try_default_provider()?.clone())
@@ -207,8 +209,7 @@ impl ServerConfig {
     ///
     /// # Panics
     ///
-    /// Panics like [`builder`](Self::builder), and if the provider does not support these
-    /// `versions`.
+    /// Panics like [`builder`](Self::builder), with `versions` instead of the default ones.
     #[cfg(feature = "std")]
     pub fn builder_with_protocol_versions(
         versions: &[&'static SupportedProtocolVersion],
@@ -262,7 +263,7 @@ impl ServerConfig {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if they do not fit.
+    /// Returns [`Error::General`] if they do not fit, or if one of them is empty.
     pub fn check_client_cert_verifier(verifier: &dyn ClientCertVerifier) -> Result<(), Error> {
         if verifier.offer_client_auth() {
             CertificateRequest::check_authorities(verifier.root_hint_subjects())?;
@@ -287,8 +288,8 @@ impl ConfigSide for ServerConfig {}
 impl Sealed for ServerConfig {}
 
 impl ConfigBuilder<ServerConfig, WantsVerifier> {
-    /// Uses `client_cert_verifier` to decide whether clients are asked for a certificate and must
-    /// send one, and to verify it.
+    /// Uses `client_cert_verifier` to verify clients. It also states whether the server requests a
+    /// certificate, and whether clients must send one.
     pub fn with_client_cert_verifier(
         self,
         client_cert_verifier: Arc<dyn ClientCertVerifier>,

@@ -1,6 +1,6 @@
 //! Storage and lookup of sessions.
 //!
-//! - [`client`]: what a client remembers about servers, and where it is stored.
+//! - [`client`]: the sessions and hints that a client remembers, and their store.
 //! - [`client_auth`]: the binding of a server's sessions to its client authentication.
 //! - [`digests`]: hashes of the long values that these bindings compare.
 //! - [`server`]: the storage of a server's sessions.
@@ -23,7 +23,7 @@ pub(crate) const MAX_TICKET_LIFETIME: u32 = 7 * 24 * 60 * 60;
 /// The time in seconds during which a server resumes a session from a ticket or from its storage.
 #[derive(Clone, Copy)]
 pub(crate) struct Lifetime {
-    /// The lifetime that the server announces to clients.
+    /// The maximum age without the tolerance. TLS 1.3 tickets announce at most this lifetime.
     pub(crate) promised: u32,
     /// The tolerated difference between this machine's clock and the clock of the machine that
     /// created the session.

@@ -38,7 +38,8 @@ impl ServerSettings {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::General`] if the verifier's hints do not fit into a CertificateRequest.
+    /// Returns [`Error::General`] if the hints of a verifier that replaces the configured one do
+    /// not fit into a CertificateRequest, or if one of them is empty.
     pub(crate) fn now(config: Arc<ServerConfig>, carrier: HandshakeCarrier) -> Result<Self, Error> {
         let replaced = config.configured_verifier.current_verifier();
         if let Some(verifier) = &replaced {

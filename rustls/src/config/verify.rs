@@ -107,8 +107,8 @@ pub(crate) struct Proof {
 #[derive(Debug)]
 enum StatedRules {
     Digest(VerifierRules),
-    /// The rules of a verifier of this crate, which may not be digested yet. If a wrapper without
-    /// rules returns the proof, they never are.
+    /// The rules of a verifier of this crate, which may not be digested yet. They are not needed if
+    /// a wrapper without rules returns the proof.
     #[cfg(feature = "std")]
     Lazy(AssertUnwindSafe<Arc<dyn DigestsRules>>),
 }
@@ -393,8 +393,9 @@ pub trait ServerCertVerifier: Debug + Send + Sync {
 /// Decides whether a server asks clients for a certificate, and whether it accepts that
 /// certificate.
 ///
-/// Any error ends the connection with an alert. [`Error::InvalidCertificate`] selects the alert by
-/// its content.
+/// In a full handshake, any error ends the connection with an alert. [`Error::InvalidCertificate`]
+/// selects the alert by its content. If a session is to be resumed, an error causes a full
+/// handshake instead.
 pub trait ClientCertVerifier: Debug + Send + Sync {
     /// Returns the verifier for a handshake that starts now. Verifiers whose rules can be replaced
     /// at run time override this. The default, `None`, selects this verifier itself.

@@ -13,7 +13,7 @@ use super::{CertCompressor, CompressionFailed, CompressionLevel};
 #[cfg(feature = "std")]
 use crate::enums::CertificateCompressionAlgorithm;
 
-/// The number of the use at which a chain is compressed thoroughly.
+/// The use, counted from 1, at which a chain is compressed thoroughly.
 #[cfg(feature = "std")]
 const MANY_USES: u32 = 100;
 
@@ -53,7 +53,7 @@ impl CompressionCache {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the compressor.
+    /// Returns the error of the compressor, unless there is a cached result.
     pub(crate) fn compress(
         &self,
         compressor: &dyn CertCompressor,

@@ -110,7 +110,7 @@ pub struct TicketEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TicketAction {
-    /// A server created the ticket and queued it for the client.
+    /// A server created the ticket.
     Made,
     /// A client received the ticket.
     Received,
@@ -160,7 +160,7 @@ pub enum End {
     Truncated,
     /// An error ended the connection.
     Failed,
-    /// The application extracted the keys and continues without this connection.
+    /// The application extracted the record keys.
     Extracted,
     /// The application dropped the connection without any of these. This is normal over QUIC, which
     /// closes connections itself.

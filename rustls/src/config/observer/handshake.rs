@@ -22,10 +22,11 @@ pub struct HandshakeFacts<'a> {
     /// The key exchange group; `None` if a TLS 1.2 session is resumed.
     pub group: Option<NamedGroup>,
     /// The signature scheme with which the server proved its identity; `None` if a session is
-    /// resumed, and before the signature is made or verified.
+    /// resumed, and until the server has signed or the client has authenticated the server.
     pub server_signature: Option<SignatureScheme>,
     /// The signature scheme with which the client proved its identity; `None` without a client
-    /// certificate, and if a session is resumed.
+    /// certificate, if a session is resumed, and until the client has signed or the server has
+    /// authenticated the client.
     pub client_signature: Option<SignatureScheme>,
     /// The kind of handshake, once [`handshake_kind`](crate::CommonState::handshake_kind) returns
     /// it.
@@ -118,8 +119,8 @@ pub enum EarlyData {
 
 /// The time spent in the parts of a handshake.
 ///
-/// A wait for an asynchronous operation begins with the call that returns a future, and ends when a
-/// poll returns the result. So polls count as waiting, and the work that follows counts as this
+/// A wait for an asynchronous operation begins after the call that returns a future, and ends when
+/// a poll returns the result. So polls count as waiting, and the work that follows counts as this
 /// side's own. The time spent waiting for the peer's messages is part of `whole` only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -191,7 +192,7 @@ reasons! {
         /// The session has expired. On a client, also used if the verification of the server's
         /// certificate no longer holds.
         Expired = "it has expired";
-        /// The full handshake that the session goes back to was too long ago.
+        /// The session began with a full handshake that was too long ago.
         TooLongAgo = "its last full handshake is too long ago";
         /// The session belongs to another server name.
         OtherServerName = "it belongs to another server name";

@@ -131,8 +131,8 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
     /// name.
     fn set_kx_hint(&self, server_name: ServerName<'static>, group: NamedGroup);
 
-    /// Adds a TLS 1.3 session. A server may send several tickets on one connection: each is a
-    /// session of its own, and is used once.
+    /// Adds a TLS 1.3 session: one ticket, which is used once. A server may send several tickets on
+    /// one connection.
     fn insert_tls13_ticket(&self, server_name: ServerName<'static>, value: Tls13ClientSessionValue);
 
     /// Removes and returns a TLS 1.3 session.
@@ -150,8 +150,8 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
     /// Replaces the TLS 1.2 session, which may be used many times.
     fn set_tls12_session(&self, server_name: ServerName<'static>, value: Tls12ClientSessionValue);
 
-    /// Removes the TLS 1.2 session: a connection that used it has failed, or the server now
-    /// negotiates TLS 1.3.
+    /// Removes the TLS 1.2 session: a connection that offered, resumed or created it has failed, or
+    /// the server now negotiates TLS 1.3.
     fn remove_tls12_session(&self, server_name: &ServerName<'static>);
 }
 
@@ -169,8 +169,8 @@ pub(crate) struct ClientSessionCommon {
     /// references do not keep them alive, but keep their addresses from being reused.
     verifier: Weak<dyn ServerCertVerifier>,
     client_auth: Weak<dyn ResolvesClientCert>,
-    /// The verification of `server_chain`. It is older than `received_at` if the session was
-    /// received on a resumed connection.
+    /// The verification of `server_chain`. On a resumed connection, it is that of the resumed
+    /// session.
     verification: Verification,
     /// The time at which the session was received, or slightly before that in a TLS 1.2 resumption.
     received_at: UnixTime,

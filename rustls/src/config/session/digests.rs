@@ -67,7 +67,7 @@ pub(super) fn hash(provider: &CryptoProvider) -> Option<&'static dyn Hash> {
     sha256(provider).or_else(|| Some(first()?.common().hash_provider))
 }
 
-/// Truncates a hash to the length of a digest.
+/// Truncates a hash to the length of a digest, or pads it with zeros.
 pub(super) fn truncated(hash: &Output) -> Digest {
     let mut digest = [0; DIGEST_LEN];
     for (byte, hashed) in digest.iter_mut().zip(hash.as_ref()) {

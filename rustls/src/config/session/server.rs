@@ -18,7 +18,7 @@ pub use super::stored::ServerSessionValue;
 /// processes and machines may use a value if their configurations match. Releases of this library
 /// with a different session format ignore it.
 pub trait StoresServerSessions: Debug + Send + Sync {
-    /// True if this stores anything at all.
+    /// True if this storage stores sessions.
     fn can_cache(&self) -> bool;
 
     /// Stores `value` under `key`, replacing any previous value.

@@ -2,8 +2,8 @@
 //! session storage.
 //!
 //! Each version has its own format, and a value of one version cannot be decoded as one of another.
-//! Both contain [`SessionFacts`]. Only this library reads them. The handshakes decide what is
-//! stored and resumed.
+//! Both contain [`SessionFacts`]. Only this library reads them. The handshakes decide which
+//! sessions are stored and resumed.
 //!
 //! ```text
 //!   struct {
@@ -61,10 +61,11 @@ pub(crate) use tls12::Tls12Session;
 /// The part of a session that is the same in all versions.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SessionFacts<'a> {
-    /// The time when the session became resumable, in seconds since 1970.
+    /// The time at which the ticket was created, or in TLS 1.2 the ClientHello was handled, in
+    /// seconds since 1970.
     pub(crate) issued_at: u64,
-    /// The time of the handshake that authenticated with certificates, in seconds since 1970. It is
-    /// earlier than `issued_at` if the session was created on a resumed connection.
+    /// The time of the handshake that authenticated with certificates, in seconds since 1970. On a
+    /// resumed connection, it is that of the resumed session.
     pub(crate) authenticated_at: u64,
     /// A digest of the server's requirements for clients when the session was created.
     pub(crate) client_auth: ClientAuthId,

@@ -26,8 +26,8 @@ use crate::config::verify::DigestsRules;
 use crate::config::verify::Proof;
 use crate::error::{CertRevocationListError, Error, OtherError};
 
-/// Verifies a path from `cert`, via `intermediates`, to one of `roots`. All certificates on it must
-/// be valid at the time `now` and allowed for server authentication.
+/// Verifies a path from `cert`, via `intermediates`, to one of `roots`. All certificates below the
+/// root must be valid at the time `now` and allowed for server authentication.
 ///
 /// The server's name is not checked: use [`verify_server_name`]. Revocation is not checked: use
 /// [`WebPkiServerVerifier`](super::WebPkiServerVerifier).
@@ -96,8 +96,8 @@ impl ChainVerifierBuilder {
         }
     }
 
-    /// Adds unparsed lists. Accepts an empty list, because applications written for rustls 0.23
-    /// rely on that.
+    /// Adds unparsed lists. `crls` may be empty, because applications written for rustls 0.23 rely
+    /// on that.
     pub(super) fn add_crls(
         &mut self,
         crls: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
@@ -227,9 +227,9 @@ impl ChainVerifier {
         None
     }
 
-    /// Verifies a path from `end_entity` to a root. All certificates on it must be allowed for the
-    /// verifier's usage, valid at the time `now`, and acceptable according to the revocation lists,
-    /// if there are any. Returns the parsed `end_entity`, and the proof.
+    /// Verifies a path from `end_entity` to a root. All certificates below the root must be allowed
+    /// for the verifier's usage, valid at the time `now`, and acceptable according to the
+    /// revocation lists, if there are any. Returns the parsed `end_entity`, and the proof.
     pub(super) fn verify<'a>(
         &self,
         end_entity: &'a CertificateDer<'a>,

@@ -24,8 +24,8 @@ use crate::providers::default_provider;
 /// Requests client certificates, and verifies them according to the Web PKI.
 ///
 /// A certificate is accepted if a path of valid certificates for client authentication leads to a
-/// trusted root, and none of them is known to be revoked. The application finds the client's
-/// identity in [`peer_certificates`](crate::CommonState::peer_certificates).
+/// trusted root, and passes the revocation check if there are revocation lists. The application
+/// finds the client's identity in [`peer_certificates`](crate::CommonState::peer_certificates).
 ///
 /// Clients without a certificate are rejected, unless
 /// [`allow_unauthenticated`](ClientCertVerifierBuilder::allow_unauthenticated) is called.
@@ -49,8 +49,8 @@ impl WebPkiClientVerifier {
     ///
     /// # Panics
     ///
-    /// Panics if there is no default provider and the crate features select none,
-    /// like [`ServerConfig::builder`](crate::ServerConfig::builder).
+    /// Panics if there is no default provider, and the crate features select none or include
+    /// `custom-provider`, like [`ServerConfig::builder`](crate::ServerConfig::builder).
     pub fn builder(roots: Arc<RootCertStore>) -> ClientCertVerifierBuilder {
         Self::builder_with_provider(roots, default_provider().clone())
     }

@@ -1,4 +1,4 @@
-//! The requirements for a path besides its trust anchor: the purpose, and the checks of revocation.
+//! The requirements for a path besides its trust anchor: the purpose, and the revocation check.
 
 use webpki::{ExpirationPolicy, KeyUsage, RevocationCheckDepth, UnknownStatusPolicy};
 
@@ -21,7 +21,7 @@ impl Default for RevocationPolicy {
     }
 }
 
-/// The purpose that all certificates on a path must allow.
+/// The purpose that all certificates below the trust anchor must allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Usage {
     ServerAuth,

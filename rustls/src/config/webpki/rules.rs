@@ -28,7 +28,7 @@ use crate::logging::warn;
 /// sessions end after a day.
 const FORMAT: &str = "rustls-inplace 1, rustls-webpki 0.103.16";
 
-/// Everything that a verdict on a chain depends on, apart from the time.
+/// Everything that a verdict depends on, apart from the chain, the server's name and the time.
 #[derive(Clone, Copy)]
 pub(super) struct RulesInputs<'a> {
     pub(super) usage: Usage,

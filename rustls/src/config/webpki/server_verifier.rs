@@ -21,8 +21,8 @@ use crate::providers::default_provider;
 /// Verifies servers according to the Web PKI.
 ///
 /// A certificate is accepted if a path of valid certificates for server authentication leads to a
-/// trusted root, none of them is known to be revoked, and the server's name matches. A stapled OCSP
-/// response is ignored.
+/// trusted root, passes the revocation check if there are revocation lists, and the server's name
+/// matches. A stapled OCSP response is ignored.
 #[derive(Debug)]
 pub struct WebPkiServerVerifier {
     chain: ChainVerifier,
@@ -34,8 +34,8 @@ impl WebPkiServerVerifier {
     ///
     /// # Panics
     ///
-    /// Panics if there is no default provider and the crate features select none,
-    /// like [`ClientConfig::builder`](crate::ClientConfig::builder).
+    /// Panics if there is no default provider, and the crate features select none or include
+    /// `custom-provider`, like [`ClientConfig::builder`](crate::ClientConfig::builder).
     pub fn builder(roots: Arc<RootCertStore>) -> ServerCertVerifierBuilder {
         Self::builder_with_provider(roots, default_provider().clone())
     }
