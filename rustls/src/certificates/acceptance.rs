@@ -91,8 +91,8 @@ impl Acceptance {
     /// unchanged.
     const MAX_AGE_IN_SESSION: u64 = 24 * 60 * 60;
 
-    /// Creates the acceptance by the verifier of `basis`, which has verified the chain in full at
-    /// the time `now`. Returns `None` if it does not hold beyond `now`.
+    /// Creates the acceptance of a chain that the verifier of `basis` has verified in full at the
+    /// time `now`. Returns `None` if the acceptance does not hold beyond `now`.
     pub(crate) fn new(basis: Basis, now: UnixTime, until: UnixTime) -> Option<Self> {
         (now.as_secs() < until.as_secs()).then_some(Self {
             basis,

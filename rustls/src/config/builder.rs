@@ -26,8 +26,8 @@ use crate::time_provider::TimeProvider;
 
 /// Builds a [`ClientConfig`] or a [`ServerConfig`].
 ///
-/// Start with one of their `builder` functions. Then choose the protocol versions, unless that
-/// function has chosen them, the verification of the peer, and the credentials of this side. A
+/// Start with one of their `builder` functions. Then choose the protocol versions (unless that
+/// function has chosen them), the verification of the peer, and the credentials of this side. A
 /// choice has no default if a default would be a risk. Each step has its own `State` type, so code
 /// that skips a step does not compile.
 ///

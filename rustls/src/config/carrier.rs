@@ -48,8 +48,8 @@ impl HandshakeCarrier {
         }
     }
 
-    /// Returns the error of a server that only supports TLS 1.3 over this carrier, for a
-    /// ClientHello without supported_versions.
+    /// Returns the error for a ClientHello without supported_versions, if the server supports only
+    /// TLS 1.3 over this carrier.
     pub(crate) fn missing_tls13(self) -> PeerIncompatible {
         match self {
             Self::Records => PeerIncompatible::SupportedVersionsExtensionRequired,

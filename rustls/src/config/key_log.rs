@@ -10,7 +10,8 @@ pub trait KeyLog: Debug + Send + Sync {
     /// Records one secret.
     ///
     /// `label` names the secret. `client_random`, the random of the ClientHello, identifies the
-    /// connection. The labels of TLS 1.3 are
+    /// connection. If ECH is accepted, it is the random of the inner ClientHello. The labels of TLS
+    /// 1.3 are
     ///
     /// - `CLIENT_EARLY_TRAFFIC_SECRET`
     /// - `EARLY_EXPORTER_SECRET`

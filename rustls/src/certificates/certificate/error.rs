@@ -7,7 +7,7 @@ use x509_cert::der;
 
 use crate::error::{CertificateError, Error, OtherError};
 
-/// The error returned for a property of a certificate that cannot be parsed.
+/// The error returned if a property of a certificate cannot be parsed.
 ///
 /// Other properties are not affected, unless [`field`](Self::field) contains them or determines
 /// them: the certificate itself, the list of extensions, or the version, which must be 3 if there

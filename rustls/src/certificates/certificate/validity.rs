@@ -41,7 +41,7 @@ impl Validity {
     }
 }
 
-/// A date and time in UTC, in seconds, from year 0 to 9999.
+/// A date and time in UTC, to the second, from year 0 to 9999.
 ///
 /// `Display` writes the format `2026-02-28T23:59:59Z`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -80,8 +80,8 @@ impl KnownRoots {
         Some(self.entries.iter().find(is_same)?.digest)
     }
 
-    /// Inserts an entry in place of a dead one. If none is dead and the map is full, replaces the
-    /// entries in turn.
+    /// Inserts an entry, and replaces a dead one if there is any. If there is none and the map is
+    /// full, replaces the entries in turn.
     fn insert(&mut self, new: Known) {
         let is_dead = |known: &Known| known.roots.strong_count() == 0;
         if let Some(dead) = self.entries.iter().position(is_dead) {
