@@ -4,7 +4,7 @@
 //! build a path from a certificate to one of them. Both use `chain`; `rules` identifies verifiers
 //! that accept the same chains; `signature` verifies handshake signatures.
 //!
-//! webpki parses and verifies certificates. The only fields parsed again are their validity
+//! webpki parses and verifies certificates. Other code of this crate parses only their validity
 //! periods.
 
 mod anchors;

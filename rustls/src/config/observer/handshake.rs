@@ -16,7 +16,7 @@ use crate::enums::{CipherSuite, NamedGroup, ProtocolVersion, SignatureScheme};
 pub struct HandshakeFacts<'a> {
     /// The protocol version that the server chose.
     pub version: Option<ProtocolVersion>,
-    /// The cipher suite. Until the server chooses one, a client that offers a TLS 1.3 session
+    /// The cipher suite. Until the server chooses one, a client with a usable TLS 1.3 session
     /// reports the suite with which it would resume that session.
     pub cipher_suite: Option<CipherSuite>,
     /// The key exchange group; `None` if a TLS 1.2 session is resumed.

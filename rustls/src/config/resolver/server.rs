@@ -93,7 +93,7 @@ struct NamedIdentity {
 }
 
 impl ResolvesServerCertUsingSni {
-    /// Creates a resolver without any names, which rejects every client until one is added.
+    /// Creates a resolver without any names, which rejects every client until a name is added.
     pub fn new() -> Self {
         Self {
             by_name: Map::new(),
