@@ -235,7 +235,7 @@ struct Parsing {
     outcome: OnceLock<Result<Arc<RevocationList>, CertRevocationListError>>,
 }
 
-/// A weak reference to a list, which may still be being parsed.
+/// A weak reference to a list that is parsed or being parsed.
 enum Known {
     Parsing(Weak<Parsing>),
     Parsed {
@@ -261,7 +261,7 @@ impl Known {
     }
 }
 
-/// A strong reference to a list, which may still be being parsed.
+/// A strong reference to a list that is parsed or being parsed.
 enum InUse {
     Parsing(Arc<Parsing>),
     Parsed(Arc<RevocationList>),

@@ -15,7 +15,7 @@ use crate::suites::Tls12CipherSuite;
 pub struct Tls12ClientSessionValue {
     common: ClientSessionCommon,
     suite: &'static Tls12CipherSuite,
-    /// The ID assigned by the server. Empty if the server sent only a ticket.
+    /// The ID assigned by the server. Empty if the session has only a ticket.
     session_id: SessionId,
     /// The ticket, shared by the connections that offer it.
     ticket: Option<Arc<[u8]>>,
