@@ -29,8 +29,8 @@ impl<'i> AppDataRecord<'i> {
 
     /// Returns the range of the payload within the bytes that were received. `incoming_tls` is
     /// their [`as_ptr_range`](slice::as_ptr_range), from before the call that opened the record.
-    /// Returns `None` if the payload is not within those bytes: it is empty, or in a copy that the
-    /// connection made.
+    /// Returns `None` if the payload is not within those bytes, for example because it is in a copy
+    /// that the connection made. For an empty payload, returns `None` or an empty range.
     ///
     /// With the range, the caller can drop this borrow and change the payload in place, for example
     /// to encrypt it for another connection.

@@ -2,7 +2,7 @@
 //! records, the negotiated properties, the secrets that outlive the handshake, and the error that
 //! ended the connection.
 //!
-//! It depends neither on the states of the handshake nor on [`super::driver`], which calls both.
+//! It depends neither on the states of the handshake nor on [`super::driver`], which calls them.
 //! [`super::sending`] encrypts application data.
 
 use alloc::boxed::Box;
@@ -50,10 +50,9 @@ pub struct CommonState {
     pub(crate) is_extractable: bool,
     /// The application callbacks that the handshake may call.
     pub(super) callbacks: Callbacks,
-    /// The asynchronous application callback that the handshake is waiting for, if any. It
-    /// is a copy, because the methods of this public type have no machine that they could ask. The
-    /// driver updates it after each call of the machine, and a failure, which ends the machine,
-    /// resets it.
+    /// The asynchronous application callback that the handshake is waiting for, if any. It is a
+    /// copy, because the methods of this public type cannot access the machine. The driver updates
+    /// it after each handshake message and each poll. A failure resets it.
     pub(super) wait: Option<Wait>,
     /// The error that ended the connection. Boxed because few connections have one.
     failed: Option<Box<Error>>,
@@ -152,9 +151,10 @@ impl CommonState {
 
     /// Lets the handshake wait for the application's asynchronous operations, instead of blocking
     /// in them. The code that does the I/O must then call `poll_operation` while the connection [is
-    /// waiting](Self::is_waiting). The published tokio-rustls, quinn and other code for rustls 0.23
-    /// do not do this, so such a handshake hangs with them. A connection that is driven without
-    /// ever being polled logs one warning, after several calls or when it ends.
+    /// waiting](Self::is_waiting), as `complete_io` does. The published tokio-rustls, quinn and
+    /// other event loops for rustls 0.23 do not do this, so such a handshake hangs with them. A
+    /// connection that is driven without ever being polled logs one warning, after several calls or
+    /// when it ends.
     ///
     /// Signers, verifiers, resolvers, ticketers and session storages have methods that return
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
@@ -182,10 +182,10 @@ impl CommonState {
 
     /// True if `read_tls` should be called as soon as possible.
     ///
-    /// False if plaintext is unread, after the peer's close_notify, and during the handshake while
-    /// output is queued, unless application data may already be sent. While the handshake [is
-    /// waiting](Self::is_waiting), this is true only until the next record is complete, so that the
-    /// end of the stream is seen and buffers stay short.
+    /// False if plaintext other than early data is unread, after the peer's close_notify, and
+    /// during the handshake while output is queued, unless application data may already be sent.
+    /// While the handshake [is waiting](Self::is_waiting), this is true only until the next record
+    /// is complete, so that the end of the stream is seen and buffers stay short.
     pub fn wants_read(&self) -> bool {
         let records = &self.records;
         records.received.unread() == 0
@@ -316,7 +316,7 @@ impl CommonState {
         error
     }
 
-    /// Ends the connection because the other half has failed, which logs and reports the error.
+    /// Ends the connection because the other half has failed. That half reports the error.
     #[cold]
     pub(super) fn adopt(&mut self, failure: Failure) {
         self.prepare_failure(None);

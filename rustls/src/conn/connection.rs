@@ -136,10 +136,10 @@ impl<Data> ConnectionCommon<Data> {
     /// `buf` like [`Self::reader`]. Returns the number of bytes read, and the state after that.
     ///
     /// A record that fits into the rest of `buf` is usually opened there directly, which saves a
-    /// copy, if the crypto provider can do so (aws-lc-rs can, ring cannot). With TLS 1.3, a record
-    /// needs at least one byte more than its plaintext. So `buf` should be longer than 16 KiB, best
-    /// a little more than 64 KiB: while the peer streams, [`Self::read_tls_for`] then reads several
-    /// records at a time.
+    /// copy, if the crypto provider can do so: aws-lc-rs can, except for AES-GCM with feature
+    /// `fips`; ring cannot. With TLS 1.3, a record needs at least one byte more than its plaintext.
+    /// So `buf` should be longer than 16 KiB, best a little more than 64 KiB: while the peer
+    /// streams, [`Self::read_tls_for`] then reads several records at a time.
     ///
     /// Bytes of `buf` after those read may be overwritten, but never with unauthenticated data. If
     /// no bytes are read, [`Reader`] returns the reason.
@@ -222,8 +222,8 @@ impl<Data> ConnectionCommon<Data> {
     /// # Errors
     ///
     /// - The errors of `io`. [`io::ErrorKind::Interrupted`] from `io.read` is retried.
-    ///   [`io::ErrorKind::WouldBlock`] is returned only if no bytes were moved in the direction
-    ///   that blocks.
+    ///   [`io::ErrorKind::WouldBlock`] from `io.read` or `io.write` is returned only if no bytes
+    ///   were moved in that direction.
     /// - [`io::ErrorKind::UnexpectedEof`] if the stream ends during the handshake.
     /// - [`io::ErrorKind::InvalidData`] with the [`Error`] of [`Self::process_new_packets`], after
     ///   an attempt to send the alert. A failed connection does not read again.

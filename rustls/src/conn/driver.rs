@@ -159,7 +159,7 @@ impl<Data> Driver<Data> {
 
     /// Processes one record at the front of `buf`. Returns `None` if it is incomplete.
     ///
-    /// An error ends the connection; the alert for the peer, if any, is queued.
+    /// An error ends the connection.
     // inlined into the loops over received records, so that the result stays in registers
     #[inline(always)]
     pub(crate) fn process_record(&mut self, buf: &mut [u8]) -> Result<Option<Processed>, Error> {
@@ -523,7 +523,7 @@ impl<Data> Driver<Data> {
 }
 
 impl<Data> Driver<Data> {
-    /// Ends the connection because the other half has failed, which logs and reports the error.
+    /// Ends the connection because the other half has failed. That half reports the error.
     #[cold]
     pub(super) fn adopt(&mut self, failure: Failure) {
         self.common.adopt(failure);
@@ -532,8 +532,8 @@ impl<Data> Driver<Data> {
 }
 
 impl<Data> Abandon for Driver<Data> {
-    /// Fails the connection. The next call ends the handshake, because ending it calls the
-    /// session's store.
+    /// Fails the connection. A later call ends the handshake, because that calls the session's
+    /// store, which may panic as well.
     fn abandon(&mut self) {
         self.common.fail_after_panic();
     }

@@ -80,8 +80,8 @@ pub enum EarlyDataError {
     /// The data exceeds what is left of the limit in the server's ticket. Nothing was encrypted.
     ExceededAllowedEarlyData,
 
-    /// The output buffer is too short, the key is used up, the cipher failed, or early data can no
-    /// longer be sent.
+    /// The output buffer is too short, the key cannot protect the data, the cipher failed, or early
+    /// data can no longer be sent.
     Encrypt(EncryptError),
 }
 

@@ -7,8 +7,9 @@ use std::io;
 use crate::record::sender::SealInPlaceError;
 
 /// An error from encrypting application data in place. The buffer is unchanged, unless the error is
-/// [`Self::CipherFailed`]. So is the connection, unless it has queued a message of its own
-/// ([`Self::OutputPending`]) or has ended ([`Self::EncryptExhausted`], [`Self::CipherFailed`]).
+/// [`Self::CipherFailed`]. The connection may have queued a message such as a KeyUpdate
+/// ([`Self::OutputPending`]), or have ended ([`Self::EncryptExhausted`], [`Self::CipherFailed`]);
+/// otherwise it is unchanged, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InPlaceError {

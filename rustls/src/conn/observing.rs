@@ -23,15 +23,15 @@ impl CommonState {
     ///
     /// Set it before the connection reads anything. A client reports
     /// [`handshake_begun`](crate::observer::Observer::handshake_begun) when it is created, so that
-    /// event has the number 0. Has no effect if the configuration has no observer.
+    /// event has the number 0. Has no effect without an observer.
     pub fn set_observer_context(&mut self, context: u64) {
         if let Some(observation) = &mut self.observation {
             observation.set_context(context);
         }
     }
 
-    /// Reports the events of this connection to `observer`, instead of an observer that an
-    /// `Acceptor` may have set, and that has not been called yet. `None` keeps that observer.
+    /// Reports the events of this connection to `observer`. This replaces the observer of an
+    /// `Acceptor`, which must not have been called yet. `None` keeps that observer.
     pub(crate) fn observe(&mut self, observer: Option<&Arc<dyn Observer>>) {
         if let Some(observation) = &mut self.observation {
             observation.is_accepting = false;
@@ -126,8 +126,8 @@ impl CommonState {
         }
     }
 
-    /// Records how the connection would end, and the server name, before the failure changes them.
-    /// Does not call the application's code.
+    /// Records the [`Ending`] of the connection before the failure changes it, and the server name,
+    /// if known. Does not call the application's code.
     #[cold]
     pub(super) fn prepare_failure(&mut self, server_name: Option<&str>) {
         if self.observation.is_none() {
@@ -240,8 +240,8 @@ impl CommonState {
         observation.put_back();
     }
 
-    /// Returns the end of the connection after this traffic, as it would be reported if the
-    /// connection were dropped now.
+    /// Returns the end of this connection or half, as if it were dropped now. `sent` and `received`
+    /// are the traffic until then.
     fn ending(&self, sent: Traffic, received: Traffic) -> Ending {
         let records = &self.records;
         // a half knows the end of its own direction

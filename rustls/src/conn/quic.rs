@@ -111,7 +111,7 @@ impl Quic {
         }
     }
 
-    /// True until the peer's Finished is verified.
+    /// True until the handshake is complete.
     pub(super) fn is_handshaking(&self) -> bool {
         self.is_handshaking
     }

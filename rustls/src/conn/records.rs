@@ -203,7 +203,7 @@ impl Records {
         )
     }
 
-    /// True if received data is unread, unopened or part of an incomplete message.
+    /// True if received data is unread or unopened, or handshake bytes are buffered.
     pub(crate) fn has_received(&self) -> bool {
         #[cfg(feature = "std")]
         let has_early_data = self.early_data.is_some();
@@ -213,7 +213,7 @@ impl Records {
         self.received.unread() != 0 || has_unopened || has_early_data || !self.joiner.is_empty()
     }
 
-    /// True if this side has closed or failed, or will close once buffered data is sent.
+    /// True if this side has failed, or a close_notify was sent or is scheduled.
     pub(crate) fn is_sending_over(&self) -> bool {
         matches!(
             self.sending,
@@ -262,8 +262,9 @@ impl Records {
         self.send_warning_alert(AlertDescription::CloseNotify)
     }
 
-    /// Ends both directions: sends `alert` unless this side has stopped sending, and drops keys,
-    /// handshake bytes and unsent plaintext. Returns true if the alert is queued.
+    /// Ends both directions, and drops keys, handshake bytes and unsent plaintext. First queues
+    /// `alert`, unless sending has ended or the other half sends. Returns true if the alert was
+    /// queued.
     pub(crate) fn fail(&mut self, alert: Option<AlertDescription>) -> bool {
         // RFC 9846 §6.1, §6.2: nothing follows a close_notify or a fatal alert
         let can_send = !matches!(self.sending, Sending::Closed | Sending::Elsewhere);

@@ -26,9 +26,9 @@ use crate::record::buffer::OutOfMemory;
 use crate::record::sender::{SealError, SealInPlaceError};
 
 impl CommonState {
-    /// Seals as much of `payload` as the buffer limit allows, and queues it for sending. Buffers it
-    /// instead if it may not be sent yet, and drops it after a close_notify. Returns the number of
-    /// bytes accepted.
+    /// Seals as much of `payload` as the buffer limit and the key allow, and queues it for sending.
+    /// Buffers it instead if it may not be sent yet, and drops it after a close_notify. Returns the
+    /// number of bytes accepted.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {
@@ -143,7 +143,8 @@ impl CommonState {
         Ok(sealed)
     }
 
-    /// Replaces the sending key if it has reached its limit (RFC 9846 §5.5).
+    /// Replaces the sending key if it has reached its limit (RFC 9846 §5.5). Closes the connection
+    /// if the key cannot be replaced.
     #[inline]
     fn refresh_worn_key(&mut self) -> Result<(), Error> {
         if self.records.sender.payload_left() == 0 {
@@ -369,9 +370,9 @@ impl CommonState {
             .map_err(|error| self.in_place_failed(error))
     }
 
-    /// Ends the connection if the record could not be sealed even with more room. If the cipher
-    /// failed, a sequence number is used up, and the partial record cannot be sent. Other errors
-    /// change nothing.
+    /// Ends the connection if the cipher failed or no sequence number is left. A cipher that failed
+    /// has used up a sequence number, and its partial record cannot be sent. Other errors change
+    /// nothing.
     #[cold]
     fn in_place_failed(&mut self, error: SealInPlaceError) -> InPlaceError {
         if let SealInPlaceError::Exhausted | SealInPlaceError::Failed = error {
@@ -380,7 +381,8 @@ impl CommonState {
         error.into()
     }
 
-    /// Checks that a record can be sent next, and replaces the key if it has reached its limit.
+    /// Checks that a record can be sent next. Replaces a key that has reached its limit, or closes
+    /// the connection if the key cannot be replaced.
     #[cold]
     fn prepare_in_place(&mut self) -> Result<(), InPlaceError> {
         match self.records.sending {

@@ -38,7 +38,8 @@ use crate::error::Error;
 use crate::handshake::Link;
 use crate::handshake::negotiated::{Negotiated, negotiated_accessors};
 
-/// True if the sending half must react to something that the receiving half received.
+/// True if the sending half has something to send for the receiving half, or the alert of a
+/// failure.
 fn wants_sender(link: &Link) -> bool {
     link.wants_sender(|failure| failure.alert.is_some())
 }

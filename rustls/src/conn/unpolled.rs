@@ -1,6 +1,6 @@
 //! Detects code that drives a connection while its handshake is waiting for an operation, but never
-//! polls the operation. Code for rustls 0.23 does this if `set_async` was called. Such a handshake
-//! hangs, and nothing else would explain why.
+//! polls the operation. Event loops for rustls 0.23 do this if `set_async` was called. Such a
+//! handshake hangs, and nothing else would explain why.
 
 use core::mem;
 
@@ -77,7 +77,8 @@ impl Unpolled {
 }
 
 impl Drop for Unpolled {
-    /// Logs nothing during a panic, because a second panic, in the logger, would abort the process.
+    /// With `std`, logs nothing during a panic, because a second panic, in the logger, would abort
+    /// the process.
     fn drop(&mut self) {
         #[cfg(feature = "std")]
         if std::thread::panicking() {

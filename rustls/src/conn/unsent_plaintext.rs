@@ -17,7 +17,7 @@ pub(crate) struct UnsentPlaintext(Option<Box<Writes>>);
 #[derive(Default)]
 #[cfg_attr(not(feature = "std"), allow(dead_code))] // only buffered connections accept writes without keys
 struct Writes {
-    /// The writes, each in its own allocation of exact length, which is freed once it is sent.
+    /// The writes, each in its own allocation of exact length, which is freed once it is sealed.
     writes: Vec<Vec<u8>>,
     len: usize,
 }

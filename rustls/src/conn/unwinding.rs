@@ -7,7 +7,7 @@
 //!
 //! Every public method that may reach the application's code through `&mut self` does so inside
 //! [`fail_on_panic`] or a [`PanicGuard`]. The functions that such a method calls do not need
-//! another guard. Three cases need no guard at all:
+//! another guard. Three cases need no guard:
 //!
 //! - A method that takes `self` drops the connection if it panics.
 //! - A transport is called between two operations, when the connection is consistent. After a panic

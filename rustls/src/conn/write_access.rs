@@ -33,7 +33,7 @@ impl<'a> WriteAccess<'a> {
     }
 
     /// Runs an operation that sends. A panic fails the connection. If the connection has failed,
-    /// the handshake ends too, because the application may not make any further calls.
+    /// the handshake ends too, because the application might not use the connection again.
     #[inline(always)]
     pub(super) fn send<R>(&mut self, operation: impl FnOnce(&mut CommonState) -> R) -> R {
         let sent = fail_on_panic(self.common, operation);

@@ -37,8 +37,9 @@ impl<'a> WriteEarlyData<'a> {
 #[cfg(feature = "std")]
 impl io::Write for WriteEarlyData<'_> {
     /// Accepts up to [`bytes_left`](Self::bytes_left) bytes, within the limits of the buffer and
-    /// the key. Returns `Ok(0)` once a limit is reached; send the rest after the handshake. Errors
-    /// are those of [`Writer`](crate::Writer).
+    /// the key. Returns `Ok(0)` once a limit is reached. At the buffer limit, call `write_tls` and
+    /// try again; otherwise, send the rest after the handshake. Errors are those of
+    /// [`Writer`](crate::Writer).
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.connection.send(|common| common.write_early_data(buf))
     }
@@ -85,8 +86,9 @@ impl<'c> MayEncryptEarlyData<'c> {
     ///   [`bytes_left`](Self::bytes_left). Nothing is encrypted.
     /// - [`EarlyDataError::Encrypt`] with [`EncryptError::InsufficientSize`] if `outgoing_tls` is
     ///   too short. The error holds the size needed; the same call with that much space succeeds.
-    /// - [`EarlyDataError::Encrypt`] with [`EncryptError::EncryptExhausted`] if the key is used up,
-    ///   or if the cipher fails, which ends the connection.
+    /// - [`EarlyDataError::Encrypt`] with [`EncryptError::EncryptExhausted`] if the key cannot
+    ///   protect all of `early_data`, if the cipher fails, which ends the connection, or if the
+    ///   connection has already failed.
     ///
     /// [`EncryptError::InsufficientSize`]: crate::unbuffered::EncryptError::InsufficientSize
     /// [`EncryptError::EncryptExhausted`]: crate::unbuffered::EncryptError::EncryptExhausted

@@ -84,7 +84,7 @@ fn write_records<'a>(
 /// # Errors
 ///
 /// Returns the errors of `wr`, except [`io::ErrorKind::WouldBlock`] and
-/// [`io::ErrorKind::Interrupted`]; after all of these, the record is queued. Returns
+/// [`io::ErrorKind::Interrupted`]. The record is queued even after an error of `wr`. Returns
 /// [`io::ErrorKind::Other`] if `wr` returns more than the length of the record, which then counts
 /// as written.
 pub(super) fn write_or_queue(

@@ -83,8 +83,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Reads plaintext with one call to `rd.read`, directly into its place in the next record, and
-    /// encrypts it there. Returns the number of bytes read, at most one record's worth, or 0 at the
-    /// end of `rd`.
+    /// encrypts it there, or buffers it until it may be sent. Returns the number of bytes read, at
+    /// most one record's worth, or 0 at the end of `rd`.
     ///
     /// ```
     /// use std::fs::File;

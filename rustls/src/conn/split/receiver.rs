@@ -72,8 +72,8 @@ impl<Data> Receiver<Data> {
     }
 
     /// Opens the first record with application data in `incoming_tls`, in place, and processes the
-    /// records before it. `incoming_tls` contains bytes received from the peer. Then call this
-    /// again with the bytes that follow those to [`discard`](AppDataRecord::discard).
+    /// records before it. `incoming_tls` contains bytes received from the peer. Remove the bytes to
+    /// [`discard`](AppDataRecord::discard) from its front before the next call.
     ///
     /// The payload is empty if no application data is left: the rest is an incomplete record, or
     /// the peer [has closed](Self::peer_has_closed). Receive more bytes, append them to the

@@ -57,7 +57,7 @@ use crate::record::sender::InPlaceRoom;
 /// without it, but ignores the peer's requests for new keys.
 pub struct Sender {
     common: CommonState,
-    /// The TLS 1.2 session, which ends if the connection fails.
+    /// The TLS 1.2 session, which is removed from its store if the connection fails.
     session: Option<Box<dyn EndHandshake>>,
     link: Arc<Link>,
     facts: Arc<Facts>,
@@ -428,9 +428,9 @@ impl Writer<'_> {
         crate::conn::writer::Writer::new(WriteAccess::new(common, session))
     }
 
-    /// Returns [`io::ErrorKind::BrokenPipe`] if this side has stopped sending, and `written`
-    /// otherwise. The writer of an unsplit connection drops the data instead, because programs
-    /// written for rustls 0.23 expect no error.
+    /// Returns [`io::ErrorKind::BrokenPipe`] instead of success if this side has stopped sending.
+    /// The writer of an unsplit connection drops the data instead, because programs written for
+    /// rustls 0.23 expect no error.
     #[inline]
     fn broken_pipe_if_over(&self, written: io::Result<usize>) -> io::Result<usize> {
         if self.sender.common.records.is_sending_over() {
