@@ -183,7 +183,7 @@ pub mod kernel {
 
 /// Locks for data that connections share.
 ///
-/// Without `std`, the application supplies them.
+/// Without `std`, the application supplies the locks.
 pub mod lock {
     #[cfg(not(feature = "std"))]
     pub use rustls_core::lock::{Lock, MakeMutex, Poisoned};
@@ -202,8 +202,8 @@ pub mod time_provider {
 /// Signing in a hardware module, calling a remote service to verify a certificate, or accessing a
 /// session storage over the network takes milliseconds. By default, a connection calls synchronous
 /// methods, which block its thread. A connection with [`set_async`](crate::CommonState::set_async)
-/// first calls methods that may return a [`BoxFuture`](crate::operation::BoxFuture), and waits for
-/// the future without blocking a thread.
+/// first calls methods that may return a [`BoxFuture`](crate::operation::BoxFuture). The owner of
+/// the connection polls the future, and need not block a thread for it.
 ///
 /// [`Offload`](crate::operation::Offload) turns any private key into one that signs asynchronously,
 /// on a pool of threads. The examples `remote_key` (a key in another process), `pkcs11_key` (a key
@@ -216,7 +216,7 @@ pub mod operation {
     pub use crate::config::offload::{Job, Offload, Spawn};
 }
 
-/// Session tickets: their encryption and the rotation of its keys.
+/// The encryption of session tickets, and the rotation of the keys.
 pub mod ticketer {
     #[cfg(feature = "std")]
     pub use rustls_core::ticketer::TicketRotator;

@@ -48,8 +48,8 @@ impl<Data: SideData> ConnectionCommon<Data> {
     ///
     /// A client has them from the start if [`ClientConfig::enable_early_data`] is set and the
     /// offered session allows early data. A server that accepts early data has them once it has
-    /// read the ClientHello. They are removed when the server rejects early data, and when the
-    /// handshake is complete or has failed.
+    /// read the ClientHello. They are removed when the server rejects early data, at the end of the
+    /// handshake, and after a failure.
     pub fn zero_rtt_keys(&self) -> Option<DirectionalKeys> {
         self.quic.as_deref()?.zero_rtt_keys()
     }

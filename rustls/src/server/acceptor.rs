@@ -203,7 +203,7 @@ impl Accepted {
         self.connection.set_async(is_async);
     }
 
-    /// Sets the application's number for the connection, for the observer of its configuration. See
+    /// Sets the application's number for the connection, for its observer. See
     /// [`CommonState::set_observer_context`].
     pub fn set_observer_context(&mut self, context: u64) {
         self.connection.driver.common.keep_observer_context(context);
@@ -260,7 +260,7 @@ impl AcceptedAlert {
     }
 
     /// Writes the alert with one call to `wr.write_vectored`. Returns the number of bytes written.
-    /// Call it until it returns 0, which means that nothing is left.
+    /// Call it until it returns 0: then nothing is left, or `wr` accepts no bytes.
     ///
     /// # Errors
     ///
