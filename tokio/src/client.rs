@@ -70,8 +70,9 @@ impl TlsConnector {
     /// [`ClientConfig::enable_early_data`].
     ///
     /// [`connect`](Self::connect) then returns a stream before the handshake. Its writes are early
-    /// data, up to the session's limit. A flush, a shutdown, or a read after a write completes the
-    /// handshake. If the server rejects the early data, it is sent again after the handshake.
+    /// data, up to the limits of the session and of the connection's buffer. A write beyond that, a
+    /// flush, a shutdown, or a read after a write completes the handshake. If the server rejects
+    /// the early data, it is sent again after the handshake.
     ///
     /// Attackers can replay early data: send only requests that do no harm if they are executed
     /// twice. The chapter `early_data` in the rustls manual explains the reasons.

@@ -38,8 +38,8 @@ pub(crate) trait Receives {
 
     /// Moves received plaintext to `buf`, and receives more until `buf` is full or nothing more is
     /// available. So one call can fill a large buffer with many records. If the rest of `buf` is
-    /// too short for a record, that record would have to be copied, so a read of more than a little
-    /// ends there.
+    /// too short for a record, that record would have to be copied, so a read of at least
+    /// [`ENOUGH`] bytes ends there.
     fn poll_read(&mut self, task: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let start = buf.filled().len();
         ready!(self.poll_fill(task, buf))?;

@@ -58,7 +58,7 @@ const TURNS: u32 = 32;
 ///
 /// # Errors
 ///
-/// The first error of either stream ends both directions.  The end of a TLS stream without a
+/// The first error of either stream ends both directions. The end of a TLS stream without a
 /// close_notify is an error ([`UnexpectedEof`](ErrorKind::UnexpectedEof)). The other stream is then
 /// not shut down, because its peer must not mistake a truncation for the end. Drop that stream or,
 /// if it is a plain TCP stream, reset it (`SO_LINGER` of 0).
@@ -282,8 +282,8 @@ struct Direction {
     copied: u64,
     /// True once the stream that is read has ended.
     has_ended: bool,
-    /// True if the stream may hold output that has not been flushed: initially, for example, that
-    /// of an earlier call that was dropped, or of the handshake.
+    /// True if the stream may hold output that has not been flushed. Initially true, because the
+    /// handshake, or an earlier call that was dropped, may have left output.
     needs_flush: bool,
 }
 

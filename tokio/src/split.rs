@@ -114,8 +114,8 @@ pub(crate) fn halves<R, W, Data>(
 /// The connection's data is never pinned.
 impl<R: Unpin, Data> Unpin for ReadHalf<R, Data> {}
 
-/// Takes back the waker of this half, which the other half would keep as long as it lives. Wakes
-/// the other half: a panic, which also drops this one, may have ended the connection.
+/// Removes the waker of this half, which the other half would keep as long as it lives. Wakes the
+/// other half, because this one may be dropped by a panic that has ended the connection.
 impl<R, Data> Drop for ReadHalf<R, Data> {
     fn drop(&mut self) {
         leave(&self.tasks.reader);
@@ -123,7 +123,7 @@ impl<R, Data> Drop for ReadHalf<R, Data> {
     }
 }
 
-/// Takes back the waker of this half, and wakes the other half, as a dropped [`ReadHalf`] does.
+/// Removes the waker of this half, and wakes the other half, as a dropped [`ReadHalf`] does.
 impl<W> Drop for WriteHalf<W> {
     fn drop(&mut self) {
         leave(&self.tasks.writer);
