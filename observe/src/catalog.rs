@@ -93,7 +93,7 @@ impl Label {
     }
 }
 
-/// Returns `labels` without the first one, which stands for nothing to count.
+/// Returns `labels` without the first one, which means that there is nothing to count.
 const fn after_first(labels: &'static [&'static str]) -> &'static [&'static str] {
     match labels {
         [_, rest @ ..] => rest,

@@ -1,5 +1,5 @@
-//! Observers for [`rustls`]: counters, metrics and traces of handshakes and connections,
-//! independent of the framework.
+//! Observers for [`rustls`]: counters, metrics and traces of handshakes and connections, for any
+//! framework.
 //!
 //! Each type in the table below implements [`Observer`](rustls::observer::Observer), which is set
 //! in a configuration. So servers and clients that use hyper, axum, tonic or quinn need no change.

@@ -10,7 +10,7 @@ use rustls::observer::{
 use crate::catalog::{ALERTS, FAILURES, Id, Named, cell};
 use crate::names::{GROUPS, SCHEMES, SUITES, kind, place, version};
 
-/// Receives metric updates. [`cell`] returns the number of a cell.
+/// Receives metric updates. A `cell` is a number that [`cell`] returns.
 pub(crate) trait Sink {
     /// Adds `amount` to a counter.
     fn add(&self, cell: usize, amount: u64);
@@ -26,7 +26,7 @@ pub(crate) trait Sink {
 }
 
 /// Returns the index of a label among the labels after the first one. Returns `None` for the first
-/// label, which stands for nothing to count.
+/// label, which means that there is nothing to count.
 fn after_first(label_index: usize) -> Option<usize> {
     label_index.checked_sub(1)
 }

@@ -55,10 +55,11 @@ const SHARDS: usize = 16;
 ///
 /// # Events
 ///
-/// Other events have the fields `rustls.connection_id` and `rustls.context`, and most of those of
-/// their struct. During the handshake, they belong to its span; afterwards, to the span that is
-/// current. Their level is `DEBUG`, except for failures: `WARN` if the fault is [`Fault::Local`],
-/// `INFO` otherwise.
+/// The calls other than [`handshake_begun`](Observer::handshake_begun) and
+/// [`handshake_finished`](Observer::handshake_finished) are events. Each has the fields
+/// `rustls.connection_id` and `rustls.context`, and most fields of its struct. During the
+/// handshake, events belong to its span; afterwards, to the span that is current. Their level is
+/// `DEBUG`, except for failures: `WARN` if the fault is [`Fault::Local`], `INFO` otherwise.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -92,8 +93,8 @@ impl Tracing {
     }
 
     /// Returns the span of the connection's handshake, or the current one. No lock is held while
-    /// the subscriber is called, because it may open connections itself: cloning a `Span` would
-    /// call it.
+    /// the subscriber is called, because it may open connections itself. The map holds `Arc`s,
+    /// because cloning a `Span` would also call the subscriber.
     fn span(&self, connection: &Observed<'_>) -> Arc<Span> {
         let span = self.shard(connection.id).get(&connection.id).cloned();
         span.unwrap_or_else(current)
