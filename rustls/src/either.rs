@@ -1,4 +1,4 @@
-//! A buffered connection on either side, for code that serves both.
+//! A buffered connection on either side, for code that handles both sides.
 
 use core::ops::{Deref, DerefMut};
 use core::task::{self, Poll};

@@ -32,7 +32,7 @@ use crate::suites::ExtractedSecrets;
 #[cfg(feature = "std")]
 const DEFAULT_BUFFER_LIMIT: usize = 64 * 1024;
 
-/// Connection state that is the same for clients and servers.
+/// Connection state that clients and servers have in common.
 pub struct CommonState {
     pub(crate) side: Side,
     pub(crate) records: Records,
@@ -89,7 +89,7 @@ impl CommonState {
         common
     }
 
-    /// Applies the settings of a configuration that the handshake does not change.
+    /// Applies the settings of a configuration that do not depend on the handshake.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ impl CommonState {
         self.failed.as_deref()
     }
 
-    /// Returns the error that ended the connection as a result, if it has failed.
+    /// Returns `Err` with the error that ended the connection, if it has failed.
     #[inline]
     pub(crate) fn check_failed(&self) -> Result<(), Error> {
         match &self.failed {

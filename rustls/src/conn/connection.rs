@@ -33,8 +33,7 @@ use crate::suites::ExtractedSecrets;
 ///                └──────────────────────────────────────────┘
 /// ```
 ///
-/// There are five kinds of methods. After a method of one kind, call those of the kinds listed
-/// below it:
+/// There are five kinds of methods. Call those of the first four kinds in turn:
 ///
 /// 1. **Bytes from the socket**: call [`read_tls`](Self::read_tls) while
 ///    [`wants_read`](CommonState::wants_read) is true and the socket is readable.
@@ -97,8 +96,8 @@ impl<Data> ConnectionCommon<Data> {
     /// bytes for [`Self::process_new_packets_into`], or passes on all plaintext after each call
     /// ([`Writer::write_received`], [`Reader::write_to`]).
     ///
-    /// While the peer streams long records, one call then reads up to `len` / 16 KiB of them, at
-    /// most four.
+    /// While the peer streams long records, one call may then read `len` / 16 KiB of them, at least
+    /// one and at most four.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Waiting for a future by parking the thread, for connections over blocking I/O.
+//! Waits for a future by parking the thread, for connections over blocking I/O.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};

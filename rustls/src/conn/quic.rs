@@ -1,7 +1,7 @@
 //! The transport of a handshake over QUIC (RFC 9001), which replaces the record layer.
 //!
-//! Sorts handshake bytes by the kind of packet that carries them, and returns keys instead of using
-//! them.
+//! It sorts handshake bytes by the kind of packet that carries them, and returns keys instead of
+//! using them.
 //!
 //! ```text
 //!   read_hs ──► joiner ──► handshake ──► Transport ──► messages of a space ─┐

@@ -221,8 +221,8 @@ impl Records {
         )
     }
 
-    /// Reads into [`Self::received`] with at most one call to `rd.read`, for an application that
-    /// has `len` bytes of memory for records to be opened into.
+    /// Reads into [`Self::received`] with at most one call to `rd.read`. For `len`, see
+    /// [`super::ConnectionCommon::read_tls_for`].
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn read_tls_for(

@@ -47,7 +47,7 @@ pub struct UnbufferedConnectionCommon<Data> {
     pending: PendingPayload,
 }
 
-/// Records the requests and reports that earlier states have made to the application.
+/// The requests and reports that earlier states have passed to the application.
 #[derive(Debug, Default)]
 struct Progress {
     /// True if encoded bytes were returned and not yet reported as sent.
@@ -288,7 +288,7 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         }
     }
 
-    /// True if the last received application data is early data.
+    /// True while received application data is early data.
     #[inline]
     fn receives_early_data(&self) -> bool {
         matches!(

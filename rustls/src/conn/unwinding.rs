@@ -9,9 +9,11 @@
 //! [`fail_on_panic`] or a [`PanicGuard`]. The functions that such a method calls do not need
 //! another guard. Three cases need no guard:
 //!
-//! - A method that takes `self` drops the connection if it panics.
-//! - A transport is called between two operations, when the connection is consistent. After a panic
-//!   in the transport, the connection continues, as after a transport error.
+//! - A method that takes `self`, or moves the connection out of it as `Acceptor::accept` does,
+//!   drops the connection if it panics.
+//! - A transport is called, and the warning of `unpolled` may be logged, between two operations,
+//!   when the connection is consistent. After a panic there, the connection continues, as after a
+//!   transport error.
 //! - If a write fails, `WriteAccess::send` and the split `Sender` remove the session from the
 //!   application's store. They first record the failure and take the session out, so that no later
 //!   call can repeat the removal.

@@ -31,8 +31,8 @@ impl CommonState {
     }
 
     /// True if the handshake is waiting for an operation, and the record at the front of `buf` must
-    /// wait as well. An alert need not wait if it can be handled now: for example, no handshake
-    /// bytes precede it, and the peer has not sent its Finished.
+    /// wait as well. An alert, or a change_cipher_spec that TLS 1.3 drops, may be handled now, but
+    /// only if no handshake bytes precede it and the peer has not sent its Finished.
     ///
     /// `drops_change_cipher_spec` is true if TLS 1.3 would drop another change_cipher_spec.
     pub(super) fn must_wait(&self, buf: &[u8], drops_change_cipher_spec: bool) -> bool {

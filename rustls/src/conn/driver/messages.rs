@@ -116,8 +116,8 @@ impl<Data> Driver<Data> {
         }
     }
 
-    /// Starts to measure this side's work on messages, if there is an observer. [`Self::end_work`]
-    /// ends that.
+    /// Starts measuring this side's work on messages, if there is an observer. [`Self::end_work`]
+    /// stops that.
     fn start_work(&mut self) {
         if let Some(observation) = &mut self.common.observation {
             observation.times.start_work();
