@@ -1,6 +1,6 @@
-//! Implements tokio's traits and `send_in_place` for types whose inner values have the methods for
-//! it. These are macros, because whole streams, streams for either side, and halves have no shared
-//! type.
+//! Implements tokio's traits and `send_in_place` for types whose inner values have the necessary
+//! methods. These are macros, because whole streams, streams for either side, and halves have no
+//! shared type.
 
 /// Implements `AsyncRead` and `AsyncBufRead`. `$with!(this, inner => call)` makes a call with the
 /// inner value.

@@ -13,7 +13,7 @@
 //!   the alert, if there is one, and returns the error.
 //! - If the peer requests new keys (KeyUpdate), the reply is sent before the next data, or by a
 //!   flush. A task that is not about to write can wait for this in [`WriteHalf::wants_flush`].
-//! - If encrypting fails, a pending read is woken and returns the error.
+//! - If encrypting data fails, a pending read is woken and returns the error.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice, Write};
@@ -219,8 +219,8 @@ impl<W> WriteHalf<W> {
     }
 
     /// Waits until there is something to send: written data that the transport has not accepted
-    /// yet, the reply to the peer's request for new keys, or the alert after an error in the other
-    /// half. Call `flush` to send it.
+    /// yet, the reply to a request of the peer, such as for new keys, or the alert after an error
+    /// in the other half. Call `flush` to send it.
     ///
     /// The reply and the alert are also sent with the next write, so only a task that may be idle
     /// for a long time needs this method. It is cancel safe. It may stay pending after a fatal
