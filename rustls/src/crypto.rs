@@ -30,7 +30,7 @@ pub use crate::providers::fastest;
 #[cfg(feature = "ring")]
 pub use crate::providers::ring;
 
-/// Returns the provider based on the FIPS 140-3 validated module of aws-lc: feature `fips`.
+/// Returns the provider that uses the FIPS 140-3 validated module of aws-lc (feature `fips`).
 ///
 /// It is [`aws_lc_rs::default_provider`], which offers only approved algorithms with that feature.
 /// Install it as the default for configurations that do not name a provider:

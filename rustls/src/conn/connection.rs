@@ -209,8 +209,9 @@ impl<Data> ConnectionCommon<Data> {
 
     /// Moves TLS bytes between the connection and `io` until there is progress.
     ///
-    /// During the handshake, it continues until the handshake is complete. Afterwards, it writes
-    /// the queued bytes, or reads once if none are queued or writing would block.
+    /// During the handshake, it continues until the handshake is complete or `io` would block.
+    /// Afterwards, it writes the queued bytes, or reads once if none are queued or writing would
+    /// block.
     ///
     /// If the handshake is waiting for an application operation, this parks the thread until the
     /// operation is over. Timeouts of `io` do not apply during that time.
