@@ -80,7 +80,7 @@ pub trait Relay: private::Relay {}
 
 impl<S: private::Relay + ?Sized> Relay for S {}
 
-/// The TLS streams of this crate.
+/// The TLS streams of this crate, except split ones.
 pub trait Tls: Relay {}
 
 use private::{Connected, End, Transport};
