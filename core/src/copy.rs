@@ -7,11 +7,11 @@
 //! record's header moves the payload to such an offset whenever plaintext and record start at the
 //! same offset in a page, as the large buffers of many allocators do.
 //!
-//! So the functions here copy in short pieces, which take the same time at any offset. Only
-//! [`copy`] knows the offset, and at all other offsets copies everything at once: `rep movsb` does
-//! not read the destination first, which saves a third of the time if it is not in a cache. The
-//! record layer and the connections copy payloads with these functions. The tests of
-//! `rustls/tests/large_copies` look for slow copies.
+//! So the functions here copy in short pieces, which take the same time at any offset. [`copy`],
+//! which knows the offset, does so only if the offset is slow. Otherwise it copies everything at
+//! once: `rep movsb` does not read the destination first, which saves a third of the time if the
+//! destination is not in a cache. The record layer and the connections copy payloads with these
+//! functions. The tests of `rustls/tests/large_copies` look for slow copies.
 
 use alloc::vec::Vec;
 use core::ops::Range;

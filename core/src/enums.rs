@@ -1,7 +1,8 @@
 //! The code points of the protocol, of one or two bytes, and properties of individual values.
 //!
 //! Values without a name here are kept as `Unknown`, so that they can be echoed, reported or
-//! ignored. The code that handles a message decides which values are acceptable.
+//! ignored. The code that handles a message decides which values are acceptable. [`Side`] and
+//! [`KeyExchangeAlgorithm`] are not on the wire.
 
 mod cipher_suite;
 mod extension_type;
@@ -169,8 +170,8 @@ wire_enum! {
 wire_enum! {
     /// `ContentType` of a record: RFC 9846 §5.1.
     pub enum ContentType(u8) {
-        /// `change_cipher_spec`: a real message in TLS 1.2; in TLS 1.3, a dummy for middleboxes
-        /// that the receiver ignores.
+        /// `change_cipher_spec`: a real message in TLS 1.2; in TLS 1.3, a dummy that is sent for
+        /// middleboxes and ignored by the receiver.
         ChangeCipherSpec = 0x14,
         /// `alert`.
         Alert = 0x15,
@@ -435,7 +436,7 @@ impl SignatureScheme {
             Self::ECDSA_NISTP256_SHA256
             | Self::ECDSA_NISTP384_SHA384
             | Self::ECDSA_NISTP521_SHA512 => true,
-            // RFC 9846 §4.3.3: other pairs of a TLS 1.2 hash (1 to 6) and signature are only for
+            // RFC 9846 §4.3.3: other pairs of a TLS 1.2 hash (0 to 6) and signature are only for
             // certificates, such as RSASSA-PKCS1-v1_5 and all pairs with SHA-1
             _ => self.to_array()[0] > 6,
         }
@@ -505,7 +506,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// `ClientCertificateType`: RFC 5246 §7.4.4 and RFC 8422 §5.5.
+    /// `ClientCertificateType`: RFC 5246 §7.4.4, and RFC 8422 §5.5, which deprecates the last two.
     pub enum ClientCertificateType(u8) {
         /// `rsa_sign`.
         RsaSign = 1,

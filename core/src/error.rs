@@ -1,6 +1,6 @@
 //! The library's errors.
 //!
-//! Most fallible calls return [`Error`]. Its variants classify failures by cause, and most contain
+//! Most fallible calls return [`Error`]. Its variants classify failures by cause, and some contain
 //! one of the more precise enums below. The `alert` submodule has the alert for each error, and
 //! `label` its name for metrics. Builders and early data, for example, have their own error types.
 
@@ -59,8 +59,8 @@ pub enum Error {
     PeerIncompatible(PeerIncompatible),
     /// The peer violated the protocol.
     PeerMisbehaved(PeerMisbehaved),
-    /// The peer sent an alert that ends the connection: an error alert, a close_notify during the
-    /// handshake, or an alert of an unknown level.
+    /// The peer sent an alert that ends the connection. A close_notify after the handshake does not
+    /// cause this error, nor does a warning if it is `user_canceled` or TLS 1.3 is not negotiated.
     AlertReceived(AlertDescription),
     /// A certificate or a signature made with it is not acceptable. The certificate is the peer's,
     /// or one that the application passed to this library.
@@ -240,7 +240,8 @@ pub enum CertificateError {
     },
     /// The certificate has been revoked.
     Revoked,
-    /// The certificate has an unknown critical extension.
+    /// The certificate has an unknown critical extension. This library's verifiers return
+    /// [`Self::Other`] instead.
     UnhandledCriticalExtension,
     /// No chain leads to a known trust anchor.
     UnknownIssuer,

@@ -17,11 +17,11 @@ mod tests;
 ///
 /// # The process-wide default
 ///
-/// A configuration built without a provider uses the one given to
-/// [`install_default`](Self::install_default). If there is none, it installs the one that the
-/// features of `rustls` select, and fails if they select none. Installing succeeds only once per
-/// process, so only applications should make it: a library that does so takes the choice away from
-/// its users.
+/// Configurations and verifiers built without a provider use the one given to
+/// [`install_default`](Self::install_default). If there is none, building them installs the
+/// provider that the features of `rustls` select, and panics or returns an error if they select
+/// none. Installing succeeds only once per process, so only applications should install a provider:
+/// a library that does so takes the choice away from its users.
 #[derive(Clone, Debug)]
 pub struct CryptoProvider {
     /// The supported cipher suites, most preferred first.

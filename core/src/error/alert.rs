@@ -12,8 +12,8 @@ impl Error {
     /// the handshake selects another.
     ///
     /// Returns `None` if no alert is sent, because the peer already sent one or floods the
-    /// connection, because records can no longer be sealed, or because errors of this kind do not
-    /// end a connection.
+    /// connection, or because records can no longer be sealed. Also returns `None` for errors that
+    /// usually do not end a connection.
     pub fn alert(&self) -> Option<AlertDescription> {
         Some(match self {
             Self::InvalidMessage(cause) => (*cause).into(),

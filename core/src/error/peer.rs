@@ -12,7 +12,7 @@ use crate::enums::KeyExchangeAlgorithm;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InvalidMessage {
-    /// A Certificate message is longer than this library accepts.
+    /// A Certificate message declares a list of more than 2^16 bytes.
     CertificatePayloadTooLarge,
     /// A list of extensions contains this type twice.
     DuplicateExtension(u16),
@@ -21,7 +21,7 @@ pub enum InvalidMessage {
     /// A handshake message is longer than this library accepts. Over QUIC, also returned if too
     /// many bytes arrive while the handshake is waiting for a callback.
     HandshakePayloadTooLarge,
-    /// The named list is empty, but needs at least one entry.
+    /// The named list is empty, but needs at least one entry. `PayloadU24` is an OCSP response.
     IllegalEmptyList(&'static str),
     /// A field is empty, but needs at least one byte.
     IllegalEmptyValue,
@@ -77,7 +77,7 @@ pub enum InvalidMessage {
     UnsupportedKeyExchangeAlgorithm(KeyExchangeAlgorithm),
 }
 
-/// A protocol violation in well-formed messages.
+/// A protocol violation by the peer. Most malformed messages are an [`InvalidMessage`] instead.
 ///
 /// Some variants are kept only for applications that name them. This library does not return these.
 // Keep the order of rustls 0.23, because applications may cast the enum to a number. Append new
@@ -85,13 +85,13 @@ pub enum InvalidMessage {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PeerMisbehaved {
-    /// The server selected TLS 1.2 or older, but has shown that it supports TLS 1.3: by the marker
-    /// in its random (RFC 9846 §4.2.3), or by a HelloRetryRequest.
+    /// The server selected TLS 1.2 or older, but the marker in its random (RFC 9846 §4.2.3) or its
+    /// HelloRetryRequest shows that it supports a newer version.
     AttemptedDowngradeToTls12WhenTls13IsSupported,
     /// A certificate entry has extensions that are not allowed there.
     BadCertChainExtensions,
-    /// The cipher suites in the second ClientHello lead to another selection than that of the
-    /// HelloRetryRequest.
+    /// With the cipher suites in the second ClientHello, the server would not select the suite of
+    /// its HelloRetryRequest.
     CipherSuiteDifferedOnRetry,
     /// EncryptedExtensions, a CertificateRequest or a NewSessionTicket has an extension that
     /// belongs in another message.
@@ -163,8 +163,8 @@ pub enum PeerMisbehaved {
     MissingBinderInPskExtension,
     /// A ServerHello has no `key_share`.
     MissingKeyShare,
-    /// The second ClientHello lacks the `pre_shared_key` of the first, although a key in it fits
-    /// the selected cipher suite.
+    /// The second ClientHello lacks `pre_shared_key`, although the first offers a key that fits the
+    /// selected cipher suite.
     MissingPskExtensionInSecondClientHello,
     /// A ClientHello has `pre_shared_key` but no `psk_key_exchange_modes`.
     MissingPskModesExtension,
@@ -231,8 +231,8 @@ pub enum PeerMisbehaved {
     /// A ClientHello's `server_name` has no host name, or one that is neither a DNS name nor an IP
     /// address.
     ServerNameMustContainOneHostName,
-    /// The server signed its ServerKeyExchange with a scheme for a kind of key other than the
-    /// cipher suite needs.
+    /// The server signed its ServerKeyExchange with a scheme whose kind of key does not fit the
+    /// cipher suite.
     SignedKxWithWrongAlgorithm,
     /// The peer signed the handshake with a scheme that was not offered, or that the protocol
     /// version does not allow.
@@ -259,12 +259,11 @@ pub enum PeerMisbehaved {
     UnsolicitedServerHelloExtension,
     /// The server's key share is for a group for which the client sent no share.
     WrongGroupForKeyShare,
-    /// EncryptedExtensions has an `encrypted_client_hello`, although the client did not offer ECH
-    /// or the server accepted it.
+    /// EncryptedExtensions has an `encrypted_client_hello`, although the server accepted ECH.
     UnsolicitedEchExtension,
 }
 
-/// A requirement of this configuration that the peer does not meet.
+/// A requirement of this side that the peer does not meet.
 ///
 /// Some variants are kept only for applications that name them. This library does not return these.
 #[derive(Clone, Debug, PartialEq)]
@@ -312,7 +311,7 @@ pub enum PeerIncompatible {
     /// that the server enables.
     SupportedVersionsExtensionRequired,
     /// The `legacy_version` of a ClientHello is older than TLS 1.2 and `supported_versions` is
-    /// missing, or it is not TLS 1.2 although TLS 1.3 is offered (RFC 9846 §4.2.2).
+    /// missing, or it is not TLS 1.2 although TLS 1.3 is selected (RFC 9846 §4.2.2).
     Tls12NotOffered,
     /// The client's `supported_versions` names no version that the server enables.
     Tls12NotOfferedOrEnabled,
