@@ -1,10 +1,10 @@
 //! The crypto-provider interface: the traits that a provider implements, and the code built on
 //! them.
 //!
-//! This file defines randomness, private-key loading and the list of signature verification
-//! algorithms. Key exchange, hashing, key derivation, bulk encryption, QUIC and HPKE each have
-//! their own module. Cipher suites ([`crate::suites`]) and the whole provider ([`crate::provider`])
-//! are made of these. The primitives come from the provider.
+//! This file has the traits for randomness and private-key loading, and the list of signature
+//! verification algorithms. The submodules are for key exchange, hashing, key derivation, bulk
+//! encryption, QUIC and HPKE. Cipher suites ([`crate::suites`]) and the whole provider
+//! ([`crate::provider`]) are made of these. The primitives come from the provider.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

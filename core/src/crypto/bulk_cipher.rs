@@ -126,7 +126,7 @@ pub(crate) struct Properties {
     pub(crate) limits: Limits,
     /// The HPKE code point (RFC 9180 §7.3), if there is one.
     pub(crate) hpke: Option<HpkeAead>,
-    /// The variant of [`BulkCipher::traffic_secrets`].
+    /// Creates the cipher's variant of [`ConnectionTrafficSecrets`].
     traffic_secrets: fn(AeadKey, Iv) -> ConnectionTrafficSecrets,
     is_nist_approved: bool,
 }
@@ -167,7 +167,7 @@ impl Limits {
         forged_packets: 1 << 52,
     };
 
-    /// The AEAD does not wear out: sequence numbers and packet numbers (2^62) run out first.
+    /// Encryption has no limit: sequence numbers and packet numbers (2^62) run out first.
     const CHACHA20_POLY1305: Self = Self {
         records: u64::MAX,
         packets: u64::MAX,

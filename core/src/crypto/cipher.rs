@@ -65,8 +65,8 @@ pub(crate) const MAX_FRAGMENT_LEN: usize = 1 << 14;
 ///
 /// # What an implementer must do
 ///
-/// - Build the nonce from `seq` (XORed into the IV, RFC 9846 §5.3) and nothing else. The record
-///   layer never passes the same `seq` twice to one encrypter, not even after an error.
+/// - Build the nonce only from the IV and `seq` (XORed, RFC 9846 §5.3). The record layer never
+///   passes the same `seq` twice to one encrypter, not even after an error.
 /// - Return [`EncryptError::InsufficientSize`] before touching `out` if `out` is shorter than
 ///   `encrypted_payload_len(payload)`. A longer `out` is allowed; leave the bytes beyond unchanged.
 /// - Return exactly `encrypted_payload_len(payload)` on success.
@@ -560,8 +560,8 @@ impl AeadKey {
         copy
     }
 
-    /// Creates a key of `len` bytes in place, so that no copy of it is left behind. `write` writes
-    /// the key.
+    /// Creates a key of `len` bytes in place: `write` writes the bytes into it, so the caller needs
+    /// no copy of them.
     ///
     /// # Panics
     ///

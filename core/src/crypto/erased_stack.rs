@@ -4,8 +4,9 @@
 //! values that are moved. Such copies are never zeroized: they stay until other frames overwrite
 //! them. They can also reach heap memory, in the unused bytes of a value that is moved there.
 //!
-//! Callers overwrite the stack after a group of steps, not after each, because 4 KiB take 25 to 80
-//! ns. The maximum depth of the frames that hold secrets, in bytes, in an optimised build:
+//! Callers overwrite the stack after a group of steps, not after each, because overwriting 4 KiB
+//! takes 25 to 80 ns. The maximum depth of the frames that hold secrets, in bytes, in an optimised
+//! build:
 //!
 //! | | aws-lc-rs, ring |
 //! |---|---|

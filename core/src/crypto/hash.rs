@@ -49,7 +49,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// The maximum length of a value in bytes: that of SHA-512.
+    /// The maximum length of a value in bytes: the output length of SHA-512.
     pub const MAX_LEN: usize = 64;
 
     /// Copies a hash value.

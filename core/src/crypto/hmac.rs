@@ -84,7 +84,7 @@ impl Tag {
         })
     }
 
-    /// Creates a tag in place, so that no copy of it is left behind. `write` writes the tag to the
+    /// Creates a tag in place, so the caller needs no copy of it. `write` writes the tag to the
     /// front of its argument and returns its length.
     ///
     /// # Panics

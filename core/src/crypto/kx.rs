@@ -115,7 +115,7 @@ pub trait ActiveKeyExchange: Send + Sync {
     /// # Errors
     ///
     /// Returns the errors of [`complete`](Self::complete). The default always returns
-    /// [`Error::General`], because an exchange without a component cannot complete one.
+    /// [`Error::General`], because there is no component.
     fn complete_hybrid_component(
         self: Box<Self>,
         _peer_pub_key: &[u8],

@@ -1,6 +1,6 @@
 //! TLS 1.2 key derivation: the pseudorandom function (RFC 5246 §5).
 //!
-//! The handshake supplies the labels and seeds, and keeps the derived secrets.
+//! The key schedule supplies the labels and seeds, and keeps the derived secrets.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -41,8 +41,8 @@ pub trait Prf: Send + Sync {
     /// Fills `output`, of any length, with `PRF(secret, label, seed)`.
     fn for_secret(&self, output: &mut [u8], secret: &[u8], label: &[u8], seed: &[u8]);
 
-    /// Prepares `secret` for several calls to [`for_secret`](Self::for_secret). The default returns
-    /// `None`, which means that preparing a secret saves nothing.
+    /// Prepares `secret` for several derivations. The default returns `None`, which means that
+    /// preparing a secret saves nothing.
     ///
     /// A handshake derives the keys and both Finished messages from the master secret.
     fn prepare(&self, secret: &[u8]) -> Option<Box<dyn PreparedSecret>> {

@@ -147,7 +147,7 @@ pub fn expand_label_slice(
     lengths.with_info(label, context, |info| expander.expand_slice(info, output))
 }
 
-/// The fixed-size parts of `struct HkdfLabel`. Label and context are not copied.
+/// The fixed-size parts of `struct HkdfLabel`, without label and context.
 ///
 /// ```text
 ///   uint16 length ‖ uint8 ‖ "tls13 " ‖ label ‖ uint8 ‖ context
