@@ -22,7 +22,7 @@ const MAX_OCSP_RESPONSE_LEN: usize = 0xffff - 4 - (1 + 3);
 /// The `Certificate` of TLS 1.3.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CertificateMsg<'a> {
-    /// `certificate_request_context`: empty from a server; from a client, that of the
+    /// `certificate_request_context`: empty from a server; from a client, the same as in the
     /// CertificateRequest.
     pub(crate) context: &'a [u8],
     /// `certificate_list`: the sender's certificate first; empty if a client has none.

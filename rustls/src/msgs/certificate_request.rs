@@ -107,7 +107,8 @@ impl fmt::Debug for DistinguishedName {
 impl DistinguishedName {
     /// Creates a `Name` from its contents: prepends the header of a DER `SEQUENCE` to `bytes`.
     ///
-    /// Use it for names without their outer `SEQUENCE`, such as those of `webpki`'s trust anchors.
+    /// Use it for names without their outer `SEQUENCE`, such as the subjects of `webpki`'s trust
+    /// anchors.
     pub fn in_sequence(bytes: &[u8]) -> Self {
         const SEQUENCE: u8 = 0x30;
         let len = bytes.len().to_be_bytes();

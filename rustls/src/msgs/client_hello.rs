@@ -56,8 +56,8 @@ impl<'a> ClientHello<'a> {
         }
     }
 
-    /// Reads a message into this empty one. [`Codec::read`] moves its result several times, and a
-    /// ClientHello is large.
+    /// Reads a message into this empty one. This is cheaper than [`Codec::read`], which moves its
+    /// large result several times.
     pub(crate) fn fill(&mut self, r: &mut Reader<'a>) -> Result<(), InvalidMessage> {
         self.legacy_version = ProtocolVersion::read(r)?;
         self.random = Random::read(r)?;
@@ -69,8 +69,8 @@ impl<'a> ClientHello<'a> {
 }
 
 /// Finds the list of application protocol names (RFC 7301 §3.1) in the body of a ClientHello. Each
-/// name has a length prefix of one byte. Returns `None` without the extension, or if the body is
-/// malformed.
+/// name has a length prefix of one byte. Returns `None` if there is no such extension, or if the
+/// body is malformed before its end.
 #[cfg(feature = "std")]
 pub(crate) fn protocol_names(body: &[u8]) -> Option<&[u8]> {
     let mut r = Reader::new(body);

@@ -7,7 +7,7 @@ use rustls_core::codec::{Codec, LengthSize, Reader, encode_bytes};
 use rustls_core::ech_config::{EchConfigPayload, HpkeSymmetricCipherSuite};
 use rustls_core::error::InvalidMessage;
 
-/// The `outer` variant of `ECHClientHello`.
+/// The type of the `outer` variant of `ECHClientHello`.
 const OUTER: u8 = 0;
 
 /// The body of the extension in a ClientHelloInner: the empty `inner` variant of `ECHClientHello`.

@@ -50,14 +50,14 @@ impl ExtensionContext {
 
 /// True if TLS 1.3 allows `typ` in `context`.
 ///
-/// True for unknown types: the caller decides whether to ignore them or to reject them as
-/// unsolicited.
+/// True for types that the table lacks: the caller decides whether to ignore them or to reject them
+/// as unsolicited.
 pub(crate) fn allowed_in(typ: ExtensionType, context: ExtensionContext) -> bool {
     contexts(typ).is_none_or(|contexts| contexts.contains(&context))
 }
 
 /// Returns the messages in which `typ` is allowed, from the table of RFC 9846 §4.3 and from other
-/// documents. Returns `None` for unknown types.
+/// documents. Returns `None` for all other types.
 fn contexts(typ: ExtensionType) -> Option<&'static [ExtensionContext]> {
     use ExtensionContext::{
         Certificate as CT, CertificateRequest as CR, ClientHello as CH, EncryptedExtensions as EE,
