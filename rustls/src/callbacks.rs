@@ -65,7 +65,8 @@ impl Callbacks {
         }
     }
 
-    /// Calls `start`. If the connection cannot wait, or if there is no future, calls `call`.
+    /// Calls `start` if the connection can wait. If it cannot, or if there is no future, calls
+    /// `call`.
     pub(crate) fn call<T>(
         self,
         start: impl FnOnce() -> Option<BoxFuture<T>>,

@@ -35,9 +35,9 @@ impl Failure {
 
     /// Creates the failure for a certificate or signature that the verifier rejected.
     ///
-    /// The verifier may belong to the application. Errors about the peer keep their alert. Any
-    /// other error arose in another context, and its alert would mislead the peer, so the alert
-    /// becomes handshake_failure.
+    /// The verifier may belong to the application. The three kinds of errors that verifiers use for
+    /// the peer keep their alert. Other errors usually arose in another context, and their alert
+    /// would mislead the peer, so it becomes handshake_failure.
     pub(crate) fn rejected_by_verifier(error: Error) -> Self {
         match error {
             Error::InvalidCertificate(_)

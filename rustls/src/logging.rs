@@ -34,8 +34,8 @@ mod without {
 #[cfg(not(feature = "log"))]
 pub(crate) use without::{debug, trace, warn};
 
-/// True for characters that could disguise a log line: controls, line ends, and characters that
-/// change the direction of text.
+/// True for characters that could disguise a log line: controls, line ends, invisible characters,
+/// and those that change the direction of text.
 pub(crate) fn is_deceptive(char: char) -> bool {
     char.is_control()
         || matches!(

@@ -274,7 +274,7 @@ impl PreparedSecret {
 ///   client key │ server key │ client IV │ server IV │ explicit nonce
 /// ```
 ///
-/// The explicit nonce is the first one that a sender uses. RFC 5288 §3 leaves the choice to the
+/// A sender may use the explicit nonce as its first one. RFC 5288 §3 leaves the choice to the
 /// sender, and receivers do not need it.
 ///
 /// The key block also derives the content of both Finished messages, because the handshake keeps it

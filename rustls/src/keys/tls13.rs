@@ -28,10 +28,11 @@
 //! ```
 //!
 //! Other functions start from a single secret. They derive traffic keys, Finished values, the next
-//! traffic secret, exported keying material, and the PSKs of tickets.
+//! traffic secret, exported keying material, and the PSKs of tickets. The confirmations of ECH are
+//! derived from the random of the inner ClientHello.
 //!
 //! Secrets are written into the caller's buffers, because moving a secret leaves a copy. The stack
-//! that a derivation used is overwritten ([`with_erased_stack`]).
+//! is overwritten after secrets are derived ([`with_erased_stack`]).
 
 mod constants;
 

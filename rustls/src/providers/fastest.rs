@@ -79,8 +79,8 @@ struct Processor {
 const AWS_LC_USES_AVX512: bool = cfg!(not(any(windows, target_vendor = "apple")));
 
 impl Processor {
-    /// Detects the features of the processor that runs this program. Without `std`, and on other
-    /// architectures than x86-64, there are none.
+    /// Detects the features of the processor that runs this program. Returns none without `std`, or
+    /// on architectures other than x86-64.
     fn current() -> Self {
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
         return Self {
