@@ -199,7 +199,8 @@ wire_enum! {
         NewSessionTicket = 4,
         /// `end_of_early_data`.
         EndOfEarlyData = 5,
-        /// `hello_retry_request`: only in TLS 1.3 drafts; the final protocol sends `server_hello`.
+        /// `hello_retry_request`: sent only in TLS 1.3 drafts; the final protocol sends
+        /// `server_hello`. Errors name a HelloRetryRequest by this type.
         HelloRetryRequest = 6,
         /// `encrypted_extensions`.
         EncryptedExtensions = 8,

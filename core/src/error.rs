@@ -28,16 +28,16 @@ use crate::enums::{AlertDescription, ContentType, HandshakeType};
 pub enum Error {
     /// The peer sent a record of a type that is not allowed at this point.
     InappropriateMessage {
-        /// The types allowed.
+        /// The types expected.
         expect_types: Vec<ContentType>,
         /// The type received.
         got_type: ContentType,
     },
     /// The peer sent a handshake message of a type that is not allowed at this point.
     InappropriateHandshakeMessage {
-        /// The types allowed.
+        /// The types expected.
         expect_types: Vec<HandshakeType>,
-        /// The type received.
+        /// The type received. A HelloRetryRequest has its own type here.
         got_type: HandshakeType,
     },
     /// Encrypted Client Hello cannot be used with the given ECH configurations.
@@ -472,8 +472,8 @@ pub enum EncryptedClientHelloError {
     /// The list of ECH configurations is malformed.
     InvalidConfigList,
     /// The list has no usable configuration: it is empty, or each entry has an unknown version, an
-    /// invalid public name, a mandatory or duplicate extension, or no suite among the given HPKE
-    /// suites.
+    /// invalid public name, a mandatory or duplicate extension, or no usable suite among the given
+    /// HPKE suites.
     NoCompatibleConfig,
     /// The configuration disables `server_name`, so there is no name to encrypt. This library does
     /// not return this error.
