@@ -17,7 +17,7 @@ use crate::error::InvalidMessage;
 /// `ECHConfig`: one entry of an `ECHConfigList`.
 #[derive(Clone, PartialEq)]
 pub enum EchConfigPayload {
-    /// An entry with the version that this library implements.
+    /// An entry with the version of RFC 9849 and a valid `public_name`.
     V18(EchConfigContents),
     /// An entry that clients ignore: it has a different version, or its `public_name` is not a host
     /// name.

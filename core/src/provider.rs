@@ -32,7 +32,7 @@ pub struct CryptoProvider {
 
     /// The supported key exchange groups, most preferred first.
     ///
-    /// In its first ClientHello, a client with TLS 1.3 sends a key share for the group that this
+    /// In its first ClientHello, a client with TLS 1.3 sends a key share for the group that the
     /// server chose earlier, or else for the first group usable in TLS 1.3 (RFC 9846 §4.3.8).
     /// Duplicates are ignored.
     pub kx_groups: Vec<&'static dyn SupportedKxGroup>,

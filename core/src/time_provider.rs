@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 use pki_types::UnixTime;
 
-/// A clock for certificate verification and the age of session tickets.
+/// A clock for certificate verification and the age of sessions.
 ///
 /// Without `std` there is no default clock, so the application must supply one for every
 /// configuration.

@@ -185,9 +185,8 @@ pub trait MessageEncrypter: Send + Sync {
     /// §6.2.3). If an encrypter claims more, the connection fails.
     fn encrypted_payload_len(&self, payload_len: usize) -> usize;
 
-    /// Returns the number of bytes before the payload in the encrypted payload: 8 for TLS 1.2
-    /// AES-GCM, whose explicit nonce is there, otherwise 0. These bytes count towards the
-    /// expansion.
+    /// Returns the number of bytes before the payload in the encrypted payload, such as the 8 bytes
+    /// of the explicit nonce in TLS 1.2 AES-GCM. These bytes count towards the expansion.
     fn payload_offset(&self) -> usize;
 
     /// True if `Ok` from [`Self::encrypt`] guarantees that all of the output was written.
@@ -202,7 +201,7 @@ pub trait MessageEncrypter: Send + Sync {
     }
 }
 
-/// Opens received records in place.
+/// Opens received records.
 pub trait MessageDecrypter: Send + Sync {
     /// Decrypts `msg`, the record with sequence number `seq`, in place. Returns its type and its
     /// payload, a slice of the input.
@@ -351,7 +350,7 @@ pub enum ConnectionTrafficSecrets {
     },
 }
 
-/// The key block of a TLS 1.2 cipher suite (RFC 5246 §6.3): lengths in bytes, for one direction.
+/// The lengths in bytes of the parts of a TLS 1.2 key block (RFC 5246 §6.3), for one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyBlockShape {
     /// The length of the encryption key.

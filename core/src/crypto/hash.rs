@@ -9,7 +9,7 @@ pub use crate::enums::HashAlgorithm;
 
 /// A hash function.
 pub trait Hash: Send + Sync {
-    /// Starts hashing input in pieces.
+    /// Starts a hash computation whose input comes in pieces.
     fn start(&self) -> Box<dyn Context>;
 
     /// Returns the hash of `data`.

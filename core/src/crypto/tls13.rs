@@ -45,7 +45,8 @@ pub trait Hkdf: Send + Sync {
     /// Uses `okm`, the output of an earlier expansion, as the pseudorandom key.
     fn expander_for_okm(&self, okm: &OkmBlock) -> Box<dyn HkdfExpander>;
 
-    /// Calls `expand` once with the result of [`expander_for_okm`](Self::expander_for_okm).
+    /// Calls `expand` once with an expander for `okm`. The default creates it with
+    /// [`expander_for_okm`](Self::expander_for_okm).
     ///
     /// Override it to save an allocation: most expanders are used in only one place.
     fn with_expander(&self, okm: &OkmBlock, expand: &mut dyn FnMut(&dyn HkdfExpander)) {
@@ -115,8 +116,7 @@ pub fn with_expander<T>(
     expanded.unwrap_or_else(|| expand(&*hkdf.expander_for_okm(okm)))
 }
 
-/// Returns `HKDF-Expand-Label(PRK, label, context, HashLen)` (RFC 9846 §7.1): the next secret of a
-/// schedule.
+/// Returns `HKDF-Expand-Label(PRK, label, context, HashLen)` (RFC 9846 §7.1): one block.
 ///
 /// `label` excludes the prefix "tls13 ".
 ///

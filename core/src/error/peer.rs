@@ -144,8 +144,7 @@ pub enum PeerMisbehaved {
     IllegalTlsInnerPlaintext,
     /// The client's binder for the pre-shared key that the server chose does not verify.
     IncorrectBinder,
-    /// A compressed certificate cannot be decompressed, or its length differs from the declared
-    /// length.
+    /// A compressed certificate cannot be decompressed, or the result is not as long as declared.
     InvalidCertCompression,
     /// Over QUIC, the `max_early_data_size` of a ticket is not 2^32 - 1 (RFC 9001 §4.6.1).
     InvalidMaxEarlyDataSize,
@@ -178,7 +177,7 @@ pub enum PeerMisbehaved {
     OfferedEarlyDataWithOldProtocolVersion,
     /// ALPN has an empty protocol name.
     OfferedEmptyApplicationProtocol,
-    /// A TLS 1.3 ClientHello offers compression methods other than null.
+    /// The list of compression methods in a TLS 1.3 ClientHello is not just null.
     OfferedIncorrectCompressions,
     /// In a ClientHello, another extension follows `pre_shared_key`.
     PskExtensionMustBeLast,

@@ -16,8 +16,7 @@ pub trait PacketAlgorithm: AeadAlgorithm {
     /// The key that masks headers.
     type HeaderKey: HeaderMask + 'static;
 
-    /// Creates a packet key from the [`key_len`] bytes of `key`. Its nonces are made of `iv` and
-    /// packet numbers.
+    /// Creates a packet key from the [`key_len`] bytes of `key`. Its nonces are derived from `iv`.
     ///
     /// [`key_len`]: crate::crypto::bulk_cipher::BulkCipher::key_len
     fn packet_key(key: &AeadKey, iv: &Iv) -> Self::PacketKey;
