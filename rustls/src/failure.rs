@@ -6,8 +6,8 @@ use crate::error::Error;
 /// An error, and the alert that goes with it.
 ///
 /// Any error converts into a failure, with the alert that [`Error::alert`] names. A handler may
-/// choose a more precise alert. Handlers only return failures; the connection sends the alert, or
-/// passes it to QUIC.
+/// choose another alert. Handlers only return failures; the connection sends the alert, or passes
+/// it to QUIC.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,

@@ -206,7 +206,7 @@ impl<'b> ExtensionWriter<'b> {
 
 /// The field of an extension.
 pub(super) trait Field {
-    /// True if the extension `typ` of this field may be sent.
+    /// True if the field has a value for the extension `typ`.
     fn is_set(&self, typ: ExtensionType) -> bool;
 }
 
