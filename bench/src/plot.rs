@@ -308,10 +308,9 @@ impl Scale {
 
 /// Formats `value` with a sensible number of digits.
 fn number(value: f64) -> String {
-    let (value, unit) = if value >= 1e6 {
-        (value / 1e6, " M")
-    } else {
-        (value, "")
+    let (value, unit) = match value {
+        1e6.. => (value / 1e6, " M"),
+        _ => (value, ""),
     };
     let places = usize::from(value != 0.0 && value < 10.0 && value.fract() > 1e-6);
     format!("{value:.places$}{unit}")

@@ -124,14 +124,10 @@ fn compared(earlier: &[Row], rows: &[Row]) -> Result<String> {
     (view.side_by_side, view.once) = (ratio.unwrap_or_default(), "");
     let of_this = rows.iter().filter(|row| row.text("impl") == "this");
     let pairs = of_this.filter_map(|now| {
-        let mut same = earlier
-            .iter()
-            .filter(|it| it.subject(&[]) == now.subject(&[]));
-        let before = same.next()?.clone();
-        Some([
-            before.with("impl", "before"),
-            now.clone().with("impl", "now"),
-        ])
+        let is_same = |row: &&Row| row.subject(&[]) == now.subject(&[]);
+        let before = earlier.iter().find(is_same)?.clone();
+        let now = now.clone().with("impl", "now");
+        Some([before.with("impl", "before"), now])
     });
     let pairs = pairs.collect_vec();
     let changes = pairs.iter().filter_map(|[before, now]| {

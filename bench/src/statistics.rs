@@ -5,10 +5,8 @@ use itertools::Itertools;
 /// The quantiles `wanted` of `samples`, interpolated linearly between neighbours. `None` if there
 /// are no samples.
 pub(crate) fn quantiles<const N: usize>(samples: &[f64], wanted: [f64; N]) -> Option<[f64; N]> {
-    let sorted = samples
-        .iter()
-        .sorted_by(|a, b| a.total_cmp(b))
-        .collect_vec();
+    let sorted = samples.iter().copied().sorted_by(f64::total_cmp);
+    let sorted = sorted.collect_vec();
     let last = sorted.len().checked_sub(1)?;
     Some(wanted.map(|quantile| {
         let at = quantile * last as f64;

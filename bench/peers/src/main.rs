@@ -42,7 +42,7 @@ struct Arguments {
     /// Write each value as a line of JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the table, which is also printed
+    /// Write the table in Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
     /// Insert the table in BENCHMARKS.md and in its template
@@ -104,8 +104,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         }
     }
 
-    let table = table::markdown(&results);
-    println!("{table}");
+    println!("{}", table::terminal(&results));
     if arguments.document {
         for file in ["BENCHMARKS.md", "bench/src/document/template.md"] {
             document::insert(file, "bench/peers", &table::documented(&results))?;
@@ -113,7 +112,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let written = [
         (&arguments.json, results.json()),
-        (&arguments.markdown, table),
+        (&arguments.markdown, table::markdown(&results)),
         (&arguments.svg, picture::svg(&results)),
     ];
     for (file, content) in written {

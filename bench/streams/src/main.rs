@@ -118,7 +118,7 @@ fn report(
     rounds: usize,
 ) -> Result<()> {
     let caption = format!("{}, {rounds} rounds", setting.describe());
-    println!("{}\n{caption}\n", results.table());
+    println!("{}\n{}", results.table(), document::wrapped(&caption));
     if arguments.detail {
         println!("{}", results.details());
     }

@@ -92,34 +92,36 @@ impl<'a> Results<'a> {
             .position(|contender| contender.name == name)
     }
 
-    /// Returns the table of CPU time, and how both directions at once compare with one.
+    /// Returns the table of CPU time for a terminal, and how both directions at once compare with
+    /// one.
     pub(crate) fn table(&self) -> String {
-        self.table_of(MEASURES[0], |_| true) + &self.duplex()
+        let lines = self.lines(MEASURES[0], |_| true);
+        document::terminal(&lines) + &document::wrapped(&self.duplex())
     }
 
-    /// Returns [`Self::table`] as BENCHMARKS.md has it: without uploads, which mirror downloads,
-    /// and without the larger pieces through a proxy and on one connection, whose ratios are about
-    /// those of the next smaller ones.
+    /// Returns [`Self::table`] in Markdown, as BENCHMARKS.md has it: without uploads, which mirror
+    /// downloads, and without the larger pieces through a proxy and on one connection, whose ratios
+    /// are about those of the next smaller ones.
     pub(crate) fn documented(&self) -> String {
         let is_shown = |row: &str| {
             let is_larger = row.ends_with("256 KiB") || row.starts_with("proxy 64 KiB");
             !row.starts_with("upload") && !is_larger
         };
-        self.table_of(MEASURES[0], is_shown) + &self.duplex()
+        document::table(&self.lines(MEASURES[0], is_shown)) + &self.duplex()
     }
 
     pub(crate) fn details(&self) -> String {
         let tables = MEASURES[1..].iter();
-        let tables = tables.map(|measure| self.table_of(*measure, |_| true));
+        let tables = tables.map(|measure| document::terminal(&self.lines(*measure, |_| true)));
         tables.collect::<Vec<_>>().join("\n")
     }
 
     pub(crate) fn summary(&self) -> String {
-        self.table_of(MEASURES[0], |row| SUMMARY.contains(&row))
+        document::table(&self.lines(MEASURES[0], |row| SUMMARY.contains(&row)))
     }
 
-    /// Returns a table of ratios to the baseline, whose own column has absolute values.
-    fn table_of(&self, measure: Measure, is_shown: impl Fn(&str) -> bool) -> String {
+    /// Returns the lines of a table of ratios to the baseline, whose own column has absolute values.
+    fn lines(&self, measure: Measure, is_shown: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
         let (unit, value) = measure;
         let mut lines = vec![vec![unit.to_owned()]];
         lines[0].extend(self.contenders.iter().map(|known| known.name.to_owned()));
@@ -147,7 +149,7 @@ impl<'a> Results<'a> {
             }
             lines.push(line);
         }
-        document::table(&lines)
+        lines
     }
 
     /// Returns the rates of both directions on two processors, in those of one on one.
@@ -284,7 +286,38 @@ mod tests {
             results.add(place, 0, sample);
         }
         assert!(results.duplex().ends_with(": in memory 0.23 1.60.\n"));
-        let cells = format!("| {:<3} |", "–");
-        assert_eq!(results.table().matches(&cells).count(), 3);
+        let table = results.table();
+        assert_eq!(table.lines().filter(|line| line.ends_with('–')).count(), 3);
+        assert!(table.lines().all(|line| line.chars().count() <= document::WIDTH));
+    }
+
+    #[test]
+    fn the_table_of_all_scenarios_fits_a_terminal() {
+        let scenarios = scenarios::all();
+        let contender = |(name, wire)| Contender {
+            name,
+            wire,
+            program: PathBuf::new(),
+        };
+        let names = [BASELINE, OLD_STREAMS, THIS, "tcp"];
+        let contenders = names.map(|name| contender((name, "tls")));
+        let mut results = Results::new(&scenarios, &contenders);
+        for (place, index) in (0..scenarios.len()).flat_map(|place| (0..4).map(move |i| (place, i))) {
+            for cpu in [0.007_16, 0.0231] {
+                let usage = Usage {
+                    cpu,
+                    ..Usage::default()
+                };
+                let sample = Sample {
+                    total: usage,
+                    proxy: Some(usage),
+                    elapsed: cpu,
+                };
+                results.add(place, index, sample);
+            }
+        }
+        let width = |text: String| text.lines().map(|line| line.chars().count()).max();
+        assert!(width(results.table()) <= Some(document::WIDTH));
+        assert!(width(results.details()) <= Some(document::WIDTH));
     }
 }

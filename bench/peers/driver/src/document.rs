@@ -1,4 +1,4 @@
-//! Tables in Markdown, and their places in documents.
+//! Tables for a terminal and in Markdown, and their places in documents.
 
 use std::fmt::Write;
 use std::fs;
@@ -6,14 +6,70 @@ use std::path::Path;
 
 use kit::Result;
 
-/// Returns a table. The first line is its header.
-pub fn table(lines: &[Vec<String>]) -> String {
-    let columns = lines.first().map_or(0, Vec::len);
+/// The width of a terminal.
+pub const WIDTH: usize = 80;
+
+/// Returns a table for a terminal. The first line is its header. A line of one cell is a heading of
+/// the lines below.
+pub fn terminal(lines: &[Vec<String>]) -> String {
+    let rows: Vec<_> = lines.iter().filter(|line| line.len() > 1).collect();
+    let widths = widths(&rows);
+    let gaps = widths.len().saturating_sub(1);
+    let is_wide = widths.iter().sum::<usize>() + 2 * gaps > WIDTH;
+    let gap = if is_wide { " " } else { "  " };
+    let mut text = String::new();
+    for line in lines {
+        let mut cells = line.iter().zip(&widths);
+        // writing to a string cannot fail
+        match cells.next() {
+            Some((label, _)) if line.len() == 1 => text.push_str(label),
+            Some((label, width)) => {
+                let _ = write!(text, "{label:<width$}");
+            }
+            None => {}
+        }
+        for (cell, width) in cells {
+            let _ = write!(text, "{gap}{cell:>width$}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Breaks the lines of `text` that are wider than a terminal.
+pub fn wrapped(text: &str) -> String {
+    let mut wrapped = String::new();
+    for line in text.lines() {
+        let mut column = 0;
+        for word in line.split(' ') {
+            let len = word.chars().count();
+            if column > 0 && column + 1 + len > WIDTH {
+                wrapped.push('\n');
+                column = 0;
+            } else if column > 0 {
+                wrapped.push(' ');
+                column += 1;
+            }
+            wrapped.push_str(word);
+            column += len;
+        }
+        wrapped.push('\n');
+    }
+    wrapped
+}
+
+fn widths(lines: &[&Vec<String>]) -> Vec<usize> {
+    let columns = lines.first().map_or(0, |line| line.len());
     let width = |column: usize| {
         let widths = lines.iter().map(|line| line[column].chars().count());
         widths.max().unwrap_or_default()
     };
-    let widths: Vec<_> = (0..columns).map(width).collect();
+    (0..columns).map(width).collect()
+}
+
+/// Returns a table in Markdown. The first line is its header.
+pub fn table(lines: &[Vec<String>]) -> String {
+    let widths = widths(&lines.iter().collect::<Vec<_>>());
     let mut text = String::new();
     for (number, line) in lines.iter().enumerate() {
         // writing to a string cannot fail
@@ -60,6 +116,26 @@ mod tests {
         let table = table(&[line(["", "a"]), line(["row", "1 µs"])]);
         let expected = "|     | a    |\n|-----|-----:|\n| row | 1 µs |\n";
         assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn headings_in_a_terminal_do_not_widen_columns() {
+        let line = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect();
+        let lines = [
+            line(&["", "a"]),
+            line(&["a long heading"]),
+            line(&["x", "10"]),
+        ];
+        assert_eq!(terminal(&lines), "    a\na long heading\nx  10\n");
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let words = "word ".repeat(30);
+        let wrapped = wrapped(words.trim());
+        assert!(wrapped.lines().all(|line| line.len() <= WIDTH));
+        assert_eq!(wrapped.split_whitespace().count(), 30);
+        assert_eq!(wrapped.lines().count(), 2);
     }
 
     #[test]
