@@ -36,6 +36,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rustls::ServerConfig;
 use rustls_observe::Metrics;
 use tokio::net::TcpListener;
+use tokio::time::{interval, sleep};
 use tokio_rustls::TlsAcceptor;
 
 /// The upper bounds of the buckets for durations, in seconds.
@@ -43,6 +44,10 @@ const BUCKETS: [f64; 6] = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0];
 
 /// The interval at which durations are moved into their buckets, which bounds their memory.
 const UPKEEP: Duration = Duration::from_secs(5);
+
+/// The pause after a failure to accept a connection, probably because file descriptors ran out: an
+/// immediate retry would fail too.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serve a page over HTTPS, and the metrics of the TLS connections to Prometheus
 #[derive(Parser)]
@@ -94,6 +99,7 @@ async fn serve(listener: TcpListener, config: ServerConfig) {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     loop {
         let Ok((socket, _)) = listener.accept().await else {
+            sleep(PAUSE).await;
             continue;
         };
         let acceptor = acceptor.clone();
@@ -112,7 +118,7 @@ async fn serve(listener: TcpListener, config: ServerConfig) {
 
 /// Answers Prometheus' requests over HTTP.
 async fn serve_metrics(listener: TcpListener, pages: PrometheusHandle) {
-    let mut upkeep = tokio::time::interval(UPKEEP);
+    let mut upkeep = interval(UPKEEP);
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -122,6 +128,7 @@ async fn serve_metrics(listener: TcpListener, pages: PrometheusHandle) {
             }
         };
         let Ok((socket, _)) = accepted else {
+            sleep(PAUSE).await;
             continue;
         };
         let pages = pages.clone();

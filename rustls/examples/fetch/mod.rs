@@ -50,11 +50,12 @@ impl Options {
     pub(crate) fn roots(&self) -> Result<RootCertStore, Box<dyn Error>> {
         let file = self.ca_file.display();
         let mut roots = RootCertStore::empty();
-        let certificates = CertificateDer::pem_file_iter(&self.ca_file);
-        for certificate in certificates.map_err(|error| format!("cannot read {file}: {error}"))? {
-            roots
-                .add(certificate.map_err(|error| format!("cannot read {file}: {error}"))?)
-                .map_err(|error| format!("cannot use the certificates in {file}: {error}"))?;
+        let certificates: Vec<_> = CertificateDer::pem_file_iter(&self.ca_file)
+            .and_then(Iterator::collect)
+            .map_err(|error| format!("cannot read {file}: {error}"))?;
+        for certificate in certificates {
+            let added = roots.add(certificate);
+            added.map_err(|error| format!("cannot use the certificates in {file}: {error}"))?;
         }
         match roots.is_empty() {
             true => Err(format!("no certificate in {file}").into()),

@@ -106,10 +106,9 @@ impl AnyServer {
     }
 
     fn received(&mut self) -> io::Result<Vec<u8>> {
-        let mut buffer = vec![0; 7];
+        let mut buffer = [0; 7];
         let len = self.client.read(&mut buffer)?;
-        buffer.truncate(len);
-        Ok(buffer)
+        Ok(buffer[..len].to_vec())
     }
 }
 

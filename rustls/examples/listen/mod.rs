@@ -38,13 +38,13 @@ impl Listen {
             return Err(format!("no certificate in {file}").into());
         }
         let certified = CertifiedKey::new(chain, key);
-        match certified.keys_match() {
+        if let Err(error) = certified.keys_match()
             // A key need not know its public key.
-            Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
-            Err(error) => {
-                let problem = format!("cannot use the certificate in {file} with the key: {error}");
-                return Err(problem.into());
-            }
+            && error != InconsistentKeys::Unknown.into()
+        {
+            return Err(
+                format!("cannot use the certificate in {file} with the key: {error}").into(),
+            );
         }
         let builder = ServerConfig::builder_with_provider(default_provider().into())
             .with_protocol_versions(versions)?

@@ -117,10 +117,7 @@ impl StoresServerSessions for RedisSessions {
         let plain = Zeroizing::new([&len, key, &session].concat());
         let (this, sealed) = (self.clone(), self.sealer.encrypt(&plain)?);
         let mut set = cmd("SET");
-        set.arg([PREFIX, key].concat())
-            .arg(sealed)
-            .arg("EX")
-            .arg(EXPIRY_SECS);
+        set.arg(([PREFIX, key].concat(), sealed, "EX", EXPIRY_SECS));
         let stored = async move { this.call(set).await == Some(Value::Okay) };
         Some(Box::pin(stored))
     }

@@ -98,10 +98,8 @@ fn failed(reason: &str) -> Error {
 impl SigningKey for RemoteKey {
     fn choose_scheme(&self, offered: &[SignatureScheme]) -> Option<Box<dyn Signer>> {
         let mut schemes = self.schemes.iter().copied();
-        Some(Box::new(RemoteSigner {
-            scheme: schemes.find(|scheme| offered.contains(scheme))?,
-            key: self.clone(),
-        }))
+        let scheme = schemes.find(|scheme| offered.contains(scheme))?;
+        Some(Box::new(RemoteSigner(scheme, self.clone())))
     }
 
     fn public_key(&self) -> Option<SubjectPublicKeyInfoDer<'_>> {
@@ -116,15 +114,12 @@ impl SigningKey for RemoteKey {
 
 /// A [`RemoteKey`] with the scheme of one handshake.
 #[derive(Debug)]
-struct RemoteSigner {
-    scheme: SignatureScheme,
-    key: RemoteKey,
-}
+struct RemoteSigner(SignatureScheme, RemoteKey);
 
 impl Signer for RemoteSigner {
     fn sign_async(&self, message: &[u8]) -> Option<BoxFuture<Result<Vec<u8>, Error>>> {
-        let request = [&u16::from(self.scheme).to_be_bytes(), message].concat();
-        let key = self.key.clone();
+        let request = [&u16::from(self.0).to_be_bytes(), message].concat();
+        let key = self.1.clone();
         Some(Box::pin(async move { key.call(&request).await }))
     }
 
@@ -134,6 +129,6 @@ impl Signer for RemoteSigner {
     }
 
     fn scheme(&self) -> SignatureScheme {
-        self.scheme
+        self.0
     }
 }

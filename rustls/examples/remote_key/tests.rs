@@ -98,10 +98,8 @@ async fn a_silent_keeper_fails_only_the_handshake() {
     let path = SocketPath::new("silent");
     let key_type = KeyType::EcdsaP256;
     let keeper = path.keeper(key_type);
-    let remote = RemoteKey::connect(&path.0, Duration::from_secs(2))
-        .await
-        .unwrap();
-    let (address, config) = serve(key_type, remote);
+    let connecting = RemoteKey::connect(&path.0, Duration::from_secs(2));
+    let (address, config) = serve(key_type, connecting.await.unwrap());
     keeper.abort();
     let _ = keeper.await;
     let silent = bind(&path.0).unwrap();
@@ -128,10 +126,8 @@ async fn wrong_keepers_are_rejected_at_the_start() {
     assert!(certified.keys_match().is_err());
     let other = SocketPath::new("other");
     let _silent = bind(&other.0).unwrap();
-    let error = RemoteKey::connect(&other.0, moment)
-        .await
-        .unwrap_err()
-        .to_string();
+    let connecting = RemoteKey::connect(&other.0, moment);
+    let error = connecting.await.unwrap_err().to_string();
     assert!(error.contains("no answer in time"), "{error}");
 }
 

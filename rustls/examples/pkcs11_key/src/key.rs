@@ -151,7 +151,9 @@ impl KeySession {
             let suite = TLS13_AES_128_GCM_SHA256.tls13();
             let suite = suite.ok_or("a cipher suite without a hash")?;
             let hash = suite.common.hash_provider.hash(message);
-            return der(&sign(Mechanism::Ecdsa, hash.as_ref())?);
+            let signature = sign(Mechanism::Ecdsa, hash.as_ref())?;
+            let signature = p256::ecdsa::Signature::from_slice(&signature)?;
+            return Ok(signature.to_der().as_bytes().to_vec());
         }
         let parameters = PkcsPssParams {
             hash_alg: MechanismType::SHA256,
@@ -160,23 +162,4 @@ impl KeySession {
         };
         Ok(sign(Mechanism::Sha256RsaPkcsPss(parameters), message)?)
     }
-}
-
-/// Converts an ECDSA signature from the form of PKCS#11, two numbers of 32 bytes, to DER, the form
-/// of TLS (RFC 3279 §2.2.3).
-pub(crate) fn der(signature: &[u8]) -> Result<Vec<u8>, Failure> {
-    let number = |bytes: &[u8]| {
-        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-        let bytes = &bytes[zeros..];
-        // A number whose first bit is set would be negative; zero has one byte.
-        let sign = bytes.first().is_none_or(|byte| byte >> 7 == 1);
-        let len = (bytes.len() + usize::from(sign)) as u8;
-        [&[0x02, len], &[0][..usize::from(sign)], bytes].concat()
-    };
-    if signature.len() != 64 {
-        return Err(format!("a signature of {} bytes, not 64", signature.len()).into());
-    }
-    let (r, s) = signature.split_at(32);
-    let numbers = [number(r), number(s)].concat();
-    Ok([&[0x30, numbers.len() as u8], &numbers[..]].concat())
 }

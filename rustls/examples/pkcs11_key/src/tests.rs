@@ -24,7 +24,7 @@ use rustls::{ALL_VERSIONS, ClientConfig, RootCertStore, ServerConfig, SignatureS
 use tokio::runtime::Runtime;
 
 use crate::greet::testing::{self, FULL, greeting};
-use crate::key::{ModuleKey, der};
+use crate::key::ModuleKey;
 use crate::token::Token;
 
 /// The folders of the module on Debian and on Fedora.
@@ -239,24 +239,4 @@ fn a_removed_key_fails_only_handshakes() {
             }
         });
     });
-}
-
-#[test]
-fn signatures_are_converted_to_der() {
-    let padded = |r: &[u8], s: &[u8]| {
-        let mut signature = [0; 64];
-        signature[32 - r.len()..32].copy_from_slice(r);
-        signature[64 - s.len()..].copy_from_slice(s);
-        der(&signature).unwrap()
-    };
-    let expected = [0x30, 7, 2, 1, 0x7f, 2, 2, 0, 0x80];
-    assert_eq!(padded(&[0x7f], &[0x80]), expected);
-    assert_eq!(padded(&[], &[1, 0]), [0x30, 7, 2, 1, 0, 2, 2, 1, 0]);
-    let long = padded(&[0xff; 32], &[0x11; 32]);
-    assert_eq!(long[..5], [0x30, 69, 2, 33, 0]);
-    assert_eq!(long[37..40], [2, 32, 0x11]);
-    assert_eq!(long.len(), 71);
-    for len in [0, 63, 65, 96] {
-        assert!(der(&vec![1; len]).is_err());
-    }
 }
