@@ -140,7 +140,7 @@ impl EarlySecret {
         peer_share: &[u8],
     ) -> Result<HandshakeSecret, Error> {
         let suite = self.suite();
-        let expander = with_erased_stack(|| {
+        let expander = with_deep_stack_erased(|| {
             let salt = self.derived();
             let hkdf = suite.hkdf_provider;
             hkdf.extract_from_kx_shared_secret(Some(salt.as_ref()), kx, peer_share)
