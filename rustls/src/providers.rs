@@ -69,7 +69,7 @@ fn find_default_provider() -> Option<&'static Arc<CryptoProvider>> {
     CryptoProvider::get_default()
 }
 
-/// The panic message of rustls 0.23, because applications' tests expect it.
+/// The panic message. It is that of rustls 0.23 because applications' tests expect it.
 const NO_DEFAULT_PROVIDER: &str = "
 Could not automatically determine the process-level CryptoProvider from Rustls crate features.
 Call CryptoProvider::install_default() before this point to select a provider manually, \

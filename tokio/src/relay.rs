@@ -250,14 +250,15 @@ impl End<'_> {
 pub struct Turns(u32);
 
 impl Turns {
-    /// Uses up one turn. Returns false if none is left.
+    /// Uses up one turn. Returns false if there is none.
     fn take(&mut self) -> bool {
         let is_left = self.0 != 0;
         self.0 = self.0.saturating_sub(1);
         is_left
     }
 
-    /// Uses up one turn. If none is left, the task is woken, to be polled again after others.
+    /// Uses up one turn. If there is none, wakes the task and returns `Pending`, so that other
+    /// tasks run first.
     fn poll_take(&mut self, task: &Context<'_>) -> Poll<()> {
         if self.take() {
             return Poll::Ready(());

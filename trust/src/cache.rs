@@ -80,17 +80,18 @@ impl<S: CacheSource> Cache<S> {
         self
     }
 
-    /// Sets the time between a failed attempt to read a source again and the next attempt. Until
-    /// then, [`load`](Self::load) returns the old content, unless change detection finds a change
-    /// or cannot rule one out. The default is one minute; the interval never exceeds the lifetime.
+    /// Sets how long to wait after a failed attempt to reread a source before the next attempt.
+    /// Until then, [`load`](Self::load) returns the old content, unless change detection finds a
+    /// change or cannot rule one out. The default is one minute; the interval never exceeds the
+    /// lifetime.
     pub fn with_retry_interval(mut self, interval: Duration) -> Self {
         self.cache.policy_mut().retry_interval = interval;
         self
     }
 
-    /// Makes each call check the metadata of a file, or of a directory and all its files, and read
-    /// the source again if it has changed. A source that had just been written when it was read is
-    /// also read again, because a later change may have the same metadata.
+    /// Makes each call check the metadata of a file, or of a directory and all its files, and
+    /// reread the source if it has changed. A source that had just been written when it was read is
+    /// also reread, because a later change may have the same metadata.
     ///
     /// Off by default, so that changes are noticed when the lifetime is over. Turn it on if that is
     /// too late and calls are rare, because each call then costs at least one system call per file.

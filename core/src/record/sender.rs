@@ -45,8 +45,8 @@ const PROTECTED_VERSION: ProtocolVersion = ProtocolVersion::TLSv1_2;
 ///          └──────────────────────────── one record ──────────────────────────┘
 /// ```
 ///
-/// To decide whether the key can protect more payload, hot paths check `record_limit`, but not
-/// `protection`. So [`Self::close`] sets it to 0.
+/// To decide whether the key can protect more payload, hot paths check only `record_limit`, not
+/// `protection`. So [`Self::close`] sets `record_limit` to 0.
 pub struct RecordSender {
     protection: Protection,
     /// The sequence number of the next record.
@@ -618,7 +618,7 @@ fn take_sequence(next: &mut u64) -> Result<u64, Unsealed> {
     Ok(seq)
 }
 
-/// Checks that an encrypter reports the length that it announced. Otherwise the record cannot be
+/// Checks that an encrypter wrote as many bytes as it had announced. If not, the record cannot be
 /// sent.
 #[inline]
 fn check_written(written: Result<usize, EncryptError>, body: &[u8]) -> Result<(), Unsealed> {

@@ -287,8 +287,9 @@ impl Certificate {
         self.keep(&self.basic_constraints, field, read).copied()
     }
 
-    /// Returns an extension by its object identifier, for example one without a method here. The
-    /// value is not parsed. Returns `None` if the certificate does not have the extension.
+    /// Returns the extension with this object identifier. Use it for extensions without a method of
+    /// their own. The value is not parsed. Returns `None` if the certificate does not have the
+    /// extension.
     ///
     /// The result is not cached: each call searches the list of extensions.
     ///

@@ -85,9 +85,9 @@ pub struct ServerConfig {
     /// [`u32::MAX`] are allowed.
     ///
     /// An attacker may replay early data. To accept it only once, the server accepts it only with
-    /// sessions from [`session_storage`](Self::session_storage), which are single-use. So this has
-    /// no effect if a [`ticketer`](Self::ticketer) is enabled. A storage shared by several machines
-    /// must hand out each session once among all of them.
+    /// sessions from [`session_storage`](Self::session_storage), which are single-use. So no early
+    /// data is accepted if a [`ticketer`](Self::ticketer) is enabled. A storage shared by several
+    /// machines must hand out each session only once, to one of them.
     pub max_early_data_size: u32,
 
     /// Creates tickets that hold a whole session. The default creates none.

@@ -74,9 +74,9 @@ impl ServerCertVerified {
     /// Only a [`ServerCertVerifier`] should call this.
     ///
     /// Later handshakes then need not verify the chain again, as
-    /// [`rules`](ServerCertVerifier::rules) describes, and sessions with the server end at `until`.
-    /// `until` is the first time at which the verdict may change. A time that is not in the future
-    /// asserts nothing beyond this handshake.
+    /// [`rules`](ServerCertVerifier::rules) describes, and sessions with the server end at `until`
+    /// at the latest. `until` is the first time at which the verdict may change. A time that is not
+    /// in the future asserts nothing beyond this handshake.
     pub fn assertion_until(rules: VerifierRules, until: UnixTime) -> Self {
         Self(Proof::new(Some(rules), until))
     }

@@ -166,7 +166,8 @@ impl CommonState {
         }
     }
 
-    /// Starts the observation of a client for the server `name`, if there is an observer.
+    /// Records the server name of a client, and starts to time its handshake, if there is an
+    /// observer.
     pub(crate) fn observe_client(&mut self, name: &ServerName<'_>) {
         if let Some(observation) = &mut self.observation {
             observation.set_client_name(name);

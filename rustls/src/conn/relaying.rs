@@ -98,8 +98,8 @@ impl CommonState {
         }
     }
 
-    /// Passes on some plaintext of `from`: one long piece, or short ones that are copied to share a
-    /// record.
+    /// Passes on at most one piece of `from`'s plaintext or, if the piece is short and sending is
+    /// possible, up to one record's worth. Returns the number of bytes; 0 if there is no room.
     fn relay_record(&mut self, from: &mut ReceiveBuffer) -> io::Result<usize> {
         self.check_relay()?;
         let chunk = from.chunk();

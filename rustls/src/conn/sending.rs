@@ -303,7 +303,8 @@ impl CommonState {
     }
 
     /// Returns the length in bytes of the records that carry `payload_len` bytes, with KeyUpdates
-    /// in between. Returns `None` if a fresh key cannot protect any byte.
+    /// in between. Returns `None` if the payload needs a fresh key, and a fresh key cannot protect
+    /// any byte.
     fn sealed_len_over_keys(&self, payload_len: usize) -> Option<usize> {
         let sender = &self.records.sender;
         let (mut rest, mut sealed_len) = (payload_len, 0_usize);

@@ -1,5 +1,5 @@
-//! Application data that was written before it could be sent. Each write becomes separate records,
-//! as if it had been made later.
+//! Application data that was written before it could be sent. Each write gets its own records, as
+//! if it had been made once sending was possible.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

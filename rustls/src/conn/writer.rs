@@ -66,8 +66,9 @@ impl<'a> Writer<'a> {
         self.connection.common.plaintext_room()
     }
 
-    /// Encrypts the plaintext that another connection received, and queues it like a write. The
-    /// bytes count as read from `from`. Returns their number.
+    /// Encrypts as much of the plaintext that another connection received as the buffer limit
+    /// allows, and queues it like a write. The bytes count as read from `from`. Returns their
+    /// number.
     ///
     /// The number is 0 if `from` has no unread plaintext, or if the buffer limit is reached
     /// ([`room_left`](Self::room_left)), possibly because a KeyUpdate is queued first. It does not

@@ -18,7 +18,7 @@ use crate::msgs::transport_parameters::TransportParameters;
 use crate::suites::Tls13CipherSuite;
 
 /// The operations that a handshake needs from its transport. QUIC handles keys, early data and
-/// application data itself, so some of them do nothing over QUIC.
+/// application data itself, so some operations do nothing over QUIC.
 pub(crate) trait Transport {
     /// Returns the carrier, which determines how messages differ.
     fn carrier(&self) -> HandshakeCarrier;

@@ -338,8 +338,8 @@ pub(crate) fn ech_accept_confirmation(
     )
 }
 
-/// Computes `hrr_accept_confirmation` (RFC 9849 §7.2.1). `transcript` is ClientHelloInner1 and
-/// HelloRetryRequest, with zeros for the confirmation.
+/// Computes `hrr_accept_confirmation` (RFC 9849 §7.2.1). `transcript` is the hash of
+/// ClientHelloInner1, as a message_hash, and HelloRetryRequest, with zeros for the confirmation.
 pub(crate) fn ech_hrr_accept_confirmation(
     suite: &Tls13CipherSuite,
     client_hello_inner_random: &[u8; 32],

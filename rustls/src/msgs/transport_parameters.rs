@@ -30,7 +30,7 @@ impl<'a> TransportParameters<'a> {
         }
     }
 
-    /// Sets the extension `typ`. Does nothing if `typ` is another extension.
+    /// Sets the extension `typ`. Does nothing if `typ` is not one of the two code points.
     pub(super) fn set(&mut self, typ: ExtensionType, body: &'a [u8]) {
         match typ {
             ExtensionType::QuicTransportParameters => self.parameters = Some(body),

@@ -151,7 +151,7 @@ const ANY: &[u8] = &[0x55, 0x1d, 0x25, 0];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BasicConstraints {
-    /// True if the certificate belongs to an authority, which may issue others.
+    /// True if the certificate belongs to a CA, which may issue other certificates.
     pub ca: bool,
     /// The maximum number of intermediate certificates between this one and the end entity's, not
     /// counting self-issued ones.

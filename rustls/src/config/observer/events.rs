@@ -33,8 +33,8 @@ pub struct ConnectionFailed<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The peer: it broke the protocol, has nothing in common with this side, is not trusted, or
-    /// sent an alert.
+    /// The peer: it broke the protocol, is incompatible with this side, is not trusted, or sent an
+    /// alert.
     Peer,
     /// This library, its configuration, its crypto provider or its clock.
     Local,

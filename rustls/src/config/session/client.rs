@@ -160,8 +160,7 @@ pub trait ClientSessionStore: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub enum Tls12ClientSessionValue {}
 
-/// The part of a session that is the same in all versions: the server, its verification, and the
-/// lifetime.
+/// The part of a session that TLS 1.2 and TLS 1.3 have in common.
 #[derive(Clone)]
 pub(crate) struct ClientSessionCommon {
     server_chain: PeerChain,

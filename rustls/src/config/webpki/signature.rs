@@ -57,8 +57,8 @@ pub fn verify_tls13_signature_with_raw_key(
 /// Verifies `signature` over `message` with the key of the certificate `signer`, according to TLS
 /// 1.2.
 ///
-/// An ECDSA scheme of TLS 1.2 names a hash function but no curve. So each algorithm that
-/// `supported_schemes` lists for the scheme is tried.
+/// An ECDSA scheme of TLS 1.2 names a hash function but no curve. So the algorithms that
+/// `supported_schemes` lists for the scheme are tried until one fits the key.
 ///
 /// # Errors
 ///
