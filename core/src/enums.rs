@@ -1,7 +1,7 @@
 //! The code points of the protocol, of one or two bytes, and properties of individual values.
 //!
-//! Values without a name here are kept as `Unknown`, so that they can be echoed, reported or
-//! ignored. The code that handles a message decides which values are acceptable. [`Side`] and
+//! Unnamed values are kept as `Unknown`, so that they can be echoed, reported or ignored. The code
+//! that handles a message decides which values are acceptable. [`Side`] and
 //! [`KeyExchangeAlgorithm`] are not on the wire.
 
 mod cipher_suite;

@@ -37,7 +37,7 @@ pub enum Error {
     InappropriateHandshakeMessage {
         /// The types expected.
         expect_types: Vec<HandshakeType>,
-        /// The type received. A HelloRetryRequest has its own type here.
+        /// The type received: [`HandshakeType::HelloRetryRequest`] for a HelloRetryRequest.
         got_type: HandshakeType,
     },
     /// Encrypted Client Hello cannot be used with the given ECH configurations.

@@ -46,7 +46,7 @@ pub trait SourceKind: Source<Error: Clone + From<FileError>> + 'static {
 /// [`CrlCache`](crate::CrlCache).
 ///
 /// The first caller reads and parses a source. Meanwhile, other callers of the same source wait;
-/// callers of other sources do not. The first call after its lifetime reads a source again. If that
+/// callers of other sources do not. The first call after a source's lifetime rereads it. If that
 /// fails, the cache keeps the old content, reports the failure, and logs it if it is new.
 #[derive(Debug)]
 pub struct Cache<S: CacheSource> {
@@ -65,7 +65,7 @@ impl<S: CacheSource> Cache<S> {
         }
     }
 
-    /// Sets the time until a source is read again. Ages are measured in whole seconds.
+    /// Sets the time until a source is reread. Ages are measured in whole seconds.
     ///
     /// [`Duration::ZERO`] turns the cache off: each call reads and parses, and accepts older
     /// revocation lists because there is nothing to compare with. [`Duration::MAX`] disables

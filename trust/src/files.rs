@@ -180,7 +180,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The flag of `open` as in the C library, because std does not export it; 0 on other platforms.
+/// The C library's flag of `open`, which std does not export. 0 on platforms that are not listed.
 #[cfg(unix)]
 const O_NONBLOCK: i32 = if cfg!(any(
     target_vendor = "apple",

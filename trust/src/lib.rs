@@ -28,10 +28,10 @@
 //!
 //! The first caller reads the roots. Configurations with the same source share them. A
 //! [source](RootSource) is a file, a directory, PEM in memory, the platform's store or Mozilla's
-//! list. By default, files, directories and the platform's store are read again after a day. Your
-//! own [`RootCache`] can use a different interval: never, on each use, or on the first use after
-//! the file has changed. If reading fails, the old roots stay in use. The old roots also stay in
-//! use if some of them are missing and part of the source has become unusable.
+//! list. By default, files, directories and the platform's store are reread after a day. Your own
+//! [`RootCache`] can use a different interval: never, on each use, or on the first use after the
+//! file has changed. If reading fails, the old roots stay in use. The old roots also stay in use if
+//! some of them are missing and part of the source has become unusable.
 //!
 //! ```
 //! use std::error::Error;

@@ -26,7 +26,7 @@ use crate::loading::Loaded;
 /// the same source share one [`RootCertStore`].
 ///
 /// The first caller reads and parses a source. Meanwhile, other callers of the same source wait;
-/// callers of other sources do not. The first call after its lifetime reads a source again. If the
+/// callers of other sources do not. The first call after a source's lifetime rereads it. If the
 /// roots are unchanged, the cache keeps the same store. If the source cannot be read, has no usable
 /// root, or lacks roots while part of it has become unusable, the cache also keeps the old store,
 /// sets [`failed_reload`](LoadedRoots::failed_reload), and logs the reason if it is new. Existing
@@ -119,7 +119,7 @@ pub struct LoadedRoots {
     /// The time at which the source was last read successfully, or `None` if the clock did not
     /// return a time.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the last attempt to read the source again failed, if it did. `store` is then
-    /// the old store.
+    /// The reason why the last attempt to reread the source failed, if it did. `store` is then the
+    /// old store.
     pub failed_reload: Option<RootsError>,
 }

@@ -61,7 +61,8 @@ pub trait HpkeDh: Send + Sync + 'static {
     fn generate() -> Result<Self::PrivateKey, GetRandomFailed>;
 
     /// Reads a private key (RFC 9180 §7.1.2): the big-endian number, or the 32 bytes of X25519,
-    /// clamped or not. Returns `None` if the number is zero, or not below the order of the curve.
+    /// clamped or not. Returns `None` if the number is zero or not below the order of the curve, or
+    /// if the library fails.
     ///
     /// The length has already been checked.
     fn from_bytes(bytes: &[u8]) -> Option<Self::PrivateKey>;
@@ -75,7 +76,8 @@ pub trait HpkeDh: Send + Sync + 'static {
     fn public_key(key: &Self::PrivateKey) -> Option<Vec<u8>>;
 
     /// Returns the shared secret: the x-coordinate of the shared point. Returns `None` if `peer` is
-    /// not a point on the curve, or if the shared point is the point at infinity.
+    /// not a point on the curve, if the shared point is the point at infinity, or if the library
+    /// fails.
     ///
     /// The length and format of `peer` have already been checked. For X25519, an all-zero secret
     /// may be returned; the caller rejects it.

@@ -16,7 +16,7 @@ use super::bulk_cipher::BulkCipher;
 use super::cipher::{AeadKey, EncryptError, Nonce};
 use crate::copy::copy;
 
-/// The length in bytes of the authentication tag of every AEAD used here.
+/// The tag length in bytes of every AEAD that this library uses.
 ///
 /// It is the same for AES-GCM (RFC 5288 §3, RFC 5116 §5.1) and ChaCha20-Poly1305 (RFC 8439 §2.8).
 pub const TAG_LEN: usize = 16;

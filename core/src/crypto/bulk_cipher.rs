@@ -18,7 +18,7 @@ pub enum BulkCipher {
     Chacha20Poly1305,
 }
 
-/// A [`BulkCipher`] as a type, so that one generic implementation can serve all of a provider's
+/// A [`BulkCipher`] as a type. This lets one generic implementation serve all of a provider's
 /// ciphers.
 pub trait Cipher: Send + Sync + 'static {
     /// The cipher that this type stands for.

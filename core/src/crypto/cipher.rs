@@ -36,7 +36,7 @@ mod sealed {
     }
 }
 
-/// The length in bytes of the nonce of every AEAD used here.
+/// The nonce length in bytes of every AEAD that this library uses.
 pub const NONCE_LEN: usize = 12;
 
 /// The maximum number of plaintext bytes in one record: 2^14 (RFC 9846 §5.1).

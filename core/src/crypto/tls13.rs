@@ -309,7 +309,7 @@ impl Hkdf for HkdfUsingHmac<'_> {
 
 /// The [`HkdfExpander`] of [`HkdfUsingHmac`]: an HMAC keyed with the pseudorandom key.
 ///
-/// A provider with its own [`Hkdf`] can use its own key type here, to avoid boxing the key.
+/// A provider with its own [`Hkdf`] can use its own key type as `K`, to avoid boxing the key.
 pub struct HkdfExpanderUsingHmac<K = Box<dyn Key>>(K);
 
 impl<K: Key> HkdfExpanderUsingHmac<K> {

@@ -108,7 +108,7 @@ impl HandshakeJoiner {
     }
 
     /// Removes the next message, header included, from `rest`, which comes from [`Self::begin`].
-    /// Returns `None` if it is incomplete.
+    /// Returns `None` if it is incomplete or too long.
     pub fn next_in<'a>(&mut self, rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         let len = message_len(rest).ok()??;
         let (message, after) = rest.split_at_checked(len)?;
@@ -184,8 +184,8 @@ impl HandshakeJoiner {
         }))
     }
 
-    /// Returns the next message in place, header included; `None` while it is incomplete or while a
-    /// message is lent.
+    /// Returns the next message in place, header included; `None` if it is incomplete or too long,
+    /// or while a message is lent.
     pub fn peek(&self) -> Option<&[u8]> {
         let rest = self.memory.get(self.read..).filter(|_| !self.lent)?;
         rest.get(..message_len(rest).ok()??)

@@ -57,7 +57,7 @@ impl Table {
     }
 
     /// Returns the slot of the key with this hash, or a free slot, which then belongs to that key.
-    /// Returns `None` if the table is full.
+    /// Returns `None` if there is neither.
     fn slot(&self, hash: u64, key: impl FnOnce() -> Key) -> Option<&Slot> {
         let start = hash as usize % SLOTS;
         let (before, from) = self.slots.split_at(start);

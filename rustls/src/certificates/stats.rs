@@ -2,7 +2,8 @@
 
 /// The size and the hit counts of a cache.
 ///
-/// Caches here and in `rustls-trust` report it. A number that does not apply to a given cache stays
+/// Caches in this crate and in `rustls-trust` report it. A number that does not apply to a given
+/// cache stays
 /// 0. Counters start at 0.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]

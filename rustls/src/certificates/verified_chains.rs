@@ -136,7 +136,7 @@ impl VerifiedChains {
     }
 
     /// Remembers the `acceptance` of `chain`, whose peer must have been authenticated. Does nothing
-    /// if the chain is too long, or if this map is disabled.
+    /// if the chain takes too much memory, or if this map is disabled.
     pub(crate) fn keep(&self, chain: &PeerChain, acceptance: Acceptance) {
         if let Some(acceptances) = &self.enabled {
             acceptances.keep(chain, acceptance);

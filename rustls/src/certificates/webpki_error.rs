@@ -98,14 +98,14 @@ pub(super) fn crl_error(err: WebPkiError) -> CertRevocationListError {
     }
 }
 
-/// Wraps an error that has no counterpart here.
+/// Wraps an error of webpki that has no counterpart in this library.
 #[cfg(feature = "std")]
 fn other_error(err: WebPkiError) -> OtherError {
     OtherError(Arc::new(err))
 }
 
-/// Wraps an error that has no counterpart here. Without `std`, webpki's type does not implement
-/// [`core::error::Error`].
+/// Wraps an error of webpki that has no counterpart in this library. Without `std`, webpki's type
+/// does not implement [`core::error::Error`].
 #[cfg(not(feature = "std"))]
 fn other_error(err: WebPkiError) -> OtherError {
     use core::fmt;

@@ -292,7 +292,7 @@ impl CommonState {
         }
     }
 
-    /// Ends the connection: sends the alert if possible, drops the keys and secrets stored here,
+    /// Ends the connection: sends the alert if possible, drops the keys and secrets in this struct,
     /// and stores the error for later calls.
     #[cold]
     pub(crate) fn fail(&mut self, failure: Failure) -> Error {
@@ -347,7 +347,7 @@ impl CommonState {
         (failure.error, is_alert_sent)
     }
 
-    /// Ends the connection after a panic and drops the keys and secrets stored here. Queues no
+    /// Ends the connection after a panic and drops the keys and secrets in this struct. Queues no
     /// alert over records, but passes the alert to QUIC or to the other half of a split connection.
     /// Does not call application code, except the destructors of a provider's keys.
     #[cold]

@@ -118,8 +118,9 @@ impl<Data> ConnectionCommon<Data> {
         write_outgoing(&mut self.driver.common.records.outgoing, wr)
     }
 
-    /// Processes the bytes that [`Self::read_tls`] read: continues the handshake, and decrypts
-    /// application data for [`Self::reader`].
+    /// Processes the complete records that [`Self::read_tls`] read: continues the handshake, and
+    /// decrypts application data for [`Self::reader`]. Stops early if the handshake [is
+    /// waiting](CommonState::is_waiting).
     ///
     /// # Errors
     ///

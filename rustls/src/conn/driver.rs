@@ -532,8 +532,8 @@ impl<Data> Driver<Data> {
 }
 
 impl<Data> Abandon for Driver<Data> {
-    /// Fails the connection. A later call ends the handshake, because that calls the session's
-    /// store, which may panic as well.
+    /// Fails the connection. Leaves ending the handshake to a later call, because it calls the
+    /// session's store, which may panic as well.
     fn abandon(&mut self) {
         self.common.fail_after_panic();
     }

@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The text that rustls prints, URL included, because programs compare it.
+/// The text is that of rustls 0.23, including the URL, because programs compare it.
 const UNEXPECTED_EOF_MESSAGE: &str = "peer closed connection without sending TLS close_notify: \
      https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html#unexpected-eof";
 

@@ -19,8 +19,9 @@ const MANY_RECORDS: usize = 64 * 1024;
 /// The maximum number of pieces of plaintext per call to a writer.
 const MOST_CHUNKS: usize = 64;
 
-/// The maximum length in bytes of a piece of plaintext that is copied to share a record with
-/// others. A longer piece gets its own record, because copying it would cost more than a record.
+/// The maximum length in bytes of a piece of plaintext that is copied to share a record with the
+/// next pieces. A longer first piece gets its own record, because copying it would cost more than a
+/// record.
 const SHORT: usize = 2048;
 
 impl CommonState {

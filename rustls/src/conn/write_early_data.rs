@@ -27,8 +27,8 @@ impl<'a> WriteEarlyData<'a> {
         Some(Self { connection })
     }
 
-    /// Returns the number of bytes that may still be written: the ticket's limit minus the
-    /// bytes written so far.
+    /// Returns the number of bytes that may still be written: the ticket's limit minus the bytes
+    /// written so far, or 0 after a failure.
     pub fn bytes_left(&self) -> usize {
         self.connection.common.early_data_left().unwrap_or(0)
     }
@@ -122,8 +122,8 @@ impl<'c> MayEncryptEarlyData<'c> {
         write_to_vec(outgoing_tls, used, |out| self.encrypt(early_data, out))
     }
 
-    /// Returns the number of bytes that may still be encrypted: the ticket's limit minus the
-    /// bytes encrypted so far.
+    /// Returns the number of bytes that may still be encrypted: the ticket's limit minus the bytes
+    /// encrypted so far, or 0 after a failure.
     pub fn bytes_left(&self) -> usize {
         self.connection.common.early_data_left().unwrap_or(0)
     }

@@ -318,9 +318,9 @@ impl KeyBlock {
     /// Returns the keys that `side` sends with, for another implementation that continues to send
     /// with them.
     ///
-    /// RFC 5288 §3: a nonce must not be used twice. The nonces here are the initial explicit part
-    /// XORed with the sequence number. Other implementations, such as the Linux kernel, count up
-    /// from the value they are given. So the extracted explicit part differs in its highest bit,
+    /// RFC 5288 §3: a nonce must not be used twice. This library's explicit parts are the initial
+    /// one XORed with the sequence number. Other implementations, such as the Linux kernel, count
+    /// up from the value they are given. So the extracted explicit part differs in its highest bit,
     /// and no realistic number of records makes the two ranges overlap.
     ///
     /// # Errors

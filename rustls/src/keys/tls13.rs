@@ -98,8 +98,8 @@ impl EarlySecret {
         }
     }
 
-    /// Computes the binder of a resumption PSK (RFC 9846 §4.3.11.2). `transcript` ends before the
-    /// binders of the ClientHello. It includes the messages before a second ClientHello.
+    /// Computes the binder of a resumption PSK (RFC 9846 §4.3.11.2). `transcript` is the hash of
+    /// all messages up to the binders of the ClientHello.
     pub(crate) fn resumption_binder(&self, transcript: &Output) -> Tag {
         let suite = self.suite();
         let mut finished_key = OkmBlock::new(&[]);
@@ -165,7 +165,7 @@ pub(crate) struct HandshakeSecret(Stage);
 
 impl HandshakeSecret {
     /// Derives `client_handshake_traffic_secret` and `server_handshake_traffic_secret`.
-    /// `transcript` is ClientHello…ServerHello.
+    /// `transcript` is the hash of ClientHello…ServerHello.
     pub(crate) fn handshake_traffic_secrets(
         &self,
         transcript: &Output,
@@ -194,7 +194,7 @@ pub(crate) struct MainSecret(Stage);
 
 impl MainSecret {
     /// Derives `client_application_traffic_secret_0`, `server_application_traffic_secret_0` and
-    /// `exporter_secret`. `transcript` is ClientHello…server Finished.
+    /// `exporter_secret`. `transcript` is the hash of ClientHello…server Finished.
     pub(crate) fn application_secrets(
         &self,
         transcript: &Output,
@@ -209,7 +209,7 @@ impl MainSecret {
         });
     }
 
-    /// Derives `resumption_secret`. `transcript` is ClientHello…client Finished.
+    /// Derives `resumption_secret`. `transcript` is the hash of ClientHello…client Finished.
     pub(crate) fn resumption_secret(&self, transcript: &Output, secret: &mut OkmBlock) {
         with_erased_stack(|| secret.clone_from(&self.0.expand(b"res master", transcript)));
     }
@@ -323,8 +323,8 @@ pub(crate) fn verify_data(
     with_erased_stack(|| hkdf.hmac_sign(finished_key, transcript.as_ref()))
 }
 
-/// Computes `accept_confirmation` (RFC 9849 §7.2). `transcript` is ClientHelloInner…ServerHello,
-/// with zeros for the confirmation.
+/// Computes `accept_confirmation` (RFC 9849 §7.2). `transcript` is the hash of
+/// ClientHelloInner…ServerHello, with zeros for the confirmation.
 pub(crate) fn ech_accept_confirmation(
     suite: &Tls13CipherSuite,
     client_hello_inner_random: &[u8; 32],

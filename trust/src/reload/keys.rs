@@ -17,7 +17,7 @@ use super::pair::{CertifiedKeyFiles, FileVersions, LoadedPair};
 use super::slot::{Replacement, Slot};
 use super::{Reload, ReloadError, ReloadStatus};
 
-/// Certificates and private keys from files, which [`reload`](Self::reload) reads again. This is a
+/// Certificates and private keys from files, which [`reload`](Self::reload) rereads. This is a
 /// certificate resolver for a server (by name or for all names) or for a client.
 ///
 /// It never reloads on its own. Call [`reload_if_changed`](Self::reload_if_changed), for example on
@@ -112,7 +112,7 @@ impl ReloadingCertifiedKeys {
         }
     }
 
-    /// Reads all files again. Each pair is checked and replaced independently.
+    /// Rereads all files. Each pair is checked and replaced independently.
     ///
     /// # Errors
     ///
@@ -127,8 +127,7 @@ impl ReloadingCertifiedKeys {
     /// Reloads only pairs whose files have changed, and pairs whose last reload failed or found
     /// [flaws](ReloadStatus::flaws). A change means a different size, a different modification time
     /// or, on Unix, another inode or a change of its metadata. Files that were modified within two
-    /// seconds of the last reading are also read again, because a later change may have the same
-    /// date.
+    /// seconds of the last reading are also reread, because a later change may have the same date.
     ///
     /// # Errors
     ///

@@ -97,7 +97,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
         }
     }
 
-    /// Reads all sources again.
+    /// Rereads all sources.
     ///
     /// # Errors
     ///
@@ -114,8 +114,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     /// Reloads only if a file or directory has changed, or if the last reload failed. A change
     /// means a different size, a different modification time or, on Unix, another inode or a change
     /// of its metadata. Files that were modified within two seconds of the last reading are also
-    /// read again, because a later change may have the same date. The platform's roots are always
-    /// read.
+    /// reread, because a later change may have the same date. The platform's roots are always read.
     ///
     /// # Errors
     ///
@@ -128,7 +127,7 @@ impl<V: PeerVerifier + ?Sized> ReloadingVerifier<V> {
     /// Reads all sources as if for the first time: missing roots and revocation lists are dropped,
     /// and older lists are accepted. Use this after removing an authority on purpose. If all
     /// sources can be used, also removes the roots from [`RootCache::global`], so that other users
-    /// of that cache read them again. A concurrent reload may still keep missing roots and lists.
+    /// of that cache reread them. A concurrent reload may still keep missing roots and lists.
     ///
     /// # Errors
     ///

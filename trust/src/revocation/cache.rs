@@ -114,7 +114,7 @@ pub struct LoadedCrls {
     /// The time at which the source was last read successfully, or `None` if the clock did not
     /// return a time.
     pub loaded_at: Option<UnixTime>,
-    /// The reason why the last attempt to read the source again failed, if it did. `lists` then
+    /// The reason why the last attempt to reread the source failed, if it did. `lists` then
     /// contains the old lists.
     pub failed_reload: Option<CrlError>,
 }

@@ -90,7 +90,7 @@ impl CachedRoots {
         is_new.then(|| self.faults.relevant(&held.files).cloned().collect())
     }
 
-    /// Returns the number of roots here that `store` lacks.
+    /// Returns the number of these roots that `store` lacks.
     fn lost_in(&self, store: &RootCertStore) -> usize {
         let key = |root: &TrustAnchor<'static>| {
             let constraints = root.name_constraints.as_ref().map(|der| der.to_vec());

@@ -73,8 +73,8 @@ pub struct ReceiveBuffer {
     partly: u16,
     /// The target length of the previous read of several small records.
     ahead: u16,
-    /// The number of long records that the last read was allowed to have room for, because the peer
-    /// streams. It doubles from read to read.
+    /// The number of long records that the last read was allowed to have room for. It doubles from
+    /// read to read while the peer streams, up to [`MAX_LONG_AHEAD`].
     long_ahead: u8,
     /// The number of long records that the reader has room for; see [`Self::read_for`].
     most_ahead: u8,

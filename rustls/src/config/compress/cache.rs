@@ -1,4 +1,4 @@
-//! The cache of compressed chains, so that a chain is not compressed in each handshake.
+//! The cache of compressed chains. Without it, each handshake would compress its chain.
 
 #[cfg(feature = "std")]
 use alloc::boxed::Box;

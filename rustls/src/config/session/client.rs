@@ -44,7 +44,7 @@ use crate::suites::Tls13CipherSuite;
 /// sessions.
 #[derive(Clone)]
 pub struct Resumption {
-    /// The store; `None` if sessions are not stored, so that no values are computed for a store.
+    /// The store; `None` if sessions are not stored. No values are then computed for a store.
     pub(crate) store: Option<Arc<dyn ClientSessionStore>>,
     #[cfg_attr(
         not(feature = "tls12"),

@@ -230,7 +230,7 @@ impl<Data> Receiver<Data> {
         self.driver.common.records.read_tls_for(rd, len)
     }
 
-    /// Processes the bytes that [`Self::read_tls`] read: decrypts application data for
+    /// Processes the complete records that [`Self::read_tls`] read: decrypts application data for
     /// [`Self::reader`], and handles all other messages.
     ///
     /// # Errors

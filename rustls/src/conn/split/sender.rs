@@ -397,7 +397,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Encrypts the plaintext that another connection received. See
+    /// Encrypts plaintext that another connection received. See
     /// [`rustls::Writer`](crate::Writer::write_received).
     ///
     /// # Errors

@@ -234,7 +234,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
     /// [`WriteTraffic::queue_close_notify`] immediately.
     ///
     /// Bytes that the connection has queued are sent first, as with every [`WriteTraffic`]. Send
-    /// the bytes from [`EncodeTlsData`](super::EncodeTlsData) before those encrypted here.
+    /// the bytes from [`EncodeTlsData`](super::EncodeTlsData) before those encrypted with this
+    /// writer.
     ///
     /// ```
     /// use rustls::server::UnbufferedServerConnection;

@@ -31,7 +31,7 @@ impl SentHello {
     /// # Errors
     ///
     /// Returns [`PeerMisbehaved::EchAcceptanceVariedAfterRetry`] if the server confirmed ECH in its
-    /// HelloRetryRequest but not here.
+    /// HelloRetryRequest but not in its ServerHello.
     pub(crate) fn check_ech_acceptance(
         &mut self,
         suite: &'static Tls13CipherSuite,

@@ -107,8 +107,9 @@ impl Handshake {
     }
 
     /// Installs the keys for application data, and updates the session store. Fails if ECH was
-    /// rejected. `server_finished` is the hash of the messages up to the server's Finished. The
-    /// client's Finished has already been sent.
+    /// rejected, or if more handshake bytes follow the server's Finished. `server_finished` is the
+    /// hash of the messages up to the server's Finished. The client's Finished has already been
+    /// sent.
     fn connect(
         self: Box<Self>,
         server_finished: &hash::Output,

@@ -96,7 +96,7 @@ pub(super) struct TicketInputs {
 
 impl TicketInputs {
     /// Returns the terms of the tickets. Returns `None` if no tickets can be sent: after a
-    /// close_notify, without a clock, without a ticketer and a storage, or at the end of the
+    /// close_notify, without a clock, with neither a ticketer nor a storage, or at the end of the
     /// session's lifetime.
     fn terms(&self, config: &ServerSettings, cx: &ServerContext<'_>) -> Option<Terms> {
         // RFC 9846 §6.1: nothing is sent after close_notify, which may have been sent during the
