@@ -2,8 +2,8 @@
 //! them.
 //!
 //! This file has the traits for randomness and private-key loading, and the list of signature
-//! verification algorithms. The submodules are for key exchange, hashing, key derivation, bulk
-//! encryption, QUIC and HPKE. Cipher suites ([`crate::suites`]) and the whole provider
+//! verification algorithms. The submodules are mainly for key exchange, hashing, key derivation,
+//! bulk encryption, QUIC and HPKE. Cipher suites ([`crate::suites`]) and the whole provider
 //! ([`crate::provider`]) are made of these. The primitives come from the provider.
 
 use alloc::sync::Arc;

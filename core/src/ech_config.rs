@@ -175,7 +175,7 @@ fn host_name(name: &[u8]) -> Option<DnsName<'static>> {
     DnsName::try_from(name).ok().map(|name| name.to_owned())
 }
 
-/// `HpkeKeyConfig`: an HPKE public key and its algorithms.
+/// `HpkeKeyConfig`: an HPKE public key, its identifier and its algorithms.
 #[derive(Clone, PartialEq)]
 pub struct HpkeKeyConfig {
     /// The server's identifier for this key.

@@ -1,8 +1,9 @@
 //! The library's errors.
 //!
 //! Most fallible calls return [`Error`]. Its variants classify failures by cause, and some contain
-//! one of the more precise enums below. The `alert` submodule has the alert for each error, and
-//! `label` its name for metrics. Builders and early data, for example, have their own error types.
+//! a more precise enum, from this file or from `peer`. The `alert` submodule has the alert for each
+//! error, and `label` its name for metrics. Builders and early data, for example, have their own
+//! error types.
 
 mod alert;
 mod label;

@@ -19,6 +19,9 @@
 //!   these.
 //! - [`record`]: records, sent and received; [`ticketer`]: session tickets.
 //! - [`operation`]: futures of asynchronous operations.
+//! - [`versions`], [`ffdhe_groups`], [`ech_config`]: protocol versions, finite-field groups and ECH
+//!   configurations.
+//! - [`copy`], [`der`]: copies of payloads, and DER encoding.
 //! - [`lock`], [`time_provider`]: the locks and the clock, which an application without `std` must
 //!   supply.
 

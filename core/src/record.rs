@@ -10,7 +10,9 @@
 //! - [`framing`]: the layout of one record: nonce, additional data, content type.
 //! - [`sender`], [`receiver`]: the state of one direction: keys, sequence number, limits.
 //! - [`joiner`]: reassembles handshake messages from records or CRYPTO frames.
-//! - [`buffer`]: the buffers that a connection owns.
+//! - [`buffer`]: the buffers that a connection owns; `pool`: their memory.
+//! - [`outgoing_records`]: finds the records in unsent output; [`traffic`]: the amount of data in
+//!   one direction, which `counting` measures.
 //!
 //! The handshake, in the `rustls` crate, decides which message is allowed when. Providers use
 //! [`framing`]. All other modules are only for `rustls`: they are hidden from the documentation and

@@ -1,5 +1,5 @@
-//! The metrics: names, labels and help texts. [`Counters`](crate::Counters) and `Metrics` share
-//! them.
+//! The metrics: names, kinds, labels and help texts. [`Counters`](crate::Counters) and `Metrics`
+//! share them.
 //!
 //! The values of most labels are known, so each combination of them has a number, its [`cell`]. The
 //! labels of errors and alerts are not listed here: [`Named`] metrics are keyed by text.

@@ -9,17 +9,22 @@
 //!
 //! - `common_state`: `records` (the record layer and its buffers), `negotiated` (what was
 //!   negotiated) and `established` (secrets for rekeying and exporters).
-//! - `sending`: encrypts application data.
+//! - `sending`: encrypts application data. `unsent_plaintext`: data that was written before it
+//!   could be sent. `write_outgoing`: writes queued records to a writer.
 //! - `forward`: forwards data for proxies. `relaying`: seals received data for another connection.
-//! - `in_place_error`: the errors of in-place encryption.
+//! - `in_place_error`: the errors of in-place encryption. `app_data_record`: the data of one record
+//!   that was decrypted in place.
 //! - `to_vec`: output into a `Vec` that grows as needed.
-//! - `early_data`: a client's early data. `received_early_data`: its buffer in a buffered server.
+//! - `early_data`, `write_early_data`: sending a client's early data. `received_early_data`,
+//!   `read_early_data`: its buffer and its reader in a buffered server.
 //! - `quic`: replaces `records` if QUIC carries the handshake.
 //! - `split`: the two halves of a connection, each with its part of the state. `shared_session`:
 //!   the session that either half may invalidate.
 //! - `kernel`: a connection whose records are processed outside this library.
-//! - `unwinding`: ends a connection if the application's code panics.
-//! - `waiting`: the records that wait while the handshake is waiting.
+//! - `unwinding`: ends a connection if the application's code panics. `failure_line`: the log
+//!   message for a failed connection. `observing`: the calls to the observer.
+//! - `waiting`: the records that wait while the handshake is waiting. `unpolled`: warns if nobody
+//!   polls the operation.
 //! - `write_access`: ends the handshake if a write fails.
 //! - `parking`: parks the thread while the handshake is waiting for an operation.
 //!

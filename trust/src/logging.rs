@@ -1,7 +1,7 @@
 //! Log messages through the [`log`] crate with feature `logging`; no-ops without it.
 //!
-//! `debug`: results of reloads. `warn`: unusable certificates, lists and files, and failed reloads.
-//! No private key is logged.
+//! `debug`: results of reloads. `warn`: unusable certificates, lists and files, flaws of active
+//! certificates, and failed reloads. No private key is logged.
 
 #[cfg(feature = "log")]
 pub(crate) use log::{debug, warn};

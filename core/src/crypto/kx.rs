@@ -139,7 +139,8 @@ pub trait ActiveKeyExchange: Send + Sync {
     fn group(&self) -> NamedGroup;
 }
 
-/// The result of [`SupportedKxGroup::start_and_complete`]: our share and the shared secret.
+/// The result of [`SupportedKxGroup::start_and_complete`]: the group, our share and the shared
+/// secret.
 pub struct CompletedKeyExchange {
     /// The group of the exchange.
     pub group: NamedGroup,

@@ -63,7 +63,8 @@ pub(crate) struct Basis {
     pub(crate) rules: VerifierRules,
 }
 
-/// The acceptance of a chain: when the chain was verified, and until when the acceptance holds.
+/// The acceptance of a chain: by which verifier, when the chain was verified, and until when the
+/// acceptance holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Acceptance {
     basis: Basis,

@@ -1,8 +1,8 @@
 //! The statistics of a cache.
 
-/// The size and the hit counts of a cache.
+/// The size of a cache, and the numbers of hits and other events.
 ///
-/// Caches in this crate and in `rustls-trust` report it. A number that does not apply to a given
+/// Caches in this crate and in `rustls-trust` report them. A number that does not apply to a given
 /// cache stays
 /// 0. Counters start at 0.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

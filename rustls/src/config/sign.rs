@@ -12,7 +12,7 @@ use crate::certificates::ParsedCertificate;
 use crate::certificates::{Certificate, ParsedEndEntity, shared};
 use crate::error::{Error, InconsistentKeys};
 
-/// A certificate chain and the private key of its first certificate.
+/// A certificate chain, the private key of its first certificate, and an OCSP response, if any.
 #[derive(Clone, Debug)]
 pub struct CertifiedKey {
     /// The certificates, end entity first, then those of the issuers. For raw public keys (RFC

@@ -1,8 +1,9 @@
 //! Certificate verification by rustls-webpki.
 //!
 //! [`RootCertStore`] holds the trust anchors. [`WebPkiServerVerifier`] and [`WebPkiClientVerifier`]
-//! build a path from a certificate to one of them. Both use `chain`; `rules` identifies verifiers
-//! that accept the same chains; `signature` verifies handshake signatures.
+//! build a path from a certificate to one of them. Both use `chain`, which applies a `policy`;
+//! `rules` identifies verifiers that accept the same chains; `signature` verifies handshake
+//! signatures.
 //!
 //! webpki parses and verifies certificates. Other code of this crate parses only their validity
 //! periods.

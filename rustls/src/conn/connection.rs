@@ -119,8 +119,8 @@ impl<Data> ConnectionCommon<Data> {
     }
 
     /// Processes the complete records that [`Self::read_tls`] read: continues the handshake, and
-    /// decrypts application data for [`Self::reader`]. Stops early if the handshake [is
-    /// waiting](CommonState::is_waiting).
+    /// decrypts application data for [`Self::reader`]. While the handshake [is
+    /// waiting](CommonState::is_waiting), most records are not processed.
     ///
     /// # Errors
     ///

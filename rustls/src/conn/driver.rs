@@ -34,7 +34,8 @@ mod messages;
 /// The maximum number of change_cipher_spec records that are dropped during a handshake.
 const MAX_CHANGE_CIPHER_SPECS: u8 = 2;
 
-/// A connection without its API: the state that all connections share, and the handshake.
+/// A connection without its API: for example the state that all connections share, and the
+/// handshake.
 ///
 /// ```text
 ///   process_received ─┐                   ┌─► plaintext: a range of the same buffer

@@ -31,7 +31,8 @@ use crate::record::joiner::HandshakeJoiner;
 use crate::record::traffic::Traffic;
 use crate::suites::Tls13CipherSuite;
 
-/// The handshake bytes, keys and transport parameters of one QUIC connection.
+/// The state of one QUIC connection: for example its handshake bytes, keys and transport
+/// parameters.
 pub(crate) struct Quic {
     version: Version,
     parameters: Vec<u8>,

@@ -26,7 +26,7 @@ const MAX_PEM_LEN: u64 = 1 << 20;
 /// The maximum length of an OCSP response in bytes.
 const MAX_OCSP_LEN: u64 = 1 << 16;
 
-/// The files of a certificate chain and its private key.
+/// The files of a certificate chain, its private key and, optionally, an OCSP response.
 ///
 /// You need not replace the files at the same time: a key or an OCSP response that does not match
 /// the certificate is not used, and the next reload tries again. Replace each file by renaming.

@@ -5,7 +5,7 @@ use x509_cert::der::{Decode, Length, Reader, SliceReader};
 
 use super::error::Malformed;
 
-/// An element: a tag, a length and the contents.
+/// An element: its tag, its contents and its whole encoding.
 pub(super) struct Element<'a> {
     /// The first identifier octet. High tag numbers need more octets.
     pub(super) tag: u8,

@@ -11,7 +11,8 @@ use super::element::Element;
 use super::error::Malformed;
 use super::span::Span;
 
-/// The fields of a certificate, in the order of RFC 5280 §4.1.
+/// The positions of a certificate's fields, in the order of RFC 5280 §4.1, except the unique
+/// identifiers and the signature.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     /// The INTEGER, without the tag `[0]` around it.

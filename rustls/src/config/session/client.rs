@@ -284,7 +284,7 @@ impl fmt::Debug for ClientSessionCommon {
     }
 }
 
-/// A TLS 1.3 session: a ticket and its secret.
+/// A TLS 1.3 session, with its ticket and its secret.
 pub struct Tls13ClientSessionValue {
     pub(crate) common: ClientSessionCommon,
     suite: &'static Tls13CipherSuite,

@@ -159,7 +159,7 @@ impl fmt::Display for NoRevocationLists {
 
 impl core::error::Error for NoRevocationLists {}
 
-/// A chain verifier: its trust anchors, revocation lists and policy.
+/// A chain verifier: its trust anchors, revocation lists, policy and algorithms.
 #[derive(Debug)]
 pub(super) struct ChainVerifier {
     pub(super) roots: Arc<RootCertStore>,

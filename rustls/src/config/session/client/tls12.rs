@@ -10,7 +10,7 @@ use crate::keys::tls12::SessionSecret;
 use crate::msgs::client_hello::SessionId;
 use crate::suites::Tls12CipherSuite;
 
-/// A TLS 1.2 session: its ID or its ticket, and its master secret.
+/// A TLS 1.2 session, with its ID, its ticket or both, and its master secret.
 #[derive(Clone)]
 pub struct Tls12ClientSessionValue {
     common: ClientSessionCommon,
