@@ -419,8 +419,8 @@ impl Direction {
         }
     }
 
-    /// Reads from a plain stream as much as one write should send. Returns the number of bytes,
-    /// which is 0 at the end, or if a KeyUpdate must be sent first.
+    /// Reads from a plain stream, at most about as much as one write should send. Returns the
+    /// number of bytes, which is 0 at the end, or if a KeyUpdate must be sent first.
     fn poll_read(
         &mut self,
         from: &mut dyn Transport,

@@ -271,9 +271,9 @@ impl Certificate {
         Ok(usages.as_ref())
     }
 
-    /// Returns the basic constraints, which state whether the certificate belongs to an authority.
-    /// Returns `None` if the certificate does not have the extension: it does not belong to an
-    /// authority, or is not of version 3.
+    /// Returns the basic constraints, which state whether the certificate belongs to a CA. Returns
+    /// `None` if the certificate does not have the extension: it does not belong to a CA, or is not
+    /// of version 3.
     ///
     /// # Errors
     ///

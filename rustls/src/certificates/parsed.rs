@@ -1,4 +1,4 @@
-//! A certificate parsed by webpki, to be verified.
+//! A certificate that webpki has parsed, but not yet verified.
 
 use pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 use webpki::EndEntityCert;

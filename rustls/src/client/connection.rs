@@ -342,8 +342,8 @@ impl UnbufferedClientConnection {
         self.inner.dangerous_extract_secrets()
     }
 
-    /// Returns the keys for both directions, to be used by an external record layer, and a
-    /// connection that updates the keys and stores session tickets.
+    /// Returns the keys for both directions, for an external record layer, and a connection that
+    /// updates the keys and stores session tickets.
     ///
     /// This is dangerous; see [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     ///

@@ -46,8 +46,8 @@ use crate::suites::ExtractedSecrets;
 ///    makes `wants_read` false. Write to [`writer`](Self::writer) at any time. Writing,
 ///    [`send_close_notify`](Self::send_close_notify) and
 ///    [`refresh_traffic_keys`](Self::refresh_traffic_keys) queue bytes for the next kind.
-///    [`encrypt_in_place`](Self::encrypt_in_place) returns a record instead, to be sent after the
-///    queued bytes.
+///    [`encrypt_in_place`](Self::encrypt_in_place) returns a record instead, which must be sent
+///    after the queued bytes.
 /// 4. **Bytes for the socket**: call [`write_tls`](Self::write_tls) while
 ///    [`wants_write`](CommonState::wants_write) is true and the socket is writable. Do so even
 ///    after an error of `process_new_packets`, which may leave an alert to send.
@@ -408,8 +408,8 @@ impl<Data> ConnectionCommon<Data> {
             .send(CommonState::send_close_notify);
     }
 
-    /// Returns the keys for both directions, to be used by an external record layer, for example
-    /// the Linux kernel's (kernel TLS).
+    /// Returns the keys for both directions, for an external record layer such as the Linux
+    /// kernel's (kernel TLS).
     ///
     /// This is dangerous: anyone who has the keys can read and forge all data.
     ///

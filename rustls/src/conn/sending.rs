@@ -26,9 +26,9 @@ use crate::record::buffer::OutOfMemory;
 use crate::record::sender::{SealError, SealInPlaceError};
 
 impl CommonState {
-    /// Seals as much of `payload` as the buffer limit and the key allow, and queues it for sending.
-    /// Buffers it instead if it may not be sent yet, and drops it after a close_notify. Returns the
-    /// number of bytes accepted.
+    /// Seals as much of `payload` as the buffer limit, the key and memory allow, and queues it for
+    /// sending. Buffers it instead if it may not be sent yet, and drops it after a close_notify.
+    /// Returns the number of bytes accepted.
     #[cfg(feature = "std")]
     #[inline]
     pub(super) fn write_plaintext(&mut self, payload: OutboundChunks<'_>) -> io::Result<usize> {

@@ -367,8 +367,8 @@ impl<Data> UnbufferedConnectionCommon<Data> {
         split(self.driver)
     }
 
-    /// Returns the keys for both directions, to be used by an external record layer, for example
-    /// the Linux kernel's (kernel TLS).
+    /// Returns the keys for both directions, for an external record layer such as the Linux
+    /// kernel's (kernel TLS).
     ///
     /// This is dangerous: anyone who has the keys can read and forge all data.
     ///

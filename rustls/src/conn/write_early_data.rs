@@ -59,7 +59,7 @@ impl fmt::Debug for WriteEarlyData<'_> {
     }
 }
 
-/// Encrypts early data for an unbuffered connection, to be sent after the ClientHello.
+/// Encrypts early data for an unbuffered connection. The caller sends it after the ClientHello.
 ///
 /// Returned by [`may_encrypt_early_data`]. The server may reject early data, which is then lost;
 /// check [`is_early_data_accepted`].

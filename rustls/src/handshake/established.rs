@@ -369,7 +369,7 @@ impl SendingSecrets {
         extract_tls13(self.suite, &self.secret)
     }
 
-    /// Schedules a KeyUpdate in reply to the peer's request, to be sent before the next application
+    /// Schedules a KeyUpdate in reply to the peer's request. It is sent before the next application
     /// data. Ignores the request if no more updates are allowed.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
         // RFC 9846 §4.7.3: ignore a request if no more updates are allowed
@@ -470,8 +470,8 @@ impl UpdateAnswerer<'_> {
         }
     }
 
-    /// Asks the sender for a KeyUpdate in reply to the peer's request, to be sent before the next
-    /// application data.
+    /// Asks the sender to reply to the peer's request with a KeyUpdate before the next application
+    /// data.
     pub(crate) fn answer_update(&mut self, transport: &mut dyn Transport) {
         match self {
             Self::SameConnection(sending) => sending.answer_update(transport),

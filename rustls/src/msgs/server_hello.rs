@@ -87,7 +87,7 @@ extension_block! {
         KeyShare => key_share: Option<NamedGroup> as Value,
         // RFC 9846 §4.3.2: a cookie has at least one byte
         Cookie => cookie: Option<&'a [u8]> as NonEmpty(U16),
-        /// The confirmation of ECH, to be checked.
+        /// The confirmation of ECH, not yet checked.
         EncryptedClientHello => encrypted_client_hello: Option<&'a [u8]> as Unparsed,
     }
     besides {}

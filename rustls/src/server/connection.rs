@@ -258,8 +258,8 @@ impl UnbufferedServerConnection {
         self.inner.dangerous_extract_secrets()
     }
 
-    /// Returns the keys for both directions, to be used by an external record layer, and a
-    /// connection that updates the keys.
+    /// Returns the keys for both directions, for an external record layer, and a connection that
+    /// updates the keys.
     ///
     /// This is dangerous; see [`UnbufferedConnectionCommon::dangerous_extract_secrets`].
     ///

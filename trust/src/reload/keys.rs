@@ -25,8 +25,8 @@ use super::{Reload, ReloadError, ReloadStatus};
 ///
 /// New files become active only after all checks succeed. The key must belong to the first
 /// certificate, which must be valid now and cover all configured names. A key that cannot return
-/// its public key is not compared. Otherwise, the current certificate and key stay active, and
-/// [`status`](Self::status) returns the reason.
+/// its public key is not compared. If a check fails, the current certificate and key stay active,
+/// and [`status`](Self::status) returns the reason.
 ///
 /// Some defects do not prevent a certificate from becoming active. `status` returns them as
 /// [`flaws`](ReloadStatus::flaws):

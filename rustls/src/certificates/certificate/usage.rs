@@ -146,8 +146,8 @@ const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
 /// The contents of the object identifier 2.5.29.37.0.
 const ANY: &[u8] = &[0x55, 0x1d, 0x25, 0];
 
-/// The basic constraints of a certificate (RFC 5280 §4.2.1.9), which state whether it belongs to an
-/// authority.
+/// The basic constraints of a certificate (RFC 5280 §4.2.1.9), which state whether it belongs to a
+/// CA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct BasicConstraints {
