@@ -224,8 +224,7 @@ impl ClientConfig {
         is_approved && self.provider.fips() && self.ech_mode.as_ref().is_none_or(EchMode::fips)
     }
 
-    /// Returns the crypto provider of this configuration: its cipher suites, groups, keys and
-    /// random numbers.
+    /// Returns the crypto provider of this configuration.
     pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }

@@ -250,8 +250,7 @@ impl ServerConfig {
         is_approved && self.provider.fips()
     }
 
-    /// Returns the crypto provider of this configuration: its cipher suites, groups, keys and
-    /// random numbers.
+    /// Returns the crypto provider of this configuration.
     pub fn crypto_provider(&self) -> &Arc<CryptoProvider> {
         &self.provider
     }

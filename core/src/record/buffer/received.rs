@@ -247,10 +247,11 @@ impl ReceiveBuffer {
         self.read >= READ_LEN || self.memory.len() < RECORD_LEN
     }
 
-    /// Returns the number of bytes to read next: to the end of the record and the next header. For
-    /// small records it covers several of them, assuming that they have the same length. A read
-    /// that ends after the header of a record leaves only that header to move. Each time that
-    /// happens, the next read is twice as long, up to [`MAX_AHEAD`].
+    /// Returns the number of bytes to read next: usually to the end of the record and the next
+    /// header. It covers several records if the peer streams long ones, or if they are small,
+    /// assuming that small ones have the same length. A read that ends after the header of a record
+    /// leaves only that header to move. Each time that happens, the next read of small records is
+    /// twice as long, up to [`MAX_AHEAD`].
     #[inline]
     fn wanted(&mut self) -> usize {
         let record_len = self.record_len();

@@ -64,7 +64,8 @@ pub(crate) struct WaitServerKeyExchange {
 }
 
 impl WaitServerKeyExchange {
-    /// True if a CertificateStatus may follow: only if the ServerHello announced it (RFC 6066 §8).
+    /// True if a CertificateStatus may follow: only if the ServerHello announced it (RFC 6066 §8),
+    /// and only once.
     pub(super) fn accepts_status(&self) -> bool {
         self.handshake.may_send_status && self.ocsp_response.is_none()
     }
