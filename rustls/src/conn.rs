@@ -12,8 +12,8 @@
 //! - `sending`: encrypts application data. `unsent_plaintext`: data that was written before it
 //!   could be sent. `write_outgoing`: writes queued records to a writer.
 //! - `forward`: forwards data for proxies. `relaying`: seals received data for another connection.
-//! - `in_place_error`: the errors of in-place encryption. `app_data_record`: the data of one record
-//!   that was decrypted in place.
+//! - `in_place_error`: the errors of in-place encryption. `app_data_record`: the application data
+//!   of one record.
 //! - `to_vec`: output into a `Vec` that grows as needed.
 //! - `early_data`, `write_early_data`: sending a client's early data. `received_early_data`,
 //!   `read_early_data`: its buffer and its reader in a buffered server.

@@ -180,7 +180,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The C library's flag of `open`, which std does not export. 0 on platforms that are not listed.
+/// The C library's `O_NONBLOCK`, which std does not export. 0 on platforms that are not listed.
 #[cfg(unix)]
 const O_NONBLOCK: i32 = if cfg!(any(
     target_vendor = "apple",

@@ -3,8 +3,7 @@
 /// The size of a cache, and the numbers of hits and other events.
 ///
 /// Caches in this crate and in `rustls-trust` report them. A number that does not apply to a given
-/// cache stays
-/// 0. Counters start at 0.
+/// cache stays 0. Counters start at 0.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct CacheStats {

@@ -20,8 +20,8 @@
 
 use core::mem;
 
-/// A connection that can fail during a panic: this calls no code of the application, because a
-/// second panic would abort the process.
+/// A connection that can fail after a panic without calling the application's code. A second panic
+/// would abort the process.
 pub(crate) trait Abandon {
     fn abandon(&mut self);
 }

@@ -26,7 +26,7 @@ pub(super) const NONCE_LEN: usize = 8;
 /// The maximum length of a NewSessionTicket excluding its ticket, in bytes.
 pub(super) const TICKET_OVERHEAD: usize = 4 + 4 + 4 + (1 + NONCE_LEN) + 2 + (2 + 8);
 
-/// The maximum length of a ticket in bytes. It keeps the message at 2^16 - 1 bytes or fewer.
+/// The maximum length of a ticket in bytes: its message has at most 2^16 - 1 bytes.
 const MAX_TICKET_LEN: usize = 0xffff - TICKET_OVERHEAD;
 
 /// The length of a storage key in bytes: long enough that keys cannot be guessed.
