@@ -13,7 +13,7 @@
 //!   the alert, if there is one, and returns the error.
 //! - If the peer requests new keys (KeyUpdate), the reply is sent before the next data, or by a
 //!   flush. A task that is not about to write can wait for this in [`WriteHalf::wants_flush`].
-//! - If encrypting data fails, a pending read is woken and returns the error.
+//! - If encrypting data or a message fails, a pending read is woken and returns the error.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice, Write};
@@ -274,7 +274,6 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
     fn encrypt(&mut self, task: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         let encrypted = encrypt_with(self.sender.writer(), bufs);
         if encrypted.is_err() {
-            wake(&self.tasks.reader);
             self.send_alert(task);
         }
         encrypted
@@ -287,11 +286,7 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
         payload: Range<usize>,
     ) -> io::Result<()> {
         let mut socket = Socket::new(&mut self.io, task);
-        let sent = self.sender.send_in_place(buf, payload, &mut socket);
-        if sent.is_err() {
-            wake(&self.tasks.reader);
-        }
-        sent
+        self.sender.send_in_place(buf, payload, &mut socket)
     }
 
     fn poll_send(&mut self, task: &mut Context<'_>) -> Poll<io::Result<Sent>> {
@@ -299,6 +294,11 @@ impl<W: AsyncWrite + Unpin> Sends for WriteHalf<W> {
         let sent = write_all(&mut self.sender, Sender::wants_write, |sender| {
             sender.write_tls(&mut Socket::new(io, task))
         });
+        // all calls that may have failed the connection end here: a KeyUpdate, for example, is
+        // sealed by `write_tls`
+        if self.sender.error().is_some() {
+            wake(&self.tasks.reader);
+        }
         if sent.is_pending() {
             // the receiving half may have failed before: a write and a flush check this afterwards
             wait(&self.tasks.writer, task);

@@ -176,6 +176,12 @@ impl Sender {
         }
     }
 
+    /// Returns the error that this half knows. Looking for the other half's multiplies the
+    /// interleavings.
+    pub fn error(&self) -> Option<Error> {
+        self.has_failed.then_some(Error)
+    }
+
     pub fn wants_write(&self) -> bool {
         !self.queued.is_empty() || self.link.wants_sender(sends_alert)
     }

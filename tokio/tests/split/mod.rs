@@ -6,12 +6,17 @@ use std::io::{ErrorKind, IoSlice};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use harness::peers::configs::{PROVIDERS, Versions, product, server_name};
+use harness::peers::configs::{
+    ClientAuth, KeyType, PROVIDERS, Versions, product, server_name, this,
+};
+use harness::providers::hooked;
+use harness::verifiers::hooked::Hook;
 use harness::wire::Noise;
 use rustls::observer::{Direction, KeysUpdated, Observed, Observer};
-use rustls::{Error, Side};
+use rustls::{ContentType, Error, Side};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf,
 };
@@ -328,6 +333,61 @@ fn a_half_whose_task_panics_wakes_the_other() {
             client.flush().await.unwrap();
         });
         executor.run(&mut Noise::new(1));
+    }
+}
+
+/// Fails to seal records while set.
+#[derive(Clone, Debug, Default)]
+struct RefusesToSeal(Arc<AtomicBool>);
+
+impl Hook for RefusesToSeal {
+    fn called(&self, _: &'static str) -> bool {
+        false
+    }
+
+    fn seals(&self, _: &'static str, _: ContentType) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// The messages that a writing half sends without data. The half is not dropped, and the peer sends
+/// nothing more.
+#[test]
+fn a_read_that_waits_gets_the_error_of_a_key_update_or_close_notify() {
+    for (provider, is_closing) in product(PROVIDERS, [false, true]) {
+        let refuses = RefusesToSeal::default();
+        let (client, _) = configs(Versions::Tls13, provider);
+        let mut crypto = provider.this();
+        for suite in &mut crypto.cipher_suites {
+            *suite = hooked(*suite, refuses.clone());
+        }
+        let (key, auth) = (KeyType::EcdsaP256, ClientAuth::None);
+        let server = this::server_of(Versions::Tls13, crypto, key, auth);
+        let (mut client, server) = connected((client, server), Weather::CALM, &mut Noise::new(1));
+        let (mut reader, mut writer) = server.into_split(End::split).unwrap();
+
+        client.get_mut().1.refresh_traffic_keys().unwrap();
+        let mut flush = pin!(client.flush());
+        assert!(poll_while_woken(|task| flush.as_mut().poll(task)).is_ready());
+        let flag = Arc::new(Flag::default());
+        let waker = Waker::from(flag.clone());
+        let task = &mut Context::from_waker(&waker);
+        let mut out = [0; 9];
+        let mut read = pin!(reader.read(&mut out));
+        assert!(read.as_mut().poll(task).is_pending());
+        assert!(!flag.take());
+
+        refuses.0.store(true, Ordering::SeqCst);
+        let sent = poll_while_woken(|task| match is_closing {
+            true => Pin::new(&mut writer).poll_shutdown(task),
+            false => Pin::new(&mut writer).poll_flush(task),
+        });
+        assert!(sent.is_ready());
+        assert!(flag.take(), "{provider:?} {is_closing}");
+        let Poll::Ready(Err(error)) = read.as_mut().poll(task) else {
+            panic!("the read did not fail");
+        };
+        assert_eq!(error.to_string(), Error::EncryptError.to_string());
     }
 }
 
