@@ -61,7 +61,8 @@ const TURNS: u32 = 32;
 /// The first error of either stream ends both directions. The end of a TLS stream without a
 /// close_notify is an error ([`UnexpectedEof`](ErrorKind::UnexpectedEof)). The other stream is then
 /// not shut down, because its peer must not mistake a truncation for the end. Drop that stream or,
-/// if it is a plain TCP stream, reset it (`SO_LINGER` of 0).
+/// if it is a plain TCP stream, reset it (`SO_LINGER` of 0). A TLS stream whose buffer limit is 0
+/// accepts no data, which is an error, too ([`WriteZero`](ErrorKind::WriteZero)).
 pub async fn copy_bidirectional<A, B>(a: &mut A, b: &mut B) -> io::Result<(u64, u64)>
 where
     A: Tls + ?Sized,
@@ -430,8 +431,14 @@ impl Direction {
     ) -> Poll<io::Result<usize>> {
         let mut writer = to.writer();
         if writer.room_left() == Some(0) {
-            // it was shut down already or has failed, so only the end of `from` is no error
             let mut socket = Socket::new(from, task);
+            // without room, this reads nothing
+            let refused = writer.read_from(&mut socket);
+            if matches!(refused, Err(full) if full.kind() == ErrorKind::WouldBlock) {
+                // all output has been sent, so the buffer limit is 0
+                return Poll::Ready(Err(ErrorKind::WriteZero.into()));
+            }
+            // it was shut down already or has failed, so only the end of `from` is no error
             self.has_ended = ready!(poll_of(socket.read(&mut [0])))? == 0;
             if !self.has_ended {
                 writer.flush()?;

@@ -68,7 +68,8 @@ const TURNS: u32 = 32;
 ///   sent, if the socket accepts it. If the receiving half of a split connection fails, the next
 ///   call that forwards to its sending half sends the alert.
 /// - [`ErrorKind::BrokenPipe`] if `to` has sent a close_notify, but `from` has more data.
-/// - [`ErrorKind::WriteZero`] if a socket accepts no bytes.
+/// - [`ErrorKind::WriteZero`] if a socket accepts no bytes, or if the buffer limit of `to` is 0 and
+///   `from` has data or is a plain socket, which is not read.
 /// - [`ErrorKind::OutOfMemory`] if memory runs out.
 /// - [`ErrorKind::Unsupported`] if both are plain sockets.
 /// - The errors of the sockets.
@@ -117,7 +118,7 @@ where
             Ok(_) => {}
             Err(error) => match error.kind() {
                 ErrorKind::Interrupted => {}
-                ErrorKind::WouldBlock if is_plain && to.wants_write() => {}
+                ErrorKind::WouldBlock | ErrorKind::WriteZero if is_plain && to.wants_write() => {}
                 ErrorKind::WouldBlock if is_plain => return Ok(Forwarded::WantsRead),
                 ErrorKind::WouldBlock => return Ok(Forwarded::WantsWrite),
                 _ => return Err(error),
@@ -298,7 +299,9 @@ impl<T: Write> sealed::Sink for (Sender, T) {
         let mut writer = self.0.writer();
         match data {
             Data::Received(mut reader) => writer.write_received(&mut reader),
-            Data::Plain(socket) if writer.room_left() == Some(0) => read_end(&mut writer, socket),
+            Data::Plain(socket) if writer.room_left() == Some(0) => {
+                read_end(writer.read_from(socket), socket)
+            }
             Data::Plain(socket) => writer.read_from(socket),
         }
     }
@@ -366,7 +369,9 @@ where
         let mut writer = self.conn.writer();
         match data {
             Data::Received(mut reader) => writer.write_received(&mut reader),
-            Data::Plain(socket) if writer.room_left() == Some(0) => read_end(&mut writer, socket),
+            Data::Plain(socket) if writer.room_left() == Some(0) => {
+                read_end(writer.read_from(socket), socket)
+            }
             Data::Plain(socket) => writer.read_from(socket),
         }
     }
@@ -467,13 +472,18 @@ fn has_data<T>(mut reader: Reader<'_>, processed: Result<T, Error>) -> io::Resul
     }
 }
 
-/// Reads from a plain socket for a connection that accepts no more data. Returns 0 at the end of
-/// the socket's stream. Data is an error, because it cannot be forwarded.
-fn read_end(writer: &mut impl Write, socket: &mut dyn Read) -> io::Result<usize> {
-    writer.flush()?;
-    match socket.read(&mut [0])? {
-        0 => Ok(0),
-        _ => Err(ErrorKind::BrokenPipe.into()),
+/// Handles the error of a connection without room for data, which has read nothing from a plain
+/// `socket`. If the connection has sent a close_notify, returns 0 at the end of the socket's
+/// stream; data is an error, because it cannot be forwarded.
+fn read_end(refused: io::Result<usize>, socket: &mut dyn Read) -> io::Result<usize> {
+    match refused {
+        Err(closed) if closed.kind() == ErrorKind::BrokenPipe => match socket.read(&mut [0])? {
+            0 => Ok(0),
+            _ => Err(closed),
+        },
+        // the buffer limit is 0, unless a message of the connection has used it up
+        Err(full) if full.kind() == ErrorKind::WouldBlock => Err(ErrorKind::WriteZero.into()),
+        refused => refused,
     }
 }
 

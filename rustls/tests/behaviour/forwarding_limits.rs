@@ -243,3 +243,32 @@ fn forwarding_without_room_for_output_is_an_error() {
     let error = forward(&mut front, &mut back).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WriteZero);
 }
+
+/// Forwards from a plain socket, whose bytes must not be lost, with a limit of 0 and then without.
+#[test]
+fn nothing_is_read_from_a_plain_socket_without_room_for_output() {
+    for (provider, versions, is_split) in product3(PROVIDERS, Versions::EACH, [false, true]) {
+        let what = format!("{provider:?} {versions:?} {is_split}");
+        let mut right = pair(provider.this(), versions);
+        let mut front = Plain(Memory::new(b"data"));
+        let outgoing = if is_split {
+            let (sender, _receiver) = right.client.into_split().unwrap();
+            let mut back = (sender, Memory::new(&[]));
+            back.0.set_buffer_limit(Some(0));
+            let error = forward(&mut front, &mut back).unwrap_err();
+            assert_eq!((error.kind(), front.0.reads), (ErrorKind::WriteZero, 0));
+            back.0.set_buffer_limit(Some(100));
+            forward_all(&mut front, &mut back, |front| front.0.reads);
+            back.1.outgoing
+        } else {
+            let mut back = StreamOwned::new(*right.client, Memory::new(&[]));
+            back.conn.set_buffer_limit(Some(0));
+            let error = forward(&mut front, &mut back).unwrap_err();
+            assert_eq!((error.kind(), front.0.reads), (ErrorKind::WriteZero, 0));
+            back.conn.set_buffer_limit(Some(100));
+            forward_all(&mut front, &mut back, |front| front.0.reads);
+            back.sock.outgoing
+        };
+        assert_eq!(opened(&mut right.server, &outgoing), b"data", "{what}");
+    }
+}

@@ -1,12 +1,13 @@
 //! Tests of the work that one half hands over to the other: answers to KeyUpdates, refusals of
 //! renegotiation, and the answers to the sender's own requests, which the receiver gets.
 
-use std::io::{IoSlice, Write};
+use std::io::{self, IoSlice, Write};
 
 use harness::peers::configs::{product, product3, server_name};
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::providers::provider_with_limit;
 use harness::wire::{self, message};
+use rustls::relay::{Forwarded, Plain, forward};
 use rustls::split::Sender;
 use rustls::{ClientConnection, Error, HandshakeKind, InPlaceError, PeerMisbehaved};
 
@@ -310,23 +311,66 @@ fn no_second_update_is_requested_before_the_receiver_gets_the_answer() {
     }
 }
 
+/// Returns a message that the sender has to answer: a request for new keys or for renegotiation.
+fn request(case: Case) -> &'static [u8] {
+    match (case.is_tls13(), case.role) {
+        (true, _) => &[24, 0, 0, 1, 1],
+        (false, Role::Client) => &[0, 0, 0, 0],
+        (false, Role::Server) => &[1, 0, 0, 0],
+    }
+}
+
 /// An answer is sent first and uses a part of the room.
 #[test]
 fn the_reported_room_is_available() {
     for case in cases() {
         let (mut halves, mut peer) = case.split_from_bare();
         halves.sender.set_buffer_limit(Some(1000));
-        let request: &[u8] = match (case.is_tls13(), case.role) {
-            (true, _) => &[24, 0, 0, 1, 1],
-            (false, Role::Client) => &[0, 0, 0, 0],
-            (false, Role::Server) => &[1, 0, 0, 0],
-        };
         halves
-            .receive(&peer.seals.seal(HANDSHAKE, request))
+            .receive(&peer.seals.seal(HANDSHAKE, request(case)))
             .unwrap();
         let mut writer = halves.sender.writer();
         let room = writer.room_left().unwrap();
         assert_eq!(writer.write(&[0; 2000]).unwrap(), room, "{case:?}");
+    }
+}
+
+/// A socket that runs a closure when it is first flushed, as another thread might do then.
+struct OnFlush<F>(Vec<u8>, Option<F>);
+
+impl<F: FnOnce()> Write for OnFlush<F> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.0.write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.1.take().into_iter().for_each(|run| run());
+        Ok(())
+    }
+}
+
+/// The warning is requested after queued output was sent, and may use up all room for the data.
+#[test]
+fn a_warning_does_not_end_forwarding_from_a_plain_socket() {
+    let cases = cases().filter(|case| !case.is_tls13());
+    for (case, limit) in product(cases.collect::<Vec<_>>(), [1, 20, 31, 100]) {
+        let (mut halves, mut peer) = case.split_from_bare();
+        halves.sender.set_buffer_limit(Some(limit));
+        let request = peer.seals.seal(HANDSHAKE, request(case));
+        let mut receiver = halves.receiver;
+        let process = || {
+            receiver.read_tls(&mut &request[..]).unwrap();
+            receiver.process().unwrap();
+            assert!(receiver.sender_wants_write());
+        };
+        let mut from = Plain(&b"data"[..]);
+        let mut to = (halves.sender, OnFlush(Vec::new(), Some(process)));
+        let forwarded = forward(&mut from, &mut to);
+        assert_eq!(forwarded.unwrap(), Forwarded::Ended, "{case:?} {limit}");
+        let sent = peer.open_all(&to.1.0);
+        let data = sent.iter().filter(|(typ, _)| *typ == APPLICATION_DATA);
+        let data: Vec<_> = data.flat_map(|(_, content)| content).copied().collect();
+        assert_eq!(data, b"data", "{case:?} {limit}");
     }
 }
 

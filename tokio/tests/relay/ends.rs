@@ -324,6 +324,23 @@ fn an_unauthenticated_end_of_the_second_stream_is_not_passed_on() {
     }
 }
 
+/// A second call without the limit passes everything on.
+#[test]
+fn nothing_is_read_from_a_plain_stream_without_room_for_output() {
+    for versions in Versions::EACH {
+        let (mut left, mut front) = tls(versions, Weather::CALM);
+        let (back, mut right) = pipe(&mut Noise::new(3), Weather::CALM);
+        let mut back = Plain(back);
+        complete(right.write_all(b"data")).unwrap();
+        front.get_mut().1.set_buffer_limit(Some(0));
+        let error = complete(copy_bidirectional(&mut front, &mut back)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WriteZero);
+        front.get_mut().1.set_buffer_limit(Some(100));
+        assert!(advance(copy_bidirectional(&mut front, &mut back)).is_none());
+        assert_eq!(read_all(&mut left).0, b"data");
+    }
+}
+
 #[test]
 fn a_peer_that_does_not_read_limits_the_buffered_data() {
     const CAPACITY: usize = 10_000;
