@@ -110,7 +110,7 @@ pub struct TicketEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TicketAction {
-    /// A server created the ticket.
+    /// A server created the ticket, and queued it for the client.
     Made,
     /// A client received the ticket.
     Received,

@@ -400,13 +400,18 @@ fn poll_all(batch: &mut [(u32, NewTicket)], task: &mut task::Context<'_>) -> Pol
 #[derive(Default)]
 pub(super) struct TicketMessages {
     /// The messages, in parts that are sent in separate records.
-    parts: SmallVec<[Vec<u8>; 1]>,
-    /// The number of tickets.
-    count: u32,
+    parts: SmallVec<[Part; 1]>,
     /// The number of tickets whose sessions are in the storage.
     stored: u32,
     /// True if the storage has not accepted a session.
     is_refused: bool,
+}
+
+/// A part of the messages.
+struct Part {
+    messages: Vec<u8>,
+    /// The number of messages.
+    count: u32,
 }
 
 impl TicketMessages {
@@ -418,7 +423,6 @@ impl TicketMessages {
         ticket: &Ticket,
         tickets: &TicketPlan,
     ) -> Result<(), Error> {
-        self.count += 1;
         if let Ticket::Stored(_) = ticket {
             self.stored += 1;
         }
@@ -427,11 +431,14 @@ impl TicketMessages {
         // a long ticket is sent in records of its own, because rustls 0.23 stops reading if a
         // message and the records of the next one exceed 64 KiB
         let last = self.parts.last();
-        if last.is_none_or(|part| part.len() + len > MAX_FRAGMENT_LEN) {
+        if last.is_none_or(|part| part.messages.len() + len > MAX_FRAGMENT_LEN) {
             // reserve room for the next tickets too, which have the same length, but only for a few
             let fitting = (MAX_FRAGMENT_LEN / len).max(1);
             let next = (tickets.inputs.count - number).min(fitting).min(4);
-            self.parts.push(Vec::with_capacity(len * next));
+            self.parts.push(Part {
+                messages: Vec::with_capacity(len * next),
+                count: 0,
+            });
         }
         let Some(part) = self.parts.last_mut() else {
             return Ok(());
@@ -445,7 +452,8 @@ impl TicketMessages {
             max_early_data_size: Some(terms.max_early_data_size).filter(|size| *size != 0),
             ..NewSessionTicket::default()
         }
-        .encode_message(part)?;
+        .encode_message(&mut part.messages)?;
+        part.count += 1;
         Ok(())
     }
 
@@ -460,17 +468,17 @@ impl TicketMessages {
         recorder: &mut Recorder<'_>,
     ) -> Result<(), Error> {
         recorder.events(|events| {
-            events.tickets_made += self.count;
             events.sessions_stored += self.stored;
             events.sessions_not_stored += u32::from(self.is_refused);
         });
         for part in self.parts {
             // RFC 9846 §6.1: close_notify may already have been sent. §5.5: half-RTT data may have
             // worn out the key, and tickets are optional
-            if transport.is_closed() || !transport.can_protect(part.len()) {
+            if transport.is_closed() || !transport.can_protect(part.messages.len()) {
                 break;
             }
-            transport.send_handshake(&part)?;
+            transport.send_handshake(&part.messages)?;
+            recorder.events(|events| events.tickets_made += part.count);
         }
         Ok(())
     }
