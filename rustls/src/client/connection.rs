@@ -42,11 +42,15 @@ pub(crate) fn start(
     // first, so that the observer receives errors
     common.observe(config.observer.as_ref());
     common.observe_client(&name);
-    let configured = common.configure(
-        config.max_fragment_size,
-        config.enable_secret_extraction,
-        config.fips(),
-    );
+    let suites = &config.provider.cipher_suites;
+    let is_supported = common.carrier().check_config(config.versions, suites);
+    let configured = is_supported.and_then(|()| {
+        common.configure(
+            config.max_fragment_size,
+            config.enable_secret_extraction,
+            config.fips(),
+        )
+    });
     common.report_configured(configured)?;
     let mut data = ClientConnectionData::default();
     #[cfg(feature = "tls12")]

@@ -182,6 +182,21 @@ impl HandshakeCarrier {
         self == other
     }
 
+    /// Checks the number of early data bytes that a server's configuration allows.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::General`] over QUIC for values other than 0 and 2³² - 1.
+    pub(crate) fn check_max_early_data_size(self, size: u32) -> Result<(), Error> {
+        match (self, size) {
+            (Self::Records, _) | (Self::Quic(_), 0 | u32::MAX) => Ok(()),
+            // RFC 9001 §4.6.1: QUIC limits early data itself
+            _ => Err(Error::General(
+                "QUIC sessions must set a max early data of 0 or 2^32-1".into(),
+            )),
+        }
+    }
+
     /// Checks the number of early data bytes that a server's ticket allows.
     ///
     /// # Errors

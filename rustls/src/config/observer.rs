@@ -79,8 +79,7 @@ pub trait Observer: Debug + Send + Sync {
     /// A handshake begins: a client is created, or a server has read the ClientHello.
     ///
     /// A server that never receives a ClientHello calls this just before [`failed`](Self::failed).
-    /// So does a constructor that returns an error, unless it is that of a QUIC connection whose
-    /// configuration does not suit QUIC.
+    /// So does a constructor that returns an error.
     fn handshake_begun(&self, connection: &Observed<'_>) {
         let _ = connection;
     }

@@ -16,6 +16,7 @@ use super::quic::Quic;
 use super::records::{Receiving, Records, Sending};
 use super::unwinding::{Abandon, fail_on_panic};
 use crate::callbacks::Callbacks;
+use crate::config::carrier::HandshakeCarrier;
 use crate::config::observer::events::Direction;
 use crate::enums::{AlertDescription, Side};
 use crate::error::Error;
@@ -87,6 +88,14 @@ impl CommonState {
         let mut common = Self::new(side);
         common.quic = Some(Box::new(quic));
         common
+    }
+
+    /// Returns the carrier of the handshake.
+    pub(crate) fn carrier(&self) -> HandshakeCarrier {
+        match &self.quic {
+            Some(quic) => quic.carrier(),
+            None => HandshakeCarrier::Records,
+        }
     }
 
     /// Applies the settings of a configuration that do not depend on the handshake.

@@ -7,13 +7,11 @@ use pki_types::ServerName;
 
 use super::common_state::CommonState;
 use super::records::{Receiving, Sending};
-use crate::config::carrier::HandshakeCarrier;
 use crate::config::observer::Observer;
 use crate::config::observer::events::{Alert, Direction};
 use crate::enums::AlertDescription;
 use crate::error::Error;
 use crate::handshake::observation::{Ending, Observation, View};
-use crate::handshake::transport::Transport;
 use crate::record::traffic::Traffic;
 
 impl CommonState {
@@ -43,10 +41,7 @@ impl CommonState {
             }
             return;
         };
-        let carrier = match &self.quic {
-            Some(quic) => quic.carrier(),
-            None => HandshakeCarrier::Records,
-        };
+        let carrier = self.carrier();
         let observation = self.observation.get_or_insert_with(Observation::new);
         if !observation.has_observer() {
             observation.times.create();

@@ -162,10 +162,7 @@ impl ClientConnection {
         params: Vec<u8>,
         alpn_protocols: Vec<Vec<u8>>,
     ) -> Result<Self, Error> {
-        let quic = Quic::new(quic_version, params);
-        let suites = &config.provider.cipher_suites;
-        quic.carrier().check_config(config.versions, suites)?;
-        let common = CommonState::over_quic(Side::Client, quic);
+        let common = CommonState::over_quic(Side::Client, Quic::new(quic_version, params));
         let driver = client::start(common, config, name, alpn_protocols)?;
         Ok(Self {
             inner: ConnectionCommon::new(driver),
@@ -226,15 +223,7 @@ impl ServerConnection {
         quic_version: Version,
         params: Vec<u8>,
     ) -> Result<Self, Error> {
-        let quic = Quic::new(quic_version, params);
-        let suites = &config.provider.cipher_suites;
-        quic.carrier().check_config(config.versions, suites)?;
-        if !matches!(config.max_early_data_size, 0 | u32::MAX) {
-            return Err(Error::General(
-                "QUIC sessions must set a max early data of 0 or 2^32-1".into(),
-            ));
-        }
-        let common = CommonState::over_quic(Side::Server, quic);
+        let common = CommonState::over_quic(Side::Server, Quic::new(quic_version, params));
         Ok(Self {
             inner: ConnectionCommon::new(server::start(common, config)?),
         })

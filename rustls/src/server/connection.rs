@@ -49,6 +49,9 @@ pub(super) fn configure(
 ) -> Result<Box<dyn Machine<ServerConnectionData>>, Error> {
     // first, so that the observer receives errors
     common.observe(config.observer.as_ref());
+    let carrier = common.carrier();
+    carrier.check_config(config.versions, &config.provider.cipher_suites)?;
+    carrier.check_max_early_data_size(config.max_early_data_size)?;
     ServerConfig::check_client_cert_verifier(&*config.configured_verifier)?;
     common.configure(
         config.max_fragment_size,

@@ -285,6 +285,37 @@ fn errors_of_constructors_are_reported() {
     assert_eq!(lines, expected);
 }
 
+/// These errors are specific to QUIC.
+#[test]
+fn errors_of_quic_constructors_are_reported() {
+    let v1 = quic::Version::V1;
+    let expected = "begun; failed in handshake: general local; closed failed";
+    let check = |events: &Events, server_name| {
+        let events = events.take_one();
+        assert_eq!(lines(&events), expected);
+        assert_eq!(events[0].of.carrier.label(), "quic");
+        assert_eq!(events[0].of.server_name.as_deref(), server_name);
+    };
+
+    let pair = Pair::of(Provider::Ring, Versions::Tls12);
+    let (client, server) = (pair.client.clone().client(), pair.server.clone().server());
+    let error = quic::ClientConnection::new(client, v1, server_name(), vec![]).unwrap_err();
+    let no_tls13 = Error::General("TLS 1.3 support is required for QUIC".into());
+    assert_eq!(error, no_tls13);
+    check(&pair.of_client, Some("server.example"));
+    let error = quic::ServerConnection::new(server, v1, vec![]).unwrap_err();
+    assert_eq!(error, no_tls13);
+    check(&pair.of_server, None);
+
+    let pair = Pair::of(Provider::Ring, Versions::Tls13)
+        .edit(|_| (), |server| server.max_early_data_size = 1000);
+    let server = pair.server.clone().server();
+    let error = quic::ServerConnection::new(server, v1, vec![]).unwrap_err();
+    let limit = "QUIC sessions must set a max early data of 0 or 2^32-1";
+    assert_eq!(error, Error::General(limit.into()));
+    check(&pair.of_server, None);
+}
+
 /// The stream ends during the handshake, before or after the first message.
 #[test]
 fn an_early_end_of_the_stream_is_reported_as_the_networks_fault() {
