@@ -34,6 +34,7 @@ pub use error::{CertificateField, PropertyError};
 use frame::{ExtensionIndex, Frame};
 pub use name::{Attribute, Name};
 pub use oid::{InvalidOid, Oid};
+use once_cell::race::OnceBox;
 use pki_types::CertificateDer;
 pub use public_key::{AlgorithmIdentifier, PublicKey};
 use rustls_core::crypto::hash::Hash;
@@ -75,6 +76,14 @@ use crate::error::Error;
 /// ```
 pub struct Certificate {
     der: CertificateDer<'static>,
+    /// Boxed on first use, so that a certificate occupies little memory while its properties are
+    /// not needed, or only weak references are left.
+    properties: OnceBox<Properties>,
+}
+
+/// The properties of a certificate.
+#[derive(Default)]
+struct Properties {
     frame: Parsed<Frame>,
     extensions: Parsed<ExtensionIndex>,
     serial_number: Parsed<SerialNumber>,
@@ -101,21 +110,7 @@ impl Certificate {
     pub fn new(der: CertificateDer<'static>) -> Self {
         Self {
             der,
-            frame: Once::new(),
-            extensions: Once::new(),
-            serial_number: Once::new(),
-            signature_algorithm: Once::new(),
-            issuer: Once::new(),
-            validity: Once::new(),
-            subject: Once::new(),
-            public_key: Once::new(),
-            subject_alt_names: Once::new(),
-            key_usages: Once::new(),
-            extended_key_usages: Once::new(),
-            basic_constraints: Once::new(),
-            fingerprint: Fingerprint::default(),
-            #[cfg(test)]
-            reads: AtomicUsize::new(0),
+            properties: OnceBox::new(),
         }
     }
 
@@ -134,7 +129,12 @@ impl Certificate {
     #[inline]
     pub fn subject(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Subject;
-        self.field(&self.subject, field, |frame| frame.subject, Name::read)
+        self.field(
+            &self.properties().subject,
+            field,
+            |frame| frame.subject,
+            Name::read,
+        )
     }
 
     /// Returns the issuer of the certificate.
@@ -146,7 +146,12 @@ impl Certificate {
     #[inline]
     pub fn issuer(&self) -> Result<&Name, PropertyError> {
         let field = CertificateField::Issuer;
-        self.field(&self.issuer, field, |frame| frame.issuer, Name::read)
+        self.field(
+            &self.properties().issuer,
+            field,
+            |frame| frame.issuer,
+            Name::read,
+        )
     }
 
     /// Returns the number that the issuer assigned.
@@ -157,7 +162,7 @@ impl Certificate {
     #[inline]
     pub fn serial_number(&self) -> Result<&SerialNumber, PropertyError> {
         self.field(
-            &self.serial_number,
+            &self.properties().serial_number,
             CertificateField::SerialNumber,
             |frame| frame.serial_number,
             SerialNumber::read,
@@ -173,7 +178,7 @@ impl Certificate {
     #[inline]
     pub fn validity(&self) -> Result<Validity, PropertyError> {
         self.field(
-            &self.validity,
+            &self.properties().validity,
             CertificateField::Validity,
             |frame| frame.validity,
             Validity::read,
@@ -189,7 +194,7 @@ impl Certificate {
     #[inline]
     pub fn public_key(&self) -> Result<&PublicKey, PropertyError> {
         self.field(
-            &self.public_key,
+            &self.properties().public_key,
             CertificateField::SubjectPublicKeyInfo,
             |frame| frame.subject_public_key_info,
             PublicKey::read,
@@ -205,7 +210,7 @@ impl Certificate {
     #[inline]
     pub fn signature_algorithm(&self) -> Result<&AlgorithmIdentifier, PropertyError> {
         self.keep(
-            &self.signature_algorithm,
+            &self.properties().signature_algorithm,
             CertificateField::SignatureAlgorithm,
             || {
                 let frame = self.frame()?;
@@ -233,7 +238,7 @@ impl Certificate {
     #[inline]
     pub fn subject_alt_names(&self) -> Result<&[GeneralName], PropertyError> {
         let field = CertificateField::SubjectAltName;
-        let names = self.keep(&self.subject_alt_names, field, || {
+        let names = self.keep(&self.properties().subject_alt_names, field, || {
             let names = self.read_extension(SUBJECT_ALT_NAME, GeneralName::read_all)?;
             Ok(names.unwrap_or_default())
         })?;
@@ -252,7 +257,8 @@ impl Certificate {
     pub fn key_usages(&self) -> Result<Option<KeyUsages>, PropertyError> {
         let field = CertificateField::KeyUsage;
         let read = || self.read_extension(KEY_USAGE, KeyUsages::read);
-        self.keep(&self.key_usages, field, read).copied()
+        self.keep(&self.properties().key_usages, field, read)
+            .copied()
     }
 
     /// Returns the permitted purposes of the certificate. Returns `None`, which means no
@@ -267,7 +273,7 @@ impl Certificate {
     pub fn extended_key_usages(&self) -> Result<Option<&ExtendedKeyUsages>, PropertyError> {
         let field = CertificateField::ExtendedKeyUsage;
         let read = || self.read_extension(EXTENDED_KEY_USAGE, ExtendedKeyUsages::read);
-        let usages = self.keep(&self.extended_key_usages, field, read)?;
+        let usages = self.keep(&self.properties().extended_key_usages, field, read)?;
         Ok(usages.as_ref())
     }
 
@@ -284,7 +290,8 @@ impl Certificate {
     pub fn basic_constraints(&self) -> Result<Option<BasicConstraints>, PropertyError> {
         let field = CertificateField::BasicConstraints;
         let read = || self.read_extension(BASIC_CONSTRAINTS, BasicConstraints::read);
-        self.keep(&self.basic_constraints, field, read).copied()
+        self.keep(&self.properties().basic_constraints, field, read)
+            .copied()
     }
 
     /// Returns the extension with this object identifier. Use it for extensions without a method of
@@ -324,7 +331,7 @@ impl Certificate {
         &self,
         hash: impl FnOnce() -> Option<&'static dyn Hash>,
     ) -> Result<&[u8; 32], Error> {
-        self.fingerprint.of(&self.der, hash)
+        self.properties().fingerprint.of(&self.der, hash)
     }
 
     /// Returns the field at `span`, parsed by `read`.
@@ -358,26 +365,39 @@ impl Certificate {
     fn extensions(&self) -> Result<(&ExtensionIndex, &[u8]), PropertyError> {
         let frame = self.frame()?;
         let Some(span) = frame.extensions else {
-            let empty = self.extensions.get_or_init(|| Ok(ExtensionIndex::empty()));
+            let extensions = &self.properties().extensions;
+            let empty = extensions.get_or_init(|| Ok(ExtensionIndex::empty()));
             return Ok((empty.as_ref().map_err(Clone::clone)?, &[]));
         };
         let der = span.of(&self.der);
-        let index = self.keep(&self.extensions, CertificateField::Extensions, || {
-            // RFC 5280 §4.1.2.9: only in version 3
-            match frame.version.map(|version| version.of(&self.der)) {
-                Some(VERSION_3) => Ok(ExtensionIndex::read(der)?),
-                _ => Err(Unreadable::Within(PropertyError::new(
-                    CertificateField::Version,
-                    Malformed::Rule("extensions in a certificate that is not of version 3"),
-                ))),
-            }
-        })?;
+        let index = self.keep(
+            &self.properties().extensions,
+            CertificateField::Extensions,
+            || {
+                // RFC 5280 §4.1.2.9: only in version 3
+                match frame.version.map(|version| version.of(&self.der)) {
+                    Some(VERSION_3) => Ok(ExtensionIndex::read(der)?),
+                    _ => Err(Unreadable::Within(PropertyError::new(
+                        CertificateField::Version,
+                        Malformed::Rule("extensions in a certificate that is not of version 3"),
+                    ))),
+                }
+            },
+        )?;
         Ok((index, der))
+    }
+
+    /// Returns the properties that have been parsed so far.
+    #[inline]
+    fn properties(&self) -> &Properties {
+        self.properties.get_or_init(Box::default)
     }
 
     fn frame(&self) -> Result<&Frame, PropertyError> {
         let field = CertificateField::Certificate;
-        self.keep(&self.frame, field, || Ok(Frame::read(&self.der)?))
+        self.keep(&self.properties().frame, field, || {
+            Ok(Frame::read(&self.der)?)
+        })
     }
 
     /// Returns the value in `property`, which `read` parses if necessary.
@@ -406,7 +426,7 @@ impl Certificate {
         let made = property.get_or_init(|| {
             #[cfg(test)]
             {
-                self.reads.fetch_add(1, Ordering::Relaxed);
+                self.properties().reads.fetch_add(1, Ordering::Relaxed);
                 super::reads::count_one();
             }
             read().map_err(|unreadable| match unreadable {

@@ -27,7 +27,7 @@ use crate::lock::Mutex;
 
 /// The maximum number of certificates in the map. Beyond it, the oldest entry is evicted and no
 /// longer shared. An entry takes about a hundred bytes. After its certificate was dropped, it also
-/// keeps the object's memory until it is removed.
+/// keeps about 50 bytes of the object until it is removed.
 #[cfg(feature = "std")]
 const CAPACITY: usize = 4096;
 

@@ -332,7 +332,7 @@ fn each_property_is_parsed_once() {
         },
     ] {
         let certificate = fields.to_certificate();
-        let reads = || certificate.reads.load(Ordering::Relaxed);
+        let reads = || certificate.properties().reads.load(Ordering::Relaxed);
         assert_eq!(reads(), 0);
         let first = errors(&certificate);
         // ten properties, the frame, and the index of extensions
@@ -366,5 +366,5 @@ fn concurrent_threads_share_one_parsed_value() {
     });
     assert!(addresses.iter().all(|address| *address == addresses[0]));
     // two properties, the frame, and the index of extensions
-    assert_eq!(certificate.reads.load(Ordering::Relaxed), 4);
+    assert_eq!(certificate.properties().reads.load(Ordering::Relaxed), 4);
 }

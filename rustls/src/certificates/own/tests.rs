@@ -26,6 +26,13 @@ fn dropped_certificates_are_removed() {
     assert_eq!(*own.find(&certificate(1)).der(), certificate(1));
 }
 
+/// The map keeps the memory of a dropped certificate until its entry is removed.
+#[test]
+fn a_dropped_certificate_keeps_little_memory() {
+    let len = 2 * size_of::<usize>() + size_of::<Certificate>();
+    assert!(len <= 64, "{len}");
+}
+
 /// Hashes can collide by chance, or because two certificates have equal ends.
 #[test]
 fn certificates_with_equal_hashes_stay_distinct() {
