@@ -97,6 +97,11 @@ const USUAL_LEN: usize = 160;
 ///   A(1) = HMAC(secret, seed)          A(i) = HMAC(secret, A(i-1))
 ///   output = HMAC(secret, A(1) + seed) + HMAC(secret, A(2) + seed) + ...   truncated
 /// ```
+///
+/// # Panics
+///
+/// Panics if the HMAC returns an empty tag, for example because its key store failed. Continuing
+/// would yield no output, or a secret that is the same for all connections.
 pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], seed: &[u8]) {
     // hashing one piece is faster than hashing three
     let a_len = Ord::min(key.tag_len(), Tag::MAX_LEN);
@@ -114,6 +119,7 @@ pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], 
     a_and_seed[a_len + label.len()..].copy_from_slice(seed);
 
     let mut a = key.sign(&[&a_and_seed[a_len..]]);
+    assert_not_empty(&a);
     let mut blocks = output.chunks_mut(a.as_ref().len()).peekable();
     while let Some(block) = blocks.next() {
         let tag = if a.as_ref().len() == a_len {
@@ -123,18 +129,24 @@ pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], 
             // the tag length differs from what the provider claims
             key.sign(&[a.as_ref(), label, seed])
         };
+        assert_not_empty(&tag);
         block.copy_from_slice(&tag.as_ref()[..block.len()]);
         if blocks.peek().is_some() {
             a = key.sign(&[a.as_ref()]);
+            assert_not_empty(&a);
         }
     }
+}
+
+fn assert_not_empty(tag: &Tag) {
+    assert!(!tag.as_ref().is_empty(), "an HMAC returned an empty tag");
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::vec;
 
-    use super::super::toy::ToyHmac;
+    use super::super::toy::{EmptyTags, ToyHmac};
     use super::*;
     use crate::crypto::SharedSecret;
     use crate::enums::NamedGroup;
@@ -164,6 +176,12 @@ mod tests {
                 assert_eq!(output, expected[..len], "{len} bytes, prepared");
             }
         }
+    }
+
+    #[test]
+    #[should_panic = "empty tag"]
+    fn empty_tags_never_yield_a_secret() {
+        PrfUsingHmac(&EmptyTags).for_secret(&mut [0; 48], b"secret", b"label", b"seed");
     }
 
     #[test]

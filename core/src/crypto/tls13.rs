@@ -366,7 +366,7 @@ impl<K: Key> HkdfExpander for HkdfExpanderUsingHmac<K> {
 mod tests {
     use alloc::vec::Vec;
 
-    use super::super::toy::ToyHmac;
+    use super::super::toy::{EmptyTags, ToyHmac};
     use super::*;
     use crate::crypto::SharedSecret;
     use crate::enums::NamedGroup;
@@ -423,29 +423,6 @@ mod tests {
         output.pop();
         expander.expand_slice(&[], &mut output).unwrap();
         assert_ne!(output[254 * ToyHmac::LEN..], [0; ToyHmac::LEN]);
-    }
-
-    /// An HMAC whose tags are empty, as if its key store had failed.
-    struct EmptyTags;
-
-    impl Hmac for EmptyTags {
-        fn with_key(&self, _: &[u8]) -> Box<dyn Key> {
-            Box::new(Self)
-        }
-
-        fn hash_output_len(&self) -> usize {
-            self.tag_len()
-        }
-    }
-
-    impl Key for EmptyTags {
-        fn sign_concat(&self, _: &[u8], _: &[&[u8]], _: &[u8]) -> Tag {
-            Tag::new(&[])
-        }
-
-        fn tag_len(&self) -> usize {
-            32
-        }
     }
 
     #[test]
