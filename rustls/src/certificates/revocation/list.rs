@@ -79,8 +79,8 @@ impl RevocationList {
     /// Returns the process-wide statistics of list sharing.
     ///
     /// [`bytes`](super::super::CacheStats::bytes) counts the encodings, not the indexes.
-    /// [`failures`](super::super::CacheStats::failures) also counts callers that waited for a list
-    /// that another thread could not parse.
+    /// A call that waited for another thread to parse its list counts as a hit, or as a miss if the
+    /// list could not be parsed.
     #[cfg(feature = "std")]
     pub fn sharing_stats() -> super::super::CacheStats {
         super::sharing::process_wide().stats()

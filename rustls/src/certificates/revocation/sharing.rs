@@ -126,9 +126,8 @@ impl SharedLists {
         });
 
         let count = match (parsed_here, outcome) {
-            (true, _) => &self.misses,
             (false, Ok(_)) => &self.hits,
-            (false, Err(_)) => &self.failures,
+            _ => &self.misses,
         };
         count.fetch_add(1, Ordering::Relaxed);
         if parsed_here {

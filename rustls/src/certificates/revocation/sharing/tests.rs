@@ -99,6 +99,22 @@ fn errors_are_not_cached() {
     assert_eq!(counts(&lists), (0, 0, 6, 6));
 }
 
+/// A load that fails counts once, however many threads wait for it.
+#[test]
+fn waiting_for_a_list_that_cannot_be_parsed_is_a_miss() {
+    let lists = SharedLists::new(8);
+    let der = CertificateRevocationListDer::from(vec![7]);
+    let find = || match lists.find_or_start(1, der.clone()) {
+        InUse::Parsing(parsing) => parsing,
+        InUse::Parsed(_) => panic!("it was parsed"),
+    };
+    let (parsing, waiting) = (find(), find());
+    assert!(Arc::ptr_eq(&parsing, &waiting));
+    lists.finish(1, &parsing).unwrap_err();
+    lists.finish(1, &waiting).unwrap_err();
+    assert_eq!(counts(&lists), (0, 0, 2, 1));
+}
+
 #[test]
 fn many_threads_parse_once() {
     const THREADS: usize = 16;
