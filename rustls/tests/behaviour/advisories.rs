@@ -9,106 +9,21 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use harness::either;
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Versions};
+use harness::peers::configs::{ClientAuth, Versions};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, handshake};
 use harness::peers::memory::Memory;
-use harness::peers::roles::Role;
 use harness::peers::roles::this::Config;
 use harness::providers::transparent::{Setup, this};
-use harness::scripted::Identity;
-use harness::scripted::recorded::flights::{self, Framing, HANDSHAKE, encode};
-use harness::scripted::tls12::client::ScriptedClient;
-use harness::scripted::tls12::server::Script;
-use harness::wire::client_hello::ClientHello;
-use harness::wire::{self, message, record};
+use harness::wire::{self, HANDSHAKE, record};
 use rustls::ContentType;
-
-use crate::behaviour::transparent::protected;
 
 fn configs(versions: Versions) -> this::Configs {
     this::Configs::new(Setup::usual(ClientAuth::None).with_versions([versions; 2]))
 }
 
-/// Creates a client of each API.
-fn clients(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
-    ends(&Config::Client(configs.client.clone()))
-}
-
-/// Creates a server of each API.
-fn servers(configs: &this::Configs) -> [Box<dyn Endpoint>; 2] {
-    ends(&Config::Server(configs.server.clone()))
-}
-
+/// Creates an end of each API.
 fn ends(config: &Config) -> [Box<dyn Endpoint>; 2] {
     [Box::new(config.buffered()), config.unbuffered()]
-}
-
-/// Returns the flight with `rest` appended to the handshake messages of its record number `at`.
-fn with_rest(framing: Framing, flight: &[u8], at: usize, rest: &[u8]) -> Vec<u8> {
-    let mut records = flights::records(framing, flight);
-    assert_eq!(records[at].typ, HANDSHAKE);
-    records[at].content.extend_from_slice(rest);
-    encode(&records)
-}
-
-/// Returns the error and the description of the alert sent for it.
-fn refused(end: &mut dyn Endpoint, bytes: &[u8]) -> (String, Option<u8>) {
-    let error = end.receive(bytes).expect_err("invalid bytes are refused");
-    let output = wire::records(&end.take_output());
-    let alert = output.last().map(|record| record.payload[1]);
-    (error, alert)
-}
-
-/// RUSTSEC-2026-0285: no handshake bytes may remain when keys change (RFC 9846 §5.1), neither a
-/// whole message nor a part of one.
-#[test]
-fn handshake_bytes_across_a_key_change_are_refused() {
-    const UNEXPECTED_MESSAGE: Option<u8> = Some(10);
-    let error = "PeerMisbehaved(KeyEpochWithPendingFragment)";
-    let expected = (error.to_owned(), UNEXPECTED_MESSAGE);
-    let key_update = message(24, &[0]);
-    for rest in [&key_update[..], &key_update[..1]] {
-        let tls13 = configs(Versions::Tls13);
-        let server_flight = |client: &mut dyn Endpoint| {
-            let mut server = ThisBuffered::new(tls13.server());
-            server.receive(&client.take_output()).unwrap();
-            server.take_output()
-        };
-        // the first record holds ServerHello, the last one Finished
-        let count = wire::records(&server_flight(&mut *clients(&tls13)[0])).len();
-        for at in [0, count - 1] {
-            for mut client in clients(&tls13) {
-                let flight = server_flight(&mut *client);
-                let flight = with_rest(Framing::Tls13, &flight, at, rest);
-                assert_eq!(refused(&mut *client, &flight), expected, "record {at}");
-            }
-        }
-        // the client's Finished, and KeyUpdate
-        for mut server in servers(&tls13) {
-            let mut client = ThisBuffered::new(tls13.client());
-            server.receive(&client.take_output()).unwrap();
-            client.receive(&server.take_output()).unwrap();
-            let flight = client.take_output();
-            let last = wire::records(&flight).len() - 1;
-            let flight = with_rest(Framing::Tls13, &flight, last, rest);
-            assert_eq!(refused(&mut *server, &flight), expected);
-        }
-        for mut server in servers(&tls13) {
-            handshake(&mut ThisBuffered::new(tls13.client()), &mut *server);
-            let update = protected(ContentType::Handshake, &[&key_update, rest].concat());
-            assert_eq!(refused(&mut *server, &update), expected);
-        }
-    }
-    // TLS 1.2: the start of the next message ahead of a change_cipher_spec
-    let tls12 = configs(Versions::Tls12);
-    for mut server in servers(&tls12) {
-        let mut client = ThisBuffered::new(tls12.client());
-        server.receive(&client.take_output()).unwrap();
-        client.receive(&server.take_output()).unwrap();
-        let flight = with_rest(Framing::Tls12, &client.take_output(), 0, &[20]);
-        let (error, alert) = refused(&mut *server, &flight);
-        assert_eq!(alert, UNEXPECTED_MESSAGE, "{error}");
-    }
 }
 
 /// RUSTSEC-2024-0336: a close_notify during the handshake must not keep an I/O loop running.
@@ -182,55 +97,16 @@ fn stream_ends(conn: rustls::Connection, incoming: &[u8]) {
 fn overlong_handshake_messages_are_refused_when_their_header_arrives() {
     for versions in [Versions::Tls12, Versions::Tls13, Versions::Both] {
         let configs = configs(versions);
-        for (typ, ends) in [(1, servers(&configs)), (2, clients(&configs))] {
+        let (client, server) = (configs.client.clone(), configs.server.clone());
+        let (client, server) = (Config::Client(client), Config::Server(server));
+        for (typ, ends) in [(1, ends(&server)), (2, ends(&client))] {
             for mut end in ends {
                 end.take_output();
                 let header = record(HANDSHAKE, &[typ, 0xff, 0xff, 0xff]);
-                let (error, _) = refused(&mut *end, &header);
+                let error = end.receive(&header).unwrap_err();
                 assert_eq!(error, "InvalidMessage(HandshakePayloadTooLarge)");
             }
         }
-    }
-}
-
-/// RFC 9846 §4.2.3: a client of both versions recognises a downgrade to TLS 1.2 by the server's
-/// random.
-#[test]
-fn downgrades_are_detected() {
-    for provider in PROVIDERS {
-        let identity = Identity::new(provider.this());
-        let end = |role| {
-            let (versions, key_type) = (Versions::Both, KeyType::EcdsaP256);
-            Config::new(role, versions, provider.this(), key_type).buffered()
-        };
-        let client = || end(Role::Client);
-        for marker in [b"DOWNGRD\x01", b"DOWNGRD\x00"] {
-            let script = Script::new().edit(|script| {
-                script.hello.random[24..].copy_from_slice(marker);
-            });
-            let error = identity.run_tls12(&mut client(), &script).error.unwrap();
-            let expected = "AttemptedDowngradeToTls12WhenTls13IsSupported";
-            assert!(error.contains(expected), "{error}");
-        }
-        // choices that were not offered: a suite without forward secrecy, and a TLS 1.3 suite
-        for suite in [0x009c_u16, 0x1301] {
-            let script = Script::new().edit(|script| {
-                script.corrupt = std::sync::Arc::new(move |index, message| {
-                    if index == 0 {
-                        // after header, version, random and an empty session ID
-                        message[39..41].copy_from_slice(&suite.to_be_bytes());
-                    }
-                });
-            });
-            let error = identity.run_tls12(&mut client(), &script).error.unwrap();
-            assert!(error.contains("Selected"), "{suite:#x}: {error}");
-        }
-        // a server of both versions marks its random when it negotiates TLS 1.2
-        let (server, hello) = (Box::new(end(Role::Server)), ClientHello::tls12());
-        let client = ScriptedClient::new(server, &provider.this(), &hello, None);
-        // after header, version and the first 24 bytes of the random
-        let marker = &client.unwrap().flight[0][4 + 2 + 24..][..8];
-        assert_eq!(marker, b"DOWNGRD\x01");
     }
 }
 

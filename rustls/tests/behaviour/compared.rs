@@ -97,7 +97,8 @@ pub fn same_in_turns<I: Clone + Debug>(
     }
 }
 
-fn same_for<I: Clone + Debug>(
+/// Compares the logs of both crates with one case and input.
+pub fn same_for<I: Clone + Debug>(
     case: Case,
     input: I,
     ours: impl Fn(Case, I) -> Log,

@@ -11,23 +11,9 @@ use rustls::{AlertDescription, Connection, ContentType, Error, InPlaceError, Pro
 
 use crate::behaviour::connected::encrypt_in_place;
 use crate::behaviour::connected::this::{connected, exchange_all, fresh, input, output};
-use crate::cases::{Role, tls13_cases, tls13_cases_of};
+use crate::cases::{Role, cases, tls13_cases, tls13_cases_of};
 
 const CLOSE_NOTIFY: [u8; 7] = *b"\x15\x03\x03\x00\x02\x01\x00";
-
-/// Anybody can send a close_notify before the version is known, so it counts as a warning.
-#[test]
-fn a_handshake_completes_after_an_early_close_notify() {
-    for case in tls13_cases() {
-        let mut conn = fresh(case);
-        let mut peer = case.peer();
-        let hello = output(&mut conn);
-        input(&mut conn, &CLOSE_NOTIFY).unwrap();
-        peer.receive(&hello).unwrap();
-        exchange_all(&mut conn, &mut peer);
-        assert!(!conn.is_handshaking() && !peer.is_handshaking());
-    }
-}
 
 /// Once TLS 1.3 is negotiated, a close_notify means that the peer refuses to continue.
 #[test]
@@ -112,7 +98,7 @@ fn nothing_is_sent_after_a_failure() {
 /// RFC 9846 §6.1: data written before a close_notify is sent before it.
 #[test]
 fn a_close_notify_follows_written_data() {
-    for case in tls13_cases() {
+    for case in cases() {
         let mut conn = fresh(case);
         let mut peer = case.peer();
         let hello = output(&mut conn);

@@ -1,14 +1,12 @@
 //! `max_fragment_size`: no record exceeds it, during handshakes or after, and the data arrives
 //! intact.
 
+use harness::peers::configs::product;
 use harness::peers::endpoints::Endpoint;
 use harness::wire;
 
-use crate::behaviour::compared::{Log, same};
-use crate::cases::Case;
-
-/// The bytes of a record in addition to its plaintext: header, content type and tag.
-const OVERHEAD: usize = 5 + 1 + 16;
+use crate::behaviour::compared::{Log, same, same_for};
+use crate::cases::{Case, cases};
 
 const SIZES: [usize; 9] = [32, 33, 37, 64, 100, 512, 4096, 16384, 16389];
 
@@ -29,15 +27,17 @@ macro_rules! scripts {
 
             /// Returns the lengths of a connection's records while it sends much data. Those of the
             /// handshake are included if both crates agree on them.
-            pub fn every_record_keeps_to_the_limit(case: Case, size: Option<usize>) -> Log {
+            pub fn record_lens(case: Case, size: Option<usize>) -> Log {
                 let mut conn = with_size(case, size).connection();
                 let mut peer = case.peer();
                 let limit = size.unwrap_or(16389);
+                // header, content type or explicit nonce, and tag
+                let overhead = 5 + if case.is_tls13() { 1 } else { 8 } + 16;
                 loop {
                     let out = output(&mut conn);
                     for len in lens(&out) {
                         // the limit covers the header and the plaintext
-                        assert!(len <= limit - 5 + OVERHEAD, "{len} bytes at {limit}");
+                        assert!(len <= limit - 5 + overhead, "{len} bytes at {limit}");
                     }
                     peer.receive(&out).unwrap();
                     let back = peer.take_output();
@@ -79,7 +79,13 @@ fn lens(bytes: &[u8]) -> Vec<usize> {
     records.map(|record| 5 + record.payload.len()).collect()
 }
 
-same!(
-    every_record_keeps_to_the_limit in SIZES.map(Some).into_iter().chain([None]),
-    refused_sizes in REFUSED,
-);
+same!(refused_sizes in REFUSED);
+
+#[test]
+fn every_record_keeps_to_the_limit_in_each_version() {
+    let sizes = SIZES.map(Some).into_iter().chain([None]);
+    for (case, size) in product(cases(), sizes) {
+        let (ours, theirs) = (this::record_lens, upstream::record_lens);
+        same_for(case, size, ours, theirs);
+    }
+}

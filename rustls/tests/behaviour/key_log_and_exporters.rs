@@ -5,19 +5,19 @@ use std::process::Command;
 use std::sync::Arc;
 
 use harness::peers::callbacks::KeyLines;
-use harness::peers::configs::{PROVIDERS, product3};
+use harness::peers::configs::{PROVIDERS, product, product3};
 use harness::peers::endpoints::{Endpoint, exchange};
 use harness::peers::roles::upstream;
 use rustls::NamedGroup;
 
-use crate::behaviour::connected::this::{connected, fresh};
-use crate::cases::{Case, KEY_TYPE, Role, tls13_cases, tls13_cases_of};
+use crate::behaviour::connected::this::connected;
+use crate::cases::{Case, KEY_TYPE, Role, cases, tls13_cases, tls13_cases_of};
 
-/// Includes handshakes with a HelloRetryRequest.
+/// Includes handshakes with a HelloRetryRequest, and resumed ones of TLS 1.2.
 #[test]
 fn both_ends_log_the_same_secrets() {
-    for case in tls13_cases() {
-        for retried in [false, true] {
+    for (case, retried) in product(cases(), [false, true]) {
+        if case.is_tls13() || !retried {
             log_the_same(case, retried);
         }
     }
@@ -34,41 +34,63 @@ fn log_the_same(case: Case, retried: bool) {
             Role::Server => ours.kx_groups.retain(|it| u16::from(it.name()) == group),
         }
     }
-    let mut conn = case
-        .config_over(ours)
-        .edit(
-            |it| it.key_log = here.clone(),
-            |it| it.key_log = here.clone(),
-        )
-        .buffered();
-    let mut peer = upstream::Config::new(case.role.other(), case.versions, theirs, KEY_TYPE)
-        .edit(
-            |it| it.key_log = there.clone(),
-            |it| it.key_log = there.clone(),
-        )
-        .buffered();
-    exchange(&mut conn, &mut peer).unwrap();
-    assert_eq!(conn.negotiated().contains("HelloRetryRequest"), retried);
-    conn.refresh_traffic_keys();
-    exchange(&mut conn, &mut peer).unwrap();
-    let lines = here.sorted();
-    assert_eq!(lines, there.sorted(), "{case:?} {retried}");
-    let labels: Vec<&str> = lines.iter().map(|(label, ..)| label.as_str()).collect();
-    assert_eq!(
-        labels,
-        [
-            "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
-            "CLIENT_TRAFFIC_SECRET_0",
-            "EXPORTER_SECRET",
-            "SERVER_HANDSHAKE_TRAFFIC_SECRET",
-            "SERVER_TRAFFIC_SECRET_0",
-        ]
+    let ours = case.config_over(ours).edit(
+        |it| it.key_log = here.clone(),
+        |it| it.key_log = here.clone(),
     );
+    let peer = upstream::Config::new(case.role.other(), case.versions, theirs, KEY_TYPE).edit(
+        |it| it.key_log = there.clone(),
+        |it| it.key_log = there.clone(),
+    );
+    let mut secrets = Vec::new();
+    // upstream's resuming servers of TLS 1.3 also log secrets that are not used
+    let kinds = if case.is_tls13() {
+        &[false][..]
+    } else {
+        &[false, true]
+    };
+    for &is_resumed in kinds {
+        let what = format!("{case:?} {retried} {is_resumed}");
+        let (mut conn, mut peer) = (ours.buffered(), peer.buffered());
+        exchange(&mut conn, &mut peer).unwrap();
+        let negotiated = conn.negotiated();
+        assert_eq!(negotiated.contains("Resumed"), is_resumed, "{what}");
+        let is_retried = negotiated.contains("Retry");
+        assert_eq!(is_retried, retried, "{what}");
+        if case.is_tls13() {
+            conn.refresh_traffic_keys();
+        }
+        exchange(&mut conn, &mut peer).unwrap();
+        let [lines, of_peer] = [&here, &there].map(|log| {
+            let mut lines = log.take();
+            lines.sort();
+            lines
+        });
+        assert_eq!(lines, of_peer, "{what}");
+        let labels: Vec<&str> = lines.iter().map(|(label, ..)| label.as_str()).collect();
+        if case.is_tls13() {
+            assert_eq!(labels, TLS13_LABELS, "{what}");
+        } else {
+            // RFC 9850; both handshakes share their master secret
+            assert_eq!(labels, ["CLIENT_RANDOM"], "{what}");
+            assert_eq!((lines[0].1.len(), lines[0].2.len()), (32, 48), "{what}");
+            secrets.push(lines[0].2.clone());
+        }
+    }
+    assert!(secrets.windows(2).all(|it| it[0] == it[1]), "{case:?}");
 }
+
+const TLS13_LABELS: [&str; 5] = [
+    "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+    "CLIENT_TRAFFIC_SECRET_0",
+    "EXPORTER_SECRET",
+    "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+    "SERVER_TRAFFIC_SECRET_0",
+];
 
 #[test]
 fn both_ends_export_the_same_material() {
-    for case in tls13_cases() {
+    for case in cases() {
         let (conn, peer) = connected(case);
         let labels = [&b""[..], b"label", b"EXPORTER-Channel-Binding", &[7; 200]];
         let contexts = [None, Some(&b""[..]), Some(b"context"), Some(&[1; 1000])];
@@ -78,34 +100,22 @@ fn both_ends_export_the_same_material() {
             let theirs = peer.export_keying_material(vec![0; len], label, context);
             assert_eq!(ours.unwrap(), theirs.unwrap());
         }
-        // in TLS 1.3, no context equals an empty one (RFC 9846 §7.5)
-        let export = |context| {
-            conn.export_keying_material([0; 32], b"label", context)
-                .unwrap()
-        };
-        assert_eq!(export(None), export(Some(b"")));
+        let export = |context| conn.export_keying_material([0; 32], b"label", context);
+        // only in TLS 1.3, no context equals an empty one (RFC 9846 §7.5, RFC 5705 §4)
+        assert_eq!(export(None) == export(Some(b"")), case.is_tls13());
         assert_ne!(export(None), export(Some(b"x")));
+        if !case.is_tls13() {
+            let too_long = export(Some(&[0; 0x1_0000]));
+            assert!(matches!(too_long, Err(rustls::Error::General(_))));
+        }
     }
 }
 
+/// `misuse` tests other lengths. Upstream lets the label's length wrap around.
 #[test]
-fn invalid_exports_are_refused() {
+fn a_label_that_is_too_long_is_refused() {
     for case in tls13_cases() {
-        let early = fresh(case).export_keying_material([0; 1], b"label", None);
-        assert_eq!(early, Err(rustls::Error::HandshakeNotComplete));
         let (conn, _) = connected(case);
-        // `misuse` compares more lengths with upstream
-        let lens = [
-            (0, &b"label"[..]),
-            (0, b""),
-            (1 << 16, b""),
-            (1 << 17, b"label"),
-        ];
-        for (len, label) in lens {
-            let refused = conn.export_keying_material(vec![0; len], label, None);
-            assert!(matches!(refused, Err(rustls::Error::General(_))), "{len}");
-        }
-        // upstream lets the label's length wrap around
         let long = conn.export_keying_material([0; 32], &[b'l'; 250], None);
         assert!(matches!(long, Err(rustls::Error::General(_))));
     }

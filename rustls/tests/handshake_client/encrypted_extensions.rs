@@ -1,13 +1,12 @@
-//! Valid and invalid EncryptedExtensions: RFC 9846 §4.4.1.
+//! Answers in EncryptedExtensions (RFC 9846 §4.4.1). `differential` inserts and changes every extension.
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::scripted::{Script, bytes};
-use harness::table;
 use harness::wire::client_hello::protocols;
-use rustls::{AlertDescription as Alert, InvalidMessage, PeerMisbehaved};
+use rustls::PeerMisbehaved;
 
 use crate::handshake_client::clients::{config, our_client, provider, their_client};
-use crate::handshake_client::{ACCEPTED, Peers, illegal, script, undecodable, unsupported};
+use crate::handshake_client::{ACCEPTED, Peers, illegal, script};
 
 fn with(typ: u16, body: &[u8]) -> Script {
     script(|script| script.encrypted_extensions = vec![bytes(typ, body)])
@@ -17,47 +16,6 @@ fn with(typ: u16, body: &[u8]) -> Script {
 fn answers_to_sent_extensions_are_accepted() {
     let name_and_groups = vec![bytes(0, &[]), bytes(10, &[0, 2, 0, 29])];
     Peers::new().both_accept([script(|it| it.encrypted_extensions = name_and_groups)]);
-}
-
-#[test]
-fn unsolicited_extensions_are_refused() {
-    let cases = table! {
-        "unknown": with(0xfafa, &[]);
-        "heartbeat": with(15, &[0]);
-        "ALPN": with(16, &protocols(&[b"h2"]));
-        "client_certificate_type": with(19, &[0]);
-        "server_certificate_type": with(20, &[2]);
-        "padding": with(21, &[0]);
-        "pre_shared_key": with(41, &[0, 0]);
-        "early_data": with(42, &[]);
-        "cookie": with(44, &[0, 1, 1]);
-        "quic_transport_parameters": with(57, &[]);
-        "encrypted_client_hello": with(0xfe0d, &[0, 0]);
-    };
-    let unsolicited = || unsupported(PeerMisbehaved::UnsolicitedEncryptedExtension);
-    Peers::new().both_refuse(cases.map(|(what, script)| (what, script, unsolicited())));
-}
-
-#[test]
-fn forbidden_and_malformed_extensions_are_refused() {
-    let peers = Peers::new();
-    let disallowed = || illegal(PeerMisbehaved::DisallowedEncryptedExtension);
-    let key_share = with(51, &[0, 29, 0, 1, 1]);
-    peers.both_refuse_alerting(table! {
-        "supported_versions": with(43, &[3, 4]), disallowed(), Alert::UnsupportedExtension;
-        "key_share": key_share, disallowed(), Alert::UnsupportedExtension;
-    });
-    peers.only_we_refuse(table! {
-        "status_request": with(5, &[]), disallowed();
-        "signature_algorithms": with(13, &[0, 2, 4, 3]), disallowed();
-        "psk_key_exchange_modes": with(45, &[1, 1]), disallowed();
-    });
-    let groups = bytes(10, &[0, 2, 0, 29]);
-    let twice = script(|script| script.encrypted_extensions = vec![groups; 2]);
-    peers.both_refuse(table! {
-        "a name": with(0, &[1]), undecodable(InvalidMessage::TrailingData("Empty"));
-        "groups twice": twice, illegal(InvalidMessage::DuplicateExtension(10));
-    });
 }
 
 /// Both clients offer h2, and the server selects.

@@ -83,11 +83,8 @@ impl Peers {
         for (what, script, expected, theirs) in cases {
             assert_eq!(self.ours(&script), expected, "{what}");
             let alert = Some(theirs);
-            assert_eq!(
-                self.theirs(&script),
-                Outcome { alert, ..expected },
-                "{what}"
-            );
+            let expected = Outcome { alert, ..expected };
+            assert_eq!(self.theirs(&script), expected, "{what}");
             let mut ours = our_client(config(&self.identity, provider()));
             self.identity.run(&mut ours, &script);
             let mut theirs = their_client(&self.identity, &[]);
@@ -130,10 +127,6 @@ fn undecodable(error: impl Into<Error>) -> Outcome {
 
 fn unexpected(error: impl Into<Error>) -> Outcome {
     refused(error, AlertDescription::UnexpectedMessage)
-}
-
-fn unsupported(error: impl Into<Error>) -> Outcome {
-    refused(error, AlertDescription::UnsupportedExtension)
 }
 
 fn wrong_version(error: impl Into<Error>) -> Outcome {

@@ -143,11 +143,8 @@ fn a_hello_over_many_records_is_read() {
             .collect();
         for cut in [0, 1, 4, 5, 6, fragments.len() - 1] {
             let accepted = accept(&[&fragments[..cut], &fragments[cut..]]);
-            assert_eq!(
-                describe_hello!(accepted.client_hello()),
-                expected,
-                "fragments of {len}"
-            );
+            let described = describe_hello!(accepted.client_hello());
+            assert_eq!(described, expected, "fragments of {len}");
             let connection = accepted.into_connection(Arc::new(setup.our_config()));
             assert!(connection.is_ok_and(|connection| connection.wants_write()));
         }
@@ -309,10 +306,8 @@ fn data_read_after_the_hello_is_kept() {
         let accepted = accept(&[&[&hello[..], &behind].concat()]);
         let connection = connection(accepted, Arc::new(setup.our_config()));
         let mut connection = ThisBuffered::new(connection);
-        assert_eq!(
-            records(&connection.take_output())[0],
-            Sent::Handshake(rustls::HandshakeType::ServerHello)
-        );
+        let first = Sent::Handshake(rustls::HandshakeType::ServerHello);
+        assert_eq!(records(&connection.take_output())[0], first);
         assert_eq!(connection.process().err().as_deref(), expected);
     }
 }
@@ -388,10 +383,8 @@ fn a_handshake_continues_after_the_acceptor() {
 fn connect(client: &mut dyn Endpoint, config: &Arc<ServerConfig>) -> HandshakeKind {
     let hello = client.take_output();
     let accepted = accept(&[&hello]);
-    assert_eq!(
-        accepted.client_hello().server_name(),
-        Some(configs::SERVER_NAME)
-    );
+    let hello = accepted.client_hello();
+    assert_eq!(hello.server_name(), Some(configs::SERVER_NAME));
     let mut server = ThisBuffered::new(connection(accepted, config.clone()));
     handshake(client, &mut server);
     talk_and_close(client, &mut server);
@@ -442,10 +435,8 @@ fn an_alert_is_not_lost_if_a_writer_fails() {
     assert_eq!(write_all(), Err(ErrorKind::WouldBlock));
     assert_eq!(write_all(), Ok(()));
     assert_eq!(alert.write(&mut socket).unwrap(), 0);
-    assert_eq!(
-        records(&socket.taken),
-        [Sent::Alert(AlertDescription::UnexpectedMessage)]
-    );
+    let expected = Sent::Alert(AlertDescription::UnexpectedMessage);
+    assert_eq!(records(&socket.taken), [expected]);
 }
 
 /// Failures in the client's second flight have the same outcome as without an acceptor.

@@ -2,24 +2,17 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{Versions, product};
+use harness::peers::configs::Versions;
 use harness::scripted::{Refused, ScriptedClient};
+use harness::verifiers::hooked::{Hook, Hooked};
 use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::*;
 use harness::wire::*;
-use rustls::AlertDescription::{
-    BadCertificate, CertificateRequired, DecodeError, DecryptError, IllegalParameter,
-    UnexpectedMessage, UnknownCA, UnsupportedExtension,
-};
+use rustls::AlertDescription::{DecryptError, UnknownCA};
 use rustls::certificates::VerifiedChains;
-use rustls::client::danger::HandshakeSignatureValid;
-use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, Error, HandshakeType,
-    RootCertStore, ServerConfig, SignatureScheme,
-};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{CertificateError, HandshakeType, RootCertStore, ServerConfig, SignatureScheme};
 
 use crate::handshake_server::second_flight::{clients, refusal};
 use crate::handshake_server::servers::{Identity, PROVIDERS, Setup, ours_with};
@@ -81,57 +74,6 @@ fn the_flight_requests_a_certificate() {
     }
 }
 
-#[test]
-fn valid_certificates_are_accepted() {
-    for (provider, optional) in product(PROVIDERS, [false, true]) {
-        let identity = Identity::new();
-        let mut setup = setup(&identity);
-        setup.provider = provider;
-        setup.client_auth_optional = optional;
-        for mut client in clients(&setup) {
-            authenticate(&mut client, &identity).unwrap();
-            client.finish().unwrap();
-            assert!(!client.server.is_handshaking());
-            assert_eq!(client.server.peer_certificates(), [identity.cert.to_vec()]);
-        }
-    }
-}
-
-#[test]
-fn an_empty_certificate_is_refused_unless_it_is_optional() {
-    let empty = ScriptedClient::certificate(&[], &[], &[]);
-    let mut setup = setup(&Identity::new());
-    for mut client in clients(&setup) {
-        // RFC 9846 §4.5.1.3
-        let expected = refusal("NoCertificatesPresented", CertificateRequired);
-        assert_eq!(client.send(&empty), expected);
-    }
-    setup.client_auth_optional = true;
-    for mut client in clients(&setup) {
-        client.send(&empty).unwrap();
-        client.finish().unwrap();
-        assert!(!client.server.is_handshaking());
-        assert!(client.server.peer_certificates().is_empty());
-    }
-}
-
-#[test]
-fn certificates_that_do_not_verify_are_refused() {
-    let (known, stranger) = (Identity::new(), Identity::new());
-    for optional in [false, true] {
-        let mut setup = setup(&known);
-        setup.client_auth_optional = optional;
-        for mut client in clients(&setup) {
-            let expected = refusal("InvalidCertificate(UnknownIssuer)", UnknownCA);
-            assert_eq!(authenticate(&mut client, &stranger), expected);
-        }
-        for mut client in clients(&setup) {
-            let expected = refusal("InvalidCertificate(BadEncoding)", BadCertificate);
-            assert_eq!(present(&mut client, b"garbage", &stranger), expected);
-        }
-    }
-}
-
 /// Creates a client of a server with this verifier.
 fn verified_by(
     verifier: Arc<dyn ClientCertVerifier>,
@@ -149,48 +91,17 @@ fn verified_by(
     ScriptedClient::new(server, &setup.provider.this(), ClientHello::new())
 }
 
-/// A verifier that requests certificates and delegates everything else to its current verifier.
+/// Makes connections use another verifier.
 #[derive(Debug)]
-struct Replaced(Arc<dyn ClientCertVerifier>);
+struct Current(Arc<dyn ClientCertVerifier>);
 
-impl ClientCertVerifier for Replaced {
-    fn current_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
+impl Hook for Current {
+    fn called(&self, _: &'static str) -> bool {
+        false
+    }
+
+    fn current_client_verifier(&self) -> Option<Arc<dyn ClientCertVerifier>> {
         Some(self.0.clone())
-    }
-
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
-    }
-
-    fn verify_client_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: UnixTime,
-    ) -> Result<ClientCertVerified, Error> {
-        Ok(ClientCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        Ok(HandshakeSignatureValid::assertion())
     }
 }
 
@@ -209,7 +120,12 @@ fn a_verifier_without_rules_refuses_a_certificate_immediately() {
         Verifier::like_client_verifier(rules.clone())
             .with_certificates(|_| Err(CertificateError::UnknownIssuer.into())),
     );
-    let replaced = |current: &Arc<_>| Arc::new(Replaced(Arc::clone(current)));
+    // accepts everything, if it is not replaced
+    let replaced = |current: &Arc<_>| {
+        let current: Arc<dyn ClientCertVerifier> = Arc::clone(current);
+        let lax = Verifier::accepting(Versions::Both, &current.supported_verify_schemes());
+        Hooked::new(Arc::new(lax), Current(current))
+    };
     let (keeps, keeps_none) = (VerifiedChains::default, VerifiedChains::disabled);
     for (verifier, verified_chains, waits) in [
         (rules.clone(), keeps(), true),
@@ -236,31 +152,6 @@ fn a_verifier_without_rules_refuses_a_certificate_immediately() {
 }
 
 #[test]
-fn certificate_messages_with_unsolicited_content_are_refused() {
-    let identity = Identity::new();
-    let ocsp = [&[0, 5, 0, 5, 1][..], &[0, 0, 1, 9]].concat();
-    let alpn = [0, 16, 0, 0];
-    const CONTEXT: &str = "InvalidMessage(InvalidCertRequest)";
-    const UNKNOWN: &str = "InvalidMessage(UnknownCertificateExtension)";
-    const UNSOLICITED: &str = "PeerMisbehaved(UnsolicitedCertExtension)";
-    let cert = &[&identity.cert[..]][..];
-    let (none, unknown) = (&[][..], &[0x77, 0x77, 0, 0]);
-    for (context, chain, extensions, error, alert) in [
-        (&b"context"[..], cert, none, CONTEXT, DecodeError),
-        (b"context", &[], none, CONTEXT, DecodeError),
-        (b"", cert, &ocsp, UNSOLICITED, UnsupportedExtension),
-        (b"", cert, unknown, UNKNOWN, UnsupportedExtension),
-        (b"", cert, &alpn, UNKNOWN, UnsupportedExtension),
-    ] {
-        let message = ScriptedClient::certificate(context, chain, extensions);
-        let [ours, theirs] = clients(&setup(&identity)).map(|mut client| client.send(&message));
-        assert_eq!(ours, refusal(error, alert), "{context:?} {extensions:?}");
-        // upstream sends other alerts for some of them, or none
-        assert_eq!(ours.unwrap_err().error, theirs.unwrap_err().error);
-    }
-}
-
-#[test]
 fn signatures_must_verify() {
     let (identity, other) = (Identity::new(), Identity::new());
     let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
@@ -283,46 +174,6 @@ fn signatures_must_verify() {
 }
 
 #[test]
-fn signature_schemes_must_be_requested() {
-    let identity = Identity::new();
-    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
-    let error = "PeerMisbehaved(SignedHandshakeWithUnadvertisedSigScheme)";
-    // RSASSA-PKCS1-v1_5, SHA-1, and an unassigned scheme
-    for scheme in [0x0401, 0x0203, 0x0999] {
-        for mut client in clients(&setup(&identity)) {
-            client.send(&certificate).unwrap();
-            let verify = ScriptedClient::certificate_verify_of(scheme, &[1; 70]);
-            assert_eq!(client.send(&verify), refusal(error, IllegalParameter));
-        }
-    }
-}
-
-#[test]
-fn messages_out_of_order_are_unexpected() {
-    let identity = Identity::new();
-    let certificate = ScriptedClient::certificate(&[], &[&identity.cert], &[]);
-    let verify = ScriptedClient::certificate_verify_of(ECDSA_SECP256R1_SHA256, &[1]);
-    let finished = message(HandshakeType::Finished.into(), &[0; 32]);
-    let cases: Vec<Vec<&[u8]>> = vec![
-        vec![&finished],
-        vec![&verify],
-        vec![&certificate, &finished],
-        vec![&certificate, &certificate],
-    ];
-    for messages in cases {
-        let [ours, theirs] = clients(&setup(&identity)).map(|mut client| {
-            let (last, first) = messages.split_last().unwrap();
-            for message in first {
-                client.send(message).unwrap();
-            }
-            client.send(last).unwrap_err()
-        });
-        assert_eq!(ours, theirs);
-        assert_eq!(ours.alert, Some(vec![2, UnexpectedMessage.into()]));
-    }
-}
-
-#[test]
 fn half_rtt_data_waits_for_the_client_to_authenticate() {
     for requests_auth in [false, true] {
         let mut setup = Setup::new(PROVIDERS[0]);
@@ -335,10 +186,8 @@ fn half_rtt_data_waits_for_the_client_to_authenticate() {
                 ScriptedClient::new(server, &setup.provider.this(), ClientHello::new());
             client.server.send(b"half");
             client.receive_output();
-            assert_eq!(
-                client.plaintext,
-                if requests_auth { &b""[..] } else { b"half" }
-            );
+            let expected = if requests_auth { &b""[..] } else { b"half" };
+            assert_eq!(client.plaintext, expected);
             assert!(client.server.is_handshaking());
             if !requests_auth {
                 client.finish().unwrap();

@@ -12,9 +12,7 @@ use rustls::AlertDescription::{
 };
 use rustls::{HandshakeKind, HandshakeType};
 
-use crate::handshake_server::client_hello::{
-    Answer, answer, inappropriate_message, incompatible, misbehaved, refused,
-};
+use crate::handshake_server::client_hello::{Answer, answer, incompatible, misbehaved, refused};
 use crate::handshake_server::servers::{PROVIDERS, Sent, Setup};
 
 /// Returns the body of an encrypted_client_hello extension that the server cannot decrypt.
@@ -247,22 +245,6 @@ fn secrets_are_logged_under_the_second_random() {
             assert!(!lines.is_empty());
             assert!(lines.iter().all(|(_, random, _)| *random == [2; 32]));
         }
-    }
-}
-
-#[test]
-fn only_a_client_hello_or_change_cipher_spec_may_follow() {
-    let first = ClientHello::without_share().record();
-    let finished = record(0x16, &message(20, &[0; 32]));
-    let no_hello = inappropriate_message("ClientHello", "Finished");
-    let dropped = [record(0x14, &[1]), ClientHello::new().record()];
-    for (what, more, expected) in table! {
-        "Finished": vec![finished], no_hello;
-        "application data": vec![record(0x17, &[0; 40])], application_data();
-        "change_cipher_spec": dropped.to_vec(), flight();
-    } {
-        let records = [vec![first.clone()], more].concat();
-        Setup::new(PROVIDERS[0]).expect_answer(what, &records, &expected);
     }
 }
 

@@ -3,6 +3,5 @@
 mod client;
 mod connection;
 mod ffdhe;
-mod injected;
 mod server;
 mod versions;

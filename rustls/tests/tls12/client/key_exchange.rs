@@ -13,7 +13,7 @@ use harness::{table, verifiers};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{CipherSuite, HandshakeType, NamedGroup, SignatureScheme};
 
-use super::{Client, changing, clients_with, end, forgetful, localhost, our_end, script};
+use super::{Client, clients_with, end, forgetful, localhost, our_end, script};
 
 type Responses = Arc<Mutex<Vec<Vec<u8>>>>;
 
@@ -63,7 +63,12 @@ fn wrong_key_exchanges_are_refused() {
         it[3] -= 1;
         it.truncate(it.len() - 1);
     };
-    let unsigned = changing(Script::new(), 2, |bytes| bytes[10] ^= 1);
+    let changed = |index, message: &mut Vec<u8>| {
+        if index == 2 {
+            message[10] ^= 1;
+        }
+    };
+    let unsigned = script(|script| script.corrupt = Arc::new(changed));
     for (what, script, error, alert) in table! {
         "a group of the provider, but not of the client":
             script(|script| script.group = NamedGroup::secp384r1), "SelectedUnofferedKxGroup", 47;

@@ -94,6 +94,14 @@ fn ours(provider: Provider, versions: Versions) -> [Client; 2] {
     ours_with(provider, versions, |_| ())
 }
 
+/// Returns this crate's clients of TLS 1.2, for each provider and kind.
+fn of_each_kind() -> impl Iterator<Item = (Kind, Client)> {
+    product(PROVIDERS, KINDS).flat_map(|(provider, kind)| {
+        let clients = ours(provider, Versions::Tls12).into_iter();
+        clients.map(move |client| (kind, client))
+    })
+}
+
 /// A session that a server declines is offered again, because another machine of the server may
 /// know it.
 #[test]
@@ -245,26 +253,25 @@ fn both_handshakes_must_agree_on_the_extended_master_secret() {
         script.edit(|script| script.hello.extensions.retain(|(typ, _)| !is_it(*typ)))
     };
     let change = |script, keep| if keep { script } else { without(script) };
-    for (provider, kind) in product(PROVIDERS, KINDS) {
+    for (kind, client) in of_each_kind() {
+        let fresh = || client.changed(|config| config.resumption = Resumption::default());
         for (extended, then_extended) in product([false, true], [false, true]) {
-            for client in ours(provider, Versions::Tls12) {
-                let session = client.first(&change(kind.script(), extended));
-                let end = client.end(&change(kind.resuming(&session), then_extended));
-                let what = format!("{} {kind:?} {extended} {then_extended}", client.name);
-                if extended == then_extended {
-                    assert_eq!(end.error, None, "{what}");
-                } else {
-                    end.assert_refused(&what, "ResumptionOfferedWithVariedEms", 47);
-                    assert_eq!(client.offers(), NOTHING, "{what}");
-                }
+            let client = fresh();
+            let session = client.first(&change(kind.script(), extended));
+            let end = client.end(&change(kind.resuming(&session), then_extended));
+            let what = format!("{} {kind:?} {extended} {then_extended}", client.name);
+            if extended == then_extended {
+                assert_eq!(end.error, None, "{what}");
+            } else {
+                end.assert_refused(&what, "ResumptionOfferedWithVariedEms", 47);
+                assert_eq!(client.offers(), NOTHING, "{what}");
             }
         }
         // if it is required, a session without it is not offered either
-        for client in ours(provider, Versions::Tls12) {
-            client.first(&without(kind.script()));
-            let demanding = client.changed(|config| config.require_ems = true);
-            assert_eq!(demanding.offers(), NOTHING, "{} {kind:?}", client.name);
-        }
+        let client = fresh();
+        client.first(&without(kind.script()));
+        let demanding = client.changed(|config| config.require_ems = true);
+        assert_eq!(demanding.offers(), NOTHING, "{} {kind:?}", client.name);
     }
 }
 
@@ -284,75 +291,47 @@ fn a_failed_resumption_discards_the_session() {
         // the server's Finished cannot be opened
         "secret": |it| it.resumes.as_mut().unwrap().master_secret[47] ^= 1, "DecryptError", 20;
     };
-    for (provider, kind) in product(PROVIDERS, KINDS) {
-        for client in ours(provider, Versions::Tls12) {
-            for (wrong, edit, error, alert) in WRONG {
-                let what = format!("{} {kind:?} {wrong}", client.name);
-                let session = client.first(&kind.script());
-                assert_ne!(client.offers(), NOTHING, "{what}");
-                let outcome = client.run(&kind.resuming(&session).edit(edit));
-                End::of(&outcome).assert_refused(&what, error, alert);
-                assert!(!outcome.client_finished, "{what}");
-                assert_eq!(client.offers(), NOTHING, "{what}");
-            }
+    for (kind, client) in of_each_kind() {
+        for (wrong, edit, error, alert) in WRONG {
+            let what = format!("{} {kind:?} {wrong}", client.name);
+            let session = client.first(&kind.script());
+            assert_ne!(client.offers(), NOTHING, "{what}");
+            let outcome = client.run(&kind.resuming(&session).edit(edit));
+            End::of(&outcome).assert_refused(&what, error, alert);
+            assert!(!outcome.client_finished, "{what}");
+            assert_eq!(client.offers(), NOTHING, "{what}");
         }
     }
 }
 
-/// RFC 5246 §7.2.2: a fatal alert ends the session; a close_notify does not.
+/// RFC 5246 §7.2.2: a fatal alert ends the session in use; a close_notify does not.
 #[test]
 fn a_failed_connection_ends_its_session() {
-    let with = |script: Script, at: usize, alert: [u8; 2]| {
-        let alert = Step::Raw(ContentType::Alert, alert.to_vec());
-        let script = script.with_step(at, alert);
-        script.edit(|script| script.steps.push(Step::Await))
-    };
-    for (provider, kind) in product(PROVIDERS, KINDS) {
-        for client in ours(provider, Versions::Tls12) {
-            let fails = |script: Script, at: usize| {
-                let error = client.end(&with(script, at, [2, 80])).error;
-                let what = format!("{} {kind:?} at {at}", client.name);
-                assert_eq!(
-                    error.as_deref(),
-                    Some("AlertReceived(InternalError)"),
-                    "{what}"
-                );
-                assert_eq!(client.offers(), NOTHING, "{what}");
-            };
-            fails(kind.script(), kind.script().steps.len());
-            for at in 0..=4 {
-                let session = client.first(&kind.script());
-                assert_ne!(client.offers(), NOTHING, "{}", client.name);
-                fails(kind.resuming(&session), at);
-            }
+    for (kind, client) in of_each_kind() {
+        let check = |script: Script, at: usize, alert: [u8; 2], is_kept: bool| {
+            let alerts = Step::Raw(ContentType::Alert, alert.to_vec());
+            let script = script.with_step(at, alerts);
+            let end = client.end(&script.edit(|script| script.steps.push(Step::Await)));
+            let what = format!("{} {kind:?} {alert:?} at {at}", client.name);
+            let error = (alert == FATAL).then_some("AlertReceived(InternalError)");
+            assert_eq!(end.error.as_deref(), error, "{what}");
+            assert_eq!(client.offers() != NOTHING, is_kept, "{what}");
+        };
+        check(kind.script(), kind.script().steps.len(), FATAL, false);
+        for at in 0..=4 {
             let session = client.first(&kind.script());
-            let end = client.end(&with(kind.resuming(&session), 4, [1, 0]));
-            assert_eq!(end.error, None);
-            assert_ne!(client.offers(), NOTHING, "{} {kind:?}", client.name);
+            assert_ne!(client.offers(), NOTHING, "{}", client.name);
+            check(kind.resuming(&session), at, FATAL, false);
         }
+        let session = client.first(&kind.script());
+        check(kind.resuming(&session), 4, [1, 0], true);
+        // the server declines the session: its ServerHello has no session ID
+        check(Script::new(), 1, FATAL, true);
     }
 }
 
-/// Only a session in use ends with the connection.
-#[test]
-fn a_session_that_the_server_declines_survives_a_failure() {
-    for (provider, kind) in product(PROVIDERS, KINDS) {
-        for client in ours(provider, Versions::Tls12) {
-            client.first(&kind.script());
-            let alert = Step::Raw(ContentType::Alert, vec![2, 80]);
-            // its ServerHello has no session ID
-            let script = Script::new().with_step(1, alert);
-            let end = client.end(&script.edit(|script| script.steps.push(Step::Await)));
-            let what = format!("{} {kind:?}", client.name);
-            assert_eq!(
-                end.error.as_deref(),
-                Some("AlertReceived(InternalError)"),
-                "{what}"
-            );
-            assert_ne!(client.offers(), NOTHING, "{what}");
-        }
-    }
-}
+/// The content of an internal_error.
+const FATAL: [u8; 2] = [2, 80];
 
 /// Creates a script that resumes `session` and sends a new ticket.
 fn renewing(session: &Session, edit: impl FnOnce(&mut Script)) -> Script {

@@ -1,15 +1,16 @@
 //! Tests of valid and invalid ServerHellos that select TLS 1.2.
 
+use std::sync::Arc;
+
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use harness::scripted::bytes;
 use harness::scripted::tls12::server::Script;
 use harness::table;
 use harness::wire::client_hello::{
-    ALPN, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SERVER_NAME,
-    SESSION_TICKET, SUPPORTED_VERSIONS, protocols,
+    ALPN, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, RENEGOTIATION_INFO, SESSION_TICKET,
+    SUPPORTED_VERSIONS, protocols,
 };
 use harness::wire::u8_vec;
-use rustls::NamedGroup;
 
 use super::{UNOFFERED_SUITE, clients_with, end, forgetful, our_end, script};
 
@@ -22,33 +23,22 @@ fn with(typ: u16, body: &[u8]) -> Script {
 }
 
 #[test]
-fn extensions_are_optional_and_both_groups_accepted() {
-    for (provider, versions) in product(PROVIDERS, [Versions::Tls12, Versions::Both]) {
-        let clients = forgetful(provider, versions);
-        for (what, script) in table! {
-            "usual": Script::new();
-            "no renegotiation_info": without(RENEGOTIATION_INFO);
-            "no extended_master_secret": without(EXTENDED_MASTER_SECRET);
-            "no extension": script(|script| script.hello.extensions.clear());
-            "ec_point_formats": with(EC_POINT_FORMATS, &u8_vec(&[1, 0]));
-            "ALPN": with(ALPN, &protocols(&[b"h2"]));
-            "server_name": with(SERVER_NAME, &[]);
-            "secp256r1": script(|script| script.group = NamedGroup::secp256r1);
-        } {
-            assert_eq!(end(&clients, &script).error, None, "{what}");
-        }
-    }
-}
-
-#[test]
 fn wrong_selections_are_refused() {
     let compressed = with(EC_POINT_FORMATS, &u8_vec(&[1, 2]));
     let (h3, twice) = (
         with(ALPN, &protocols(&[b"h3"])),
         with(EXTENDED_MASTER_SECRET, &[]),
     );
+    let old_suite = |index, message: &mut Vec<u8>| {
+        if index == 0 {
+            // after header, version, random and an empty session ID
+            message[39..41].copy_from_slice(&[0, 0x9c]);
+        }
+    };
     let cases = table! {
         "suite": script(|script| script.hello.suite = UNOFFERED_SUITE),
+            "SelectedUnofferedCipherSuite", 47;
+        "a suite without forward secrecy": script(|script| script.corrupt = Arc::new(old_suite)),
             "SelectedUnofferedCipherSuite", 47;
         "compression": script(|script| script.hello.compression = 1),
             "SelectedUnofferedCompression", 47;

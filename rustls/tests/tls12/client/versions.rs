@@ -1,12 +1,8 @@
-//! Tests of servers that change their version between connections, and of handshakes in many small
-//! records.
+//! Tests of servers that change their version between connections, and of HelloRetryRequests.
 
 use std::sync::Arc;
 
-use harness::peers::clients::Client;
-use harness::peers::configs::{
-    ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, this, upstream,
-};
+use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, Versions, this, upstream};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use harness::scripted::{Identity, Script};
 use harness::wire::client_hello::ClientHello;
@@ -75,38 +71,5 @@ fn a_tls12_client_refuses_a_hello_retry_request() {
         let error = end.error.unwrap_or_default();
         let due = "InappropriateHandshakeMessage";
         assert!(error.contains(due), "{}: {error}", client.name);
-    }
-}
-
-#[test]
-fn flights_in_small_records_and_pieces_are_accepted() {
-    let auth = ClientAuth::Required;
-    for (provider, key) in product(PROVIDERS, [KeyType::EcdsaP256, KeyType::Rsa2048]) {
-        let mut config = this::client_of(Versions::Tls12, provider.this(), key, auth);
-        config.max_fragment_size = Some(40);
-        let config = Arc::new(config);
-        let mut server = upstream::server_of(Versions::Tls12, provider.upstream(), key, auth);
-        server.max_fragment_size = Some(40);
-        let server = Arc::new(server);
-        for piece in [1, 7, 100] {
-            for client in [Client::Buffered, Client::Unbuffered] {
-                let mut client = client(config.clone()).connect();
-                let mut server = UpstreamBuffered::server(server.clone());
-                loop {
-                    let to_server = client.take_output();
-                    server.receive(&to_server).unwrap();
-                    let to_client = server.take_output();
-                    for piece in to_client.chunks(piece) {
-                        client.receive(piece).unwrap();
-                    }
-                    if to_server.is_empty() && to_client.is_empty() {
-                        break;
-                    }
-                }
-                assert!(!client.is_handshaking() && !server.is_handshaking());
-                assert_eq!(client.negotiated(), server.negotiated());
-                assert_eq!(server.peer_certificates().len(), 1);
-            }
-        }
     }
 }

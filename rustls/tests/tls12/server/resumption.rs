@@ -13,14 +13,14 @@ use harness::wire::client_hello::{
     ALPN, ClientHello, EXTENDED_MASTER_SECRET, SERVER_NAME, SESSION_TICKET, STATUS_REQUEST,
     host_name, protocols,
 };
+use rustls::HandshakeType;
 use rustls::server::NoServerSessionStorage;
-use rustls::{ContentType, HandshakeType};
 
 use super::all_settings;
 use super::hello::stapling;
 
 /// Creates a ClientHello that requests a session of this kind.
-pub(crate) fn hello(tickets: bool) -> ClientHello {
+fn hello(tickets: bool) -> ClientHello {
     let hello = ClientHello::tls12();
     if tickets {
         hello.with(SESSION_TICKET, vec![])
@@ -30,7 +30,7 @@ pub(crate) fn hello(tickets: bool) -> ClientHello {
 }
 
 /// Returns `hello` with an offer of `session`.
-pub(crate) fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
+fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
     let mut hello = hello.clone();
     if session.ticket.is_empty() {
         hello.session_id = session.id.clone();
@@ -43,7 +43,7 @@ pub(crate) fn offering(hello: &ClientHello, session: &Session) -> ClientHello {
 }
 
 /// Creates a session with `server`.
-pub(crate) fn session(server: &Server, hello: &ClientHello) -> Session {
+fn session(server: &Server, hello: &ClientHello) -> Session {
     let mut client = server.connect_tls12(hello, None).unwrap();
     assert!(!client.is_resumed());
     client.finish().unwrap();
@@ -57,12 +57,12 @@ fn resumes(server: &Server, hello: &ClientHello, session: &Session) -> bool {
     client.finish().unwrap();
     assert!(client.server_finished, "{}", server.name());
     let negotiated = client.server.negotiated();
-    assert_eq!(
-        negotiated.ends_with("Some(Resumed)"),
-        resumed,
-        "{negotiated}"
-    );
-    assert_eq!(negotiated.ends_with("Some(Full)"), !resumed, "{negotiated}");
+    let kind = if resumed {
+        "Some(Resumed)"
+    } else {
+        "Some(Full)"
+    };
+    assert!(negotiated.ends_with(kind), "{negotiated}");
     resumed
 }
 
@@ -83,15 +83,6 @@ fn for_each_session(test: impl Fn(&Server, &ClientHello, &Session)) {
         let session = session(server, &hello);
         assert_eq!(session.ticket.is_empty(), !settings.sealed);
         test(server, &offering(&hello, &session), &session);
-    });
-}
-
-#[test]
-fn a_session_is_resumed_any_number_of_times() {
-    for_each_session(|server, offer, session| {
-        for _ in 0..3 {
-            assert!(resumes(server, offer, session));
-        }
     });
 }
 
@@ -129,24 +120,6 @@ fn a_session_without_a_request_for_a_ticket_is_stored() {
         assert!(resumes(server, &offer, &session));
         let beside = offer.with(SESSION_TICKET, vec![1; 50]);
         assert!(!resumes(server, &beside, &session), "{}", server.name());
-    });
-}
-
-#[test]
-fn data_is_exchanged_on_a_resumed_connection() {
-    for_each_session(|server, offer, session| {
-        let mut client = server.connect_tls12(offer, Some(session)).unwrap();
-        client.finish().unwrap();
-        client
-            .send_raw(ContentType::ApplicationData, b"to the server")
-            .unwrap();
-        assert_eq!(client.received_by_server(), b"to the server");
-        client.server.send(b"to the client");
-        client.receive_output();
-        assert_eq!(client.plaintext, b"to the client");
-        if let Some(exported) = client.server.exported() {
-            assert_ne!(exported, [0; 32]);
-        }
     });
 }
 
@@ -212,17 +185,12 @@ fn a_changed_ticket_or_id_does_not_resume() {
         for server in &settings.servers()[..2] {
             let hello = hello(settings.sealed);
             let session = session(server, &hello);
-            let len = if settings.sealed {
-                session.ticket.len()
-            } else {
-                32
-            };
+            let len = Ord::max(session.ticket.len(), 32);
             for at in 0..len {
                 let mut changed = session.clone();
-                let bytes = if settings.sealed {
-                    &mut changed.ticket
-                } else {
-                    &mut changed.id
+                let bytes = match settings.sealed {
+                    true => &mut changed.ticket,
+                    false => &mut changed.id,
                 };
                 bytes[at] ^= 1 << (at % 8);
                 let offer = offering(&hello, &changed);
