@@ -1,6 +1,7 @@
 //! A ticketer, for one crate.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::tls::server::{ProducesTickets, StoresServerSessions};
 
@@ -9,6 +10,7 @@ type Convert = Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
 
 /// A ticketer, or a session storage that passes values and keys to the same functions.
 pub struct Tickets {
+    is_enabled: AtomicBool,
     lifetime: u32,
     encrypt: Convert,
     decrypt: Convert,
@@ -22,6 +24,7 @@ impl Tickets {
         decrypt: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'static,
     ) -> Self {
         Self {
+            is_enabled: AtomicBool::new(true),
             lifetime,
             encrypt: Box::new(encrypt),
             decrypt: Box::new(decrypt),
@@ -32,11 +35,15 @@ impl Tickets {
     pub fn of_len(len: usize) -> Self {
         Self::new(3600, move |_| Some(vec![7; len]), |_| None)
     }
+
+    pub fn enable(&self, is_enabled: bool) {
+        self.is_enabled.store(is_enabled, Ordering::SeqCst);
+    }
 }
 
 impl ProducesTickets for Tickets {
     fn enabled(&self) -> bool {
-        true
+        self.is_enabled.load(Ordering::SeqCst)
     }
 
     fn lifetime(&self) -> u32 {

@@ -8,39 +8,25 @@ use harness::operations::ends::{APIS, Api, End};
 use harness::operations::kinds::KINDS;
 use harness::operations::schedules::{connect, pump, resumable};
 use harness::operations::{Plan, When, finish};
-use harness::peers::configs::Provider;
+use harness::peers::configs::{Provider, product, product3};
 use harness::peers::endpoints::ThisBuffered;
 use harness::scripted::{OfferedPsk, SUITE, ScriptedClient};
 use harness::wire::client_hello::ClientHello;
 use harness::wire::record;
 use rustls::pki_types::UnixTime;
-use rustls::server::{Acceptor, UnbufferedServerConnection};
+use rustls::server::UnbufferedServerConnection;
 use rustls::time_provider::TimeProvider;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
-use rustls::{AlertDescription, Error, InvalidMessage, PeerMisbehaved, quic};
+use rustls::{AlertDescription, Error, PeerMisbehaved};
 
 use crate::operations::interruptions::ALERT;
-use crate::operations::until_it_waits;
+use crate::operations::{OVER_RECORDS, buffered, pending};
 
 const SEEN: Error = Error::AlertReceived(AlertDescription::HandshakeFailure);
 
 /// Creates an alert of level warning. TLS 1.3 treats some of them as errors.
 fn warning(description: AlertDescription) -> Vec<u8> {
     record(21, &[1, description.into()])
-}
-
-/// The first message may have the maximum length, and there is space for another one after it.
-#[test]
-fn a_waiting_quic_connection_buffers_two_messages() {
-    let plan = Arc::new(Plan::new(When::Never).only("resolve"));
-    let (mut server, _client) = until_it_waits(&KINDS[0], Api::Quic, &plan).unwrap();
-    let message = [&[1, 0, 0xff, 0xff][..], &[0; 0xffff]].concat();
-    for _ in 0..2 {
-        assert_eq!(server.receive(&message), Ok(()));
-    }
-    assert!(server.is_waiting());
-    let error = InvalidMessage::HandshakePayloadTooLarge;
-    assert_eq!(server.receive(&[1]), Err(error.into()));
 }
 
 /// It handles each message immediately, so nothing accumulates.
@@ -50,15 +36,10 @@ fn a_quic_connection_that_does_not_wait_accepts_more() {
 
     let plan = Arc::new(Plan::new(When::NoFuture));
     let mut world = KINDS[0].world(Api::Quic, &plan);
-    let mut config = (*world.server).clone();
-    config.send_tls13_tickets = TICKETS as usize;
-    world.server = config.into();
+    Arc::make_mut(&mut world.server).send_tls13_tickets = TICKETS as usize;
     let [mut client, mut server] = Api::Quic.ends(&world, true);
     assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
-    let End::Quic(quic::Connection::Client(conn)) = client else {
-        unreachable!("it is a QUIC client");
-    };
-    assert_eq!(conn.tls13_tickets_received(), TICKETS);
+    assert_eq!(client.tickets_received(), TICKETS);
 }
 
 #[test]
@@ -70,28 +51,23 @@ fn records_other_than_alerts_stay_in_the_buffer() {
         record(21, &[2]),
         record(21, &[2, 40, 0]),
     ];
-    for (kind, operation) in [(0, "resolve"), (10, "resolve"), (10, "sign")] {
-        for other in &others {
-            let plan = Arc::new(Plan::new(When::Never).only(operation));
-            let (server, _client) = until_it_waits(&KINDS[kind], Api::Buffered, &plan).unwrap();
-            let End::Buffered(mut server) = server else {
-                unreachable!("it is buffered");
-            };
-            assert!(server.wants_read());
-            server.read_tls(&mut &other[..]).unwrap();
-            assert!(server.process_new_packets().unwrap().is_waiting());
-            assert!(!server.wants_read(), "{operation} {other:?}");
-        }
+    let waits = [(0, "resolve"), (10, "resolve"), (10, "sign")];
+    for ((kind, operation), other) in product(waits, &others) {
+        let (mut server, _client, _plan) = pending(&KINDS[kind], Api::Buffered, operation);
+        let server = buffered(&mut server);
+        assert!(server.wants_read());
+        server.read_tls(&mut &other[..]).unwrap();
+        assert!(server.process_new_packets().unwrap().is_waiting());
+        assert!(!server.wants_read(), "{operation} {other:?}");
     }
 }
 
 /// Handshake bytes before an alert must be handled first.
 #[test]
 fn an_alert_waits_for_messages_before_it() {
-    for api in [Api::Buffered, Api::Unbuffered] {
-        let plan = Arc::new(Plan::new(When::Never).only("verify_server_cert"));
+    for api in OVER_RECORDS {
         // the server's flight is one record
-        let (mut client, _server) = until_it_waits(&KINDS[10], api, &plan).unwrap();
+        let (mut client, _server, _plan) = pending(&KINDS[10], api, "verify_server_cert");
         assert_eq!(client.receive(&ALERT), Ok(()), "{api:?}");
         assert!(client.is_waiting());
     }
@@ -99,7 +75,7 @@ fn an_alert_waits_for_messages_before_it() {
 
 #[test]
 fn an_alert_after_the_message_that_waits_ends_the_operation() {
-    for api in [Api::Buffered, Api::Unbuffered] {
+    for api in OVER_RECORDS {
         let plan = Arc::new(Plan::new(When::Never).only("resolve"));
         let [mut client, mut server] = api.ends(&KINDS[0].world(api, &plan), true);
         let hello = client.output().concat();
@@ -112,8 +88,7 @@ fn an_alert_after_the_message_that_waits_ends_the_operation() {
 /// A connection with a partial record still waits for its operation, not for more bytes.
 #[test]
 fn a_partial_record_does_not_change_the_state() {
-    let plan = Arc::new(Plan::new(When::Never).only("resolve"));
-    let (server, _client) = until_it_waits(&KINDS[0], Api::Unbuffered, &plan).unwrap();
+    let (server, _client, _plan) = pending(&KINDS[0], Api::Unbuffered, "resolve");
     let End::Server(mut server) = server else {
         unreachable!("it is an unbuffered server");
     };
@@ -160,33 +135,28 @@ fn queued_messages_are_sent_before_a_connection_waits() {
 /// The version determines whether a warning is an error: TLS 1.3 does not tolerate these.
 #[test]
 fn a_warning_waits_for_the_version() {
-    for kind in [&KINDS[0], &KINDS[10]] {
-        for api in [Api::Buffered, Api::Unbuffered] {
-            for description in [
-                AlertDescription::CloseNotify,
-                AlertDescription::UserCanceled,
-                AlertDescription::NoRenegotiation,
-            ] {
-                let [expected, result] = [false, true].map(|is_async| {
-                    let plan = Arc::new(Plan::new(When::After(1)).only("resolve"));
-                    let world = kind.world(api, &plan);
-                    let [mut client, mut server] = api.ends(&world, is_async);
-                    server.receive(&client.output().concat()).unwrap();
-                    assert_eq!(server.is_waiting(), is_async);
-                    let received = server.receive(&warning(description));
-                    received.and_then(|()| finish(|task| server.poll(task)))
-                });
-                assert_eq!(result, expected, "{kind:?} {api:?} {description:?}");
-            }
-        }
+    let descriptions = [
+        AlertDescription::CloseNotify,
+        AlertDescription::UserCanceled,
+        AlertDescription::NoRenegotiation,
+    ];
+    for (kind, api, description) in product3([0, 10], OVER_RECORDS, descriptions) {
+        let [expected, result] = [false, true].map(|is_async| {
+            let plan = Arc::new(Plan::new(When::After(1)).only("resolve"));
+            let [mut client, mut server] = api.ends(&KINDS[kind].world(api, &plan), is_async);
+            server.receive(&client.output().concat()).unwrap();
+            assert_eq!(server.is_waiting(), is_async);
+            let received = server.receive(&warning(description));
+            received.and_then(|()| finish(|task| server.poll(task)))
+        });
+        assert_eq!(result, expected, "{kind} {api:?} {description:?}");
     }
 }
 
 #[test]
 fn warnings_are_counted_while_a_connection_waits() {
-    for api in [Api::Buffered, Api::Unbuffered] {
-        let plan = Arc::new(Plan::new(When::Never).only("sign"));
-        let (mut server, _client) = until_it_waits(&KINDS[10], api, &plan).unwrap();
+    for api in OVER_RECORDS {
+        let (mut server, _client, _plan) = pending(&KINDS[10], api, "sign");
         let warning = warning(AlertDescription::NoRenegotiation);
         let mut results = (0..100).map(|_| server.receive(&warning));
         let error = results.find_map(Result::err);
@@ -198,18 +168,16 @@ fn warnings_are_counted_while_a_connection_waits() {
 /// The early data waits for its key. It must not be mistaken for an alert.
 #[test]
 fn early_data_with_the_length_of_an_alert_is_received() {
-    for kind in KINDS.iter().filter(|kind| kind.has_early_data()) {
-        for api in [Api::Buffered, Api::Unbuffered] {
-            let received = [When::NoFuture, When::After(1)].map(|when| {
-                let plan = Arc::new(Plan::new(when).only("take"));
-                let world = resumable(kind, api, &plan);
-                let [mut client, mut server] = api.ends(&world, true);
-                client.send_early(b"ok");
-                assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
-                server.early_data()
-            });
-            assert_eq!(received[0], received[1], "{kind:?} {api:?}");
-        }
+    let kinds = KINDS.iter().filter(|kind| kind.has_early_data());
+    for (kind, api) in product(kinds, OVER_RECORDS) {
+        let received = [When::NoFuture, When::After(1)].map(|when| {
+            let plan = Arc::new(Plan::new(when).only("take"));
+            let [mut client, mut server] = api.ends(&resumable(kind, api, &plan), true);
+            client.send_early(b"ok");
+            assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+            server.early_data()
+        });
+        assert_eq!(received[0], received[1], "{kind:?} {api:?}");
     }
 }
 
@@ -223,24 +191,6 @@ fn the_session_is_looked_up_before_a_retry_if_early_data_is_offered() {
         let operations: Vec<_> = calls.iter().map(|call| call.operation).collect();
         let expected = ["resolve", "get", "resolve", "take"];
         assert_eq!(operations[..4], expected, "{api:?}");
-    }
-}
-
-#[test]
-fn an_accepted_connection_waits_if_it_is_asynchronous() {
-    for is_async in [false, true] {
-        let plan = Arc::new(Plan::new(When::After(1)));
-        let world = KINDS[0].world(Api::Buffered, &plan);
-        let [mut client, _] = Api::Buffered.ends(&world, false);
-        let mut acceptor = Acceptor::default();
-        acceptor.set_async(!is_async);
-        acceptor
-            .read_tls(&mut &client.output().concat()[..])
-            .unwrap();
-        let mut accepted = acceptor.accept().unwrap().unwrap();
-        accepted.set_async(is_async);
-        let server = accepted.into_connection(world.server).unwrap();
-        assert_eq!(server.is_waiting(), is_async);
     }
 }
 
@@ -272,12 +222,10 @@ fn a_chain_that_expires_before_its_signature_is_verified_is_rejected() {
         for api in APIS.into_iter().filter(|api| KINDS[kind].runs_over(*api)) {
             let plan = Arc::new(Plan::new(When::After(1)).only(operation));
             let mut world = KINDS[kind].world(api, &plan);
-            let mut config = (*world.client).clone();
-            config.time_provider = Arc::new(Slow {
+            Arc::make_mut(&mut world.client).time_provider = Arc::new(Slow {
                 plan: plan.clone(),
                 operation,
             });
-            world.client = config.into();
             let [mut client, mut server] = api.ends(&world, true);
             let [result, _] = pump(&mut client, &mut server);
             let error = result.unwrap_err();
@@ -291,18 +239,13 @@ fn a_chain_that_expires_before_its_signature_is_verified_is_rejected() {
 fn no_tickets_follow_a_close_notify() {
     let plan = Arc::new(Plan::new(When::After(1)).only("put"));
     let mut world = KINDS[0].world(Api::Buffered, &plan);
-    let mut config = (*world.server).clone();
-    config.send_half_rtt_data = true;
-    world.server = config.into();
+    Arc::make_mut(&mut world.server).send_half_rtt_data = true;
     let [mut client, mut server] = Api::Buffered.ends(&world, true);
     while !server.is_waiting() {
         server.receive(&client.output().concat()).unwrap();
         client.receive(&server.output().concat()).unwrap();
     }
-    let End::Buffered(conn) = &mut server else {
-        unreachable!("it is buffered");
-    };
-    conn.send_close_notify();
+    buffered(&mut server).send_close_notify();
     let closing = server.output().concat();
     assert!(!closing.is_empty());
     assert_eq!(finish(|task| server.poll(task)), Ok(()));

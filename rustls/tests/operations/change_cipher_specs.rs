@@ -7,9 +7,10 @@ use harness::operations::ends::{Api, End};
 use harness::operations::kinds::{KINDS, Kind, OPERATIONS};
 use harness::operations::schedules::{pump, resumable};
 use harness::operations::{Plan, When, finish};
-use rustls::{AlertDescription, Error};
+use harness::peers::configs::{product, product3};
+use rustls::Error;
 
-use crate::operations::until_it_waits;
+use crate::operations::OVER_RECORDS;
 
 const VALID: &[u8] = &[20, 3, 3, 0, 1, 1];
 
@@ -103,47 +104,19 @@ fn outcomes(
 #[test]
 fn waiting_does_not_change_how_a_change_cipher_spec_is_handled() {
     let (mut accepted, mut rejected) = (0, 0);
-    for kind in KINDS {
-        for api in [Api::Buffered, Api::Unbuffered] {
-            for operation in OPERATIONS {
-                for records in RECORDS {
-                    let records = records.concat();
-                    let Some((place, outcomes)) = outcomes(kind, api, operation, &records) else {
-                        continue;
-                    };
-                    let context = format!("{kind:?} {api:?} {operation} {place:?} {records:?}");
-                    let [waiting, sync] = outcomes;
-                    assert_eq!(waiting, sync, "{context}");
-                    match waiting.0 {
-                        [Ok(()), Ok(())] => accepted += 1,
-                        _ => rejected += 1,
-                    }
-                }
-            }
+    let places = product3(KINDS, OVER_RECORDS, OPERATIONS);
+    for ((kind, api, operation), records) in product(places, RECORDS) {
+        let records = records.concat();
+        let Some((place, outcomes)) = outcomes(kind, api, operation, &records) else {
+            continue;
+        };
+        let [waiting, sync] = outcomes;
+        let context = format!("{kind:?} {api:?} {operation} {place:?} {records:?}");
+        assert_eq!(waiting, sync, "{context}");
+        match waiting.0 {
+            [Ok(()), Ok(())] => accepted += 1,
+            _ => rejected += 1,
         }
     }
     assert!(accepted > 0 && rejected > 0);
-}
-
-/// TLS 1.3 drops a change_cipher_spec immediately, because an alert may follow.
-#[test]
-fn an_alert_after_a_change_cipher_spec_ends_a_pending_operation() {
-    for kind in [0, 1] {
-        for api in [Api::Buffered, Api::Unbuffered] {
-            let plan = Arc::new(Plan::new(When::Never).only("sign"));
-            let (mut waiting, mut other) = until_it_waits(&KINDS[kind], api, &plan).unwrap();
-            for bytes in waiting.output() {
-                other.receive(&bytes).unwrap();
-            }
-            // a record that cannot be decrypted
-            let garbage = [&[23, 3, 3, 0, 32][..], &[0; 32]].concat();
-            other.receive(&garbage).unwrap_err();
-            waiting.receive(VALID).unwrap();
-            assert!(waiting.is_waiting());
-            let error = waiting.receive(&other.output().concat()).unwrap_err();
-            let expected = Error::AlertReceived(AlertDescription::BadRecordMac);
-            assert_eq!(error, expected, "{api:?}");
-            assert_eq!(plan.dropped(), 1);
-        }
-    }
 }

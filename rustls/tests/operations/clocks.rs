@@ -33,12 +33,10 @@ impl TimeProvider for Moving {
 fn resume(kind: &Kind, api: Api, times: [UnixTime; 2], is_async: bool) -> [String; 2] {
     let plan = Arc::new(Plan::new(When::After(1)));
     let mut world = resumable(kind, api, &plan);
-    let mut server = (*world.server).clone();
-    server.time_provider = Arc::new(Moving {
+    Arc::make_mut(&mut world.server).time_provider = Arc::new(Moving {
         times,
         reads: AtomicUsize::new(0),
     });
-    world.server = server.into();
     let [mut client, mut server] = api.ends(&world, is_async);
     assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
     assert_eq!(plan.futures().is_empty(), !is_async, "{kind:?} {api:?}");

@@ -31,7 +31,7 @@ use harness::operations::ends::{APIS, Api, End};
 use harness::operations::kinds::{KINDS, Kind, MORE_KINDS, OPERATIONS};
 use harness::operations::schedules::{connect, resumable};
 use harness::operations::{Call, Plan, When};
-use rustls::Error;
+use rustls::{Connection, Error};
 
 fn for_all(mut f: impl FnMut(&Kind, Api)) {
     for kind in KINDS.iter().chain(MORE_KINDS) {
@@ -60,8 +60,7 @@ fn the_outcome_is_the_same_if_all_operations_are_futures() {
             let outcome = connect(kind, api, &plan, true);
             assert_eq!(outcome, expected, "{kind:?} {api:?} {when:?}");
             assert_eq!(plan.dropped(), 0, "{kind:?} {api:?} {when:?}");
-            let is_future = when != When::NoFuture;
-            let expected = expected_calls(&sync, is_future);
+            let expected = expected_calls(&sync, |_| when != When::NoFuture);
             assert_eq!(plan.calls(), expected, "{kind:?} {api:?} {when:?}");
             futures.extend(plan.futures());
         }
@@ -79,13 +78,7 @@ fn the_outcome_is_the_same_if_one_operation_is_a_future() {
             let plan = Arc::new(Plan::new(When::After(1)).only(operation));
             let outcome = connect(kind, api, &plan, true);
             assert_eq!(outcome, expected, "{kind:?} {api:?} {operation}");
-            let calls = sync.calls().into_iter();
-            let expected: Vec<_> = calls
-                .map(|call| Call {
-                    is_future: call.operation == operation,
-                    ..call
-                })
-                .collect();
+            let expected = expected_calls(&sync, |it| it == operation);
             assert_eq!(plan.calls(), expected, "{kind:?} {api:?} {operation}");
         }
     });
@@ -93,10 +86,12 @@ fn the_outcome_is_the_same_if_one_operation_is_a_future() {
 
 /// Returns the calls of a connection that did not wait in the form expected from one that may wait:
 /// the same calls in the same order, none of which blocks.
-fn expected_calls(sync: &Plan, is_future: bool) -> Vec<Call> {
-    let calls = sync.calls().into_iter();
-    let calls = calls.map(|call| Call { is_future, ..call });
-    calls.collect()
+fn expected_calls(sync: &Plan, is_future: impl Fn(&str) -> bool) -> Vec<Call> {
+    let mut calls = sync.calls();
+    for call in &mut calls {
+        call.is_future = is_future(call.operation);
+    }
+    calls
 }
 
 /// A program written for rustls 0.23 does not poll.
@@ -122,14 +117,12 @@ fn an_async_operation_fails_like_a_sync_one() {
             let alone = plan(When::After(1)).only(operation);
             for failing in [all, alone].map(Arc::new) {
                 let outcome = connect(kind, api, &failing, true);
-                assert_eq!(outcome, expected, "{kind:?} {api:?} {operation}");
+                let what = format!("{kind:?} {api:?} {operation}");
+                assert_eq!(outcome, expected, "{what}");
                 // nobody is accepted after a failed check
-                let is_check =
-                    operation.starts_with("verify_") && failing.futures().contains(operation);
-                assert!(
-                    outcome.has_failed() || !is_check,
-                    "{kind:?} {api:?} {operation}"
-                );
+                let is_check = operation.starts_with("verify_");
+                let is_checked = is_check && failing.futures().contains(operation);
+                assert!(outcome.has_failed() || !is_checked, "{what}");
             }
         });
     }
@@ -170,13 +163,8 @@ fn a_panic_in_an_operation_ends_the_connection() {
                 return;
             };
             // the first poll may only find that there is an operation
-            let panicked =
-                catch_unwind(AssertUnwindSafe(
-                    || {
-                        while waiting.poll_once().is_pending() {}
-                    },
-                ));
-            panicked.unwrap_err();
+            let poll = AssertUnwindSafe(|| while waiting.poll_once().is_pending() {});
+            catch_unwind(poll).unwrap_err();
             assert!(!waiting.is_waiting());
             let error = waiting.receive(&[]).unwrap_err();
             assert!(matches!(error, Error::General(_)), "{error:?}");
@@ -186,22 +174,15 @@ fn a_panic_in_an_operation_ends_the_connection() {
 }
 
 /// Connects until one of the ends waits. Returns that end and the other one.
-pub(crate) fn until_it_waits(kind: &Kind, api: Api, plan: &Arc<Plan>) -> Option<(End, End)> {
+fn until_it_waits(kind: &Kind, api: Api, plan: &Arc<Plan>) -> Option<(End, End)> {
     let world = resumable(kind, api, plan);
     let [mut client, mut server] = api.ends(&world, true);
     loop {
-        let mut moved = false;
-        for bytes in client.output() {
-            server.receive(&bytes).unwrap();
-            moved = true;
-        }
+        let mut moved = deliver(&mut client, &mut server);
         if server.is_waiting() {
             return Some((server, client));
         }
-        for bytes in server.output() {
-            client.receive(&bytes).unwrap();
-            moved = true;
-        }
+        moved |= deliver(&mut server, &mut client);
         if client.is_waiting() {
             return Some((client, server));
         }
@@ -210,3 +191,31 @@ pub(crate) fn until_it_waits(kind: &Kind, api: Api, plan: &Arc<Plan>) -> Option<
         }
     }
 }
+
+/// Connects until one of the ends waits for `operation`, which never ends. Returns that end, the
+/// other one, and the plan.
+fn pending(kind: &Kind, api: Api, operation: &'static str) -> (End, End, Arc<Plan>) {
+    let plan = Arc::new(Plan::new(When::Never).only(operation));
+    let (waiting, other) = until_it_waits(kind, api, &plan).unwrap();
+    (waiting, other, plan)
+}
+
+/// Delivers the output of one end to the other. Returns true if there was any.
+fn deliver(from: &mut End, to: &mut End) -> bool {
+    let pieces = from.output();
+    for bytes in &pieces {
+        to.receive(bytes).unwrap();
+    }
+    !pieces.is_empty()
+}
+
+/// Returns the connection of a buffered end.
+fn buffered(end: &mut End) -> &mut Connection {
+    match end {
+        End::Buffered(conn) => conn,
+        _ => unreachable!("it is buffered"),
+    }
+}
+
+/// The APIs over records.
+const OVER_RECORDS: [Api; 2] = [Api::Buffered, Api::Unbuffered];

@@ -8,10 +8,11 @@ use harness::operations::ends::{APIS, Api, End};
 use harness::operations::kinds::{KINDS, OPERATIONS};
 use harness::operations::schedules::{pump, resumable};
 use harness::operations::{Plan, When, finish};
+use harness::peers::configs::product3;
 use harness::peers::log_lines::listen;
 use rustls::{Connection, quic};
 
-use crate::operations::{for_all, until_it_waits};
+use crate::operations::{deliver, for_all, until_it_waits};
 
 /// Returns the name of the call that runs `operation`.
 fn name(operation: &str) -> &'static str {
@@ -36,10 +37,8 @@ fn debug_output_names_the_pending_call() {
             let expected = format!("waits_for: {},", name(operation));
             for _ in 0..2 {
                 let text = format!("{:?}", waiting.common());
-                assert!(
-                    text.contains(&expected),
-                    "{kind:?} {api:?} {operation}: {text}"
-                );
+                let what = format!("{kind:?} {api:?} {operation}: {text}");
+                assert!(text.contains(&expected), "{what}");
                 assert!(waiting.poll_once().is_pending());
             }
             assert!(!format!("{:?}", other.common()).contains("waits_for"));
@@ -60,9 +59,7 @@ fn debug_output_and_logs_name_the_current_call_of_several() {
             let [mut client, mut server] = api.ends(&world, true);
             let mut names = Vec::new();
             let ((), lines) = listen(|| {
-                for bytes in client.output() {
-                    server.receive(&bytes).unwrap();
-                }
+                deliver(&mut client, &mut server);
                 while server.is_waiting() && server.output().is_empty() {
                     let text = format!("{:?}", server.common());
                     let (_, name) = text.split_once("waits_for: ").unwrap();
@@ -83,11 +80,8 @@ fn debug_output_and_logs_name_the_current_call_of_several() {
     }
     assert!(all.iter().all(|names| names[0] == "Certificate"), "{all:?}");
     for second in ["Ticket", "Session"] {
-        let mut all_names = all.iter();
-        assert!(
-            all_names.any(|names| names.get(1).is_some_and(|it| it == second)),
-            "{all:?}"
-        );
+        let mut seconds = all.iter().filter_map(|names| names.get(1));
+        assert!(seconds.any(|it| it == second), "{all:?}");
     }
 }
 
@@ -95,42 +89,36 @@ fn debug_output_and_logs_name_the_current_call_of_several() {
 #[test]
 fn early_data_may_be_rejected_while_a_call_is_pending() {
     let mut waited = 0;
-    for kind in KINDS.iter().filter(|kind| kind.has_early_data()) {
-        for api in [Api::Buffered, Api::Quic]
-            .into_iter()
-            .filter(|api| kind.runs_over(*api))
-        {
-            for is_rejected in [false, true] {
-                let plan = Arc::new(Plan::new(When::After(1)).only("take"));
-                let world = resumable(kind, api, &plan);
-                let [mut client, mut server] = api.ends(&world, true);
-                client.send_early(b"early");
-                for bytes in client.output() {
-                    server.receive(&bytes).unwrap();
-                }
-                // a retry rejects early data before the session is looked up
-                if !server.is_waiting() {
-                    continue;
-                }
-                waited += 1;
-                if is_rejected {
-                    match &mut server {
-                        End::Buffered(Connection::Server(conn)) => conn.reject_early_data(),
-                        End::Quic(quic::Connection::Server(conn)) => conn.reject_early_data(),
-                        _ => unreachable!("it is a server"),
-                    }
-                }
-                assert_eq!(finish(|task| server.poll(task)), Ok(()));
-                assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
-                let is_accepted = match &client {
-                    End::Buffered(Connection::Client(conn)) => conn.is_early_data_accepted(),
-                    End::Quic(quic::Connection::Client(conn)) => conn.is_early_data_accepted(),
-                    _ => unreachable!("it is a client"),
-                };
-                assert_eq!(is_accepted, !is_rejected, "{kind:?} {api:?}");
-                assert!(client.facts().contains("Some(Resumed)"), "{kind:?} {api:?}");
+    let kinds = KINDS.iter().filter(|kind| kind.has_early_data());
+    for (kind, api, is_rejected) in product3(kinds, [Api::Buffered, Api::Quic], [false, true]) {
+        if !kind.runs_over(api) {
+            continue;
+        }
+        let plan = Arc::new(Plan::new(When::After(1)).only("take"));
+        let [mut client, mut server] = api.ends(&resumable(kind, api, &plan), true);
+        client.send_early(b"early");
+        deliver(&mut client, &mut server);
+        // a retry rejects early data before the session is looked up
+        if !server.is_waiting() {
+            continue;
+        }
+        waited += 1;
+        if is_rejected {
+            match &mut server {
+                End::Buffered(Connection::Server(conn)) => conn.reject_early_data(),
+                End::Quic(quic::Connection::Server(conn)) => conn.reject_early_data(),
+                _ => unreachable!("it is a server"),
             }
         }
+        assert_eq!(finish(|task| server.poll(task)), Ok(()));
+        assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
+        let is_accepted = match &client {
+            End::Buffered(Connection::Client(conn)) => conn.is_early_data_accepted(),
+            End::Quic(quic::Connection::Client(conn)) => conn.is_early_data_accepted(),
+            _ => unreachable!("it is a client"),
+        };
+        assert_eq!(is_accepted, !is_rejected, "{kind:?} {api:?}");
+        assert!(client.facts().contains("Some(Resumed)"), "{kind:?} {api:?}");
     }
     assert!(waited > 0);
 }

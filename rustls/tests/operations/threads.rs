@@ -60,11 +60,6 @@ fn the_alert_of_a_failed_operation_is_sent() {
     let error = error.get_ref().unwrap().downcast_ref::<Error>().unwrap();
     let expected = Error::AlertReceived(rustls::AlertDescription::AccessDenied);
     assert_eq!(error, &expected);
-    assert!(
-        server
-            .join()
-            .unwrap()
-            .to_string()
-            .contains("no server certificate")
-    );
+    let error = server.join().unwrap().to_string();
+    assert!(error.contains("no server certificate"), "{error}");
 }

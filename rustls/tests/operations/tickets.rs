@@ -1,14 +1,14 @@
 //! Tests of tickets that take time: the order in which they are created, and a ticketer that is
 //! disabled while it decrypts one.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use harness::operations::ends::{APIS, Api};
 use harness::operations::kinds::{KINDS, World};
 use harness::operations::schedules::pump;
 use harness::operations::{Plan, Slow, When, finish};
-use harness::peers::configs::{KeyType, Provider};
+use harness::peers::configs::{KeyType, Provider, product, product3};
 use harness::providers::tickets::this::Tickets;
 use rustls::crypto::hmac::Tag;
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
@@ -18,6 +18,8 @@ use rustls::version::TLS13;
 use rustls::{
     CipherSuiteCommon, HandshakeKind, ServerConfig, SupportedCipherSuite, Tls13CipherSuite,
 };
+
+use crate::operations::deliver;
 
 /// The calls of a server, in order.
 type Calls = Arc<Mutex<Vec<String>>>;
@@ -43,6 +45,8 @@ enum Place {
     Tickets,
     Storage,
 }
+
+const PLACES: [Place; 2] = [Place::Tickets, Place::Storage];
 
 /// Returns the configurations of a server that sends nine tickets, and of its client.
 fn world_of(
@@ -105,25 +109,21 @@ fn calls(place: Place, api: Api, possible: usize, when: When, is_async: bool) ->
 /// rustls 0.23, in the same order.
 #[test]
 fn tickets_are_created_in_the_same_order_as_synchronous_ones() {
-    for place in [Place::Tickets, Place::Storage] {
-        for api in APIS {
-            for possible in [9, 0, 2] {
-                let expected = calls(place, api, possible, When::NoFuture, false);
-                let sessions = expected.iter().filter(|call| call.starts_with("session"));
-                let made = sessions.count();
-                assert_eq!(made, (possible + 1).min(9), "{place:?} {api:?}");
-                // one call draws the ticket_age_add of four tickets
-                let drawn = expected.iter().filter(|call| **call == "random, 16 bytes");
-                assert_eq!(drawn.count(), made.div_ceil(4), "{place:?} {api:?}");
-                let sync = calls(place, api, possible, When::NoFuture, true);
-                assert_eq!(sync, expected, "{place:?} {api:?}, {possible} tickets");
-                // a future that fails may come after others have been started
-                if possible == 9 {
-                    for when in [When::Ready, When::After(2)] {
-                        let asynchronous = calls(place, api, possible, when, true);
-                        assert_eq!(asynchronous, expected, "{place:?} {api:?} {when:?}");
-                    }
-                }
+    for (place, api, possible) in product3(PLACES, APIS, [9, 0, 2]) {
+        let expected = calls(place, api, possible, When::NoFuture, false);
+        let sessions = expected.iter().filter(|call| call.starts_with("session"));
+        let made = sessions.count();
+        assert_eq!(made, (possible + 1).min(9), "{place:?} {api:?}");
+        // one call draws the ticket_age_add of four tickets
+        let drawn = expected.iter().filter(|call| **call == "random, 16 bytes");
+        assert_eq!(drawn.count(), made.div_ceil(4), "{place:?} {api:?}");
+        let sync = calls(place, api, possible, When::NoFuture, true);
+        assert_eq!(sync, expected, "{place:?} {api:?}, {possible} tickets");
+        // a future that fails may come after others have been started
+        if possible == 9 {
+            for when in [When::Ready, When::After(2)] {
+                let asynchronous = calls(place, api, possible, when, true);
+                assert_eq!(asynchronous, expected, "{place:?} {api:?} {when:?}");
             }
         }
     }
@@ -139,9 +139,7 @@ fn tickets_that_are_ready_at_different_times_are_all_resumed() {
         [NoFuture, After(2), NoFuture, Ready, After(1), NoFuture, NoFuture, After(3)],
         [After(3), Ready, NoFuture, NoFuture, After(1), After(2), Ready, NoFuture],
     ];
-    let schedules = schedules.into_iter().flat_map(|schedule| [schedule; 2]);
-    let places = [Place::Tickets, Place::Storage];
-    for (schedule, place) in schedules.zip(places.into_iter().cycle()) {
+    for (schedule, place) in product(schedules, PLACES) {
         let api = Api::Buffered;
         let mut world = KINDS[0].world(api, &Arc::new(Plan::new(NoFuture)));
         let plan = Arc::new(Plan::scheduled(schedule.into_iter().rev().collect()));
@@ -231,10 +229,7 @@ impl Drop for Counted {
 /// secret.
 #[test]
 fn the_main_secret_is_dropped_before_tickets_are_created() {
-    for (place, api) in [Place::Tickets, Place::Storage]
-        .into_iter()
-        .flat_map(|place| APIS.map(|api| (place, api)))
-    {
+    for (place, api) in product(PLACES, APIS) {
         let held = Arc::new(AtomicUsize::new(0));
         let mut provider = Provider::Ring.this();
         let suite = provider
@@ -262,9 +257,7 @@ fn the_main_secret_is_dropped_before_tickets_are_created() {
         let [mut client, mut server] = api.ends(&world, true);
         let mut most = 0;
         while !server.is_waiting() {
-            for bytes in client.output() {
-                server.receive(&bytes).unwrap();
-            }
+            deliver(&mut client, &mut server);
             for bytes in server.output() {
                 most = most.max(held.load(Ordering::SeqCst));
                 client.receive(&bytes).unwrap();
@@ -278,31 +271,6 @@ fn the_main_secret_is_dropped_before_tickets_are_created() {
     }
 }
 
-/// A ticketer that can be disabled.
-#[derive(Debug)]
-struct Switched {
-    inner: Arc<dyn ProducesTickets>,
-    is_enabled: AtomicBool,
-}
-
-impl ProducesTickets for Switched {
-    fn enabled(&self) -> bool {
-        self.is_enabled.load(Ordering::SeqCst)
-    }
-
-    fn lifetime(&self) -> u32 {
-        self.inner.lifetime()
-    }
-
-    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        self.inner.encrypt(plain)
-    }
-
-    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-        self.inner.decrypt(cipher)
-    }
-}
-
 /// The ticketer is only called again for new tickets, as it is without waiting.
 #[test]
 fn a_ticketer_that_is_disabled_still_completes_its_decryption() {
@@ -312,32 +280,30 @@ fn a_ticketer_that_is_disabled_still_completes_its_decryption() {
             for is_disabled in [false, true] {
                 let sync = Arc::new(Plan::new(When::NoFuture));
                 let mut world = kind.world(api, &sync);
-                let mut server = (*world.server).clone();
-                let switched = Arc::new(Switched {
-                    inner: server.ticketer.clone(),
-                    is_enabled: AtomicBool::new(server.ticketer.enabled()),
-                });
+                let server = Arc::make_mut(&mut world.server);
+                let [inner, other] = [(); 2].map(|()| server.ticketer.clone());
+                let switched = Arc::new(Tickets::new(
+                    inner.lifetime(),
+                    move |plain| inner.encrypt(plain),
+                    move |cipher| other.decrypt(cipher),
+                ));
+                switched.enable(server.ticketer.enabled());
                 let plan = Arc::new(Plan::new(When::After(1)).only("decrypt"));
                 server.ticketer = Slow::<dyn ProducesTickets>::new(switched.clone(), &plan);
-                world.server = server.into();
                 let [mut client, mut server] = api.ends(&world, false);
                 assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);
 
                 let [mut client, mut server] = api.ends(&world, true);
                 while !server.is_waiting() && server.is_handshaking() {
-                    for bytes in client.output() {
-                        server.receive(&bytes).unwrap();
-                    }
-                    for bytes in server.output() {
-                        client.receive(&bytes).unwrap();
-                    }
+                    deliver(&mut client, &mut server);
+                    deliver(&mut server, &mut client);
                 }
                 if !server.is_waiting() {
                     continue;
                 }
                 waited += 1;
                 if is_disabled {
-                    switched.is_enabled.store(false, Ordering::SeqCst);
+                    switched.enable(false);
                 }
                 finish(|task| server.poll(task)).unwrap();
                 assert_eq!(pump(&mut client, &mut server), [Ok(()), Ok(())]);

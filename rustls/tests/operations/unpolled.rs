@@ -51,9 +51,7 @@ fn for_waiting_ends(then: impl Fn(&mut End)) {
         }
         let plan = Arc::new(Plan::new(When::Never));
         let [mut client, mut server] = api.ends(&kind.world(api, &plan), true);
-        for bytes in client.output() {
-            server.receive(&bytes).unwrap();
-        }
+        deliver(&mut client, &mut server);
         assert!(server.is_waiting(), "{kind:?} {api:?}");
         then(&mut server);
     });
