@@ -154,20 +154,6 @@ macro_rules! scripts {
                 log
             }
 
-            /// Repeats one warning.
-            pub fn warnings_in_a_row(case: Case) -> Log {
-                let mut log = Vec::new();
-                for description in [90, 100, 112] {
-                    let mut conn = fresh(case);
-                    output(&mut conn);
-                    for _ in 0..8 {
-                        feed(&mut conn, &[0x15, 3, 3, 0, 2, 1, description], &mut log);
-                    }
-                    log.push(format!("{:02x?}", output(&mut conn)));
-                }
-                log
-            }
-
             /// Closes before the handshake, with nothing else to send.
             pub fn close_before_the_handshake(case: Case) -> Log {
                 let mut conn = fresh(case);
@@ -213,7 +199,6 @@ same!(
     bad_record,
     alert_received,
     alerts_in_the_clear,
-    warnings_in_a_row,
     close_before_the_handshake,
     a_handshake_behind_a_close_notify
 );

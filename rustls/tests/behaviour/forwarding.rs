@@ -15,18 +15,34 @@ use harness::peers::os::loopback;
 use harness::peers::pairs::this::Configs;
 use harness::peers::pairs::this::buffered::Pair;
 use harness::wire::Noise;
+use rustls::crypto::CryptoProvider;
 use rustls::relay::{Forwarded, Plain, Sink, Source, forward};
 use rustls::{ClientConnection, ConnectionCommon, ServerConnection, StreamOwned};
 
-fn pair(provider: Provider, versions: Versions) -> Pair {
-    Pair::connect(&Configs::new(versions, provider.this(), KeyType::EcdsaP256)).unwrap()
+pub fn pair(provider: Provider, versions: Versions) -> Pair {
+    pair_over(provider.this(), versions)
+}
+
+pub fn pair_over(provider: CryptoProvider, versions: Versions) -> Pair {
+    Pair::connect(&Configs::new(versions, provider, KeyType::EcdsaP256)).unwrap()
 }
 
 /// The data that is sent, from its start. Made once, because that is slow without optimisation.
-static DATA: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let bytes = (0..300_000_usize).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8);
+pub static DATA: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let bytes = (0..3_000_000_usize).map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8);
     bytes.collect()
 });
+
+/// Receives all of `wire`. Returns the plaintext.
+pub fn opened(server: &mut ServerConnection, mut wire: &[u8]) -> Vec<u8> {
+    let mut data = Vec::new();
+    while !wire.is_empty() {
+        server.read_tls(&mut wire).unwrap();
+        server.process_new_packets().unwrap();
+        let _ = server.reader().read_to_end(&mut data);
+    }
+    data
+}
 
 /// One direction between two sockets.
 struct Direction {
@@ -114,6 +130,14 @@ impl Socket {
 }
 
 type Tls<C> = StreamOwned<C, Socket>;
+
+fn streams(
+    pair: Pair,
+    sockets: (Socket, Socket),
+) -> (Tls<ClientConnection>, Tls<ServerConnection>) {
+    let client = StreamOwned::new(*pair.client, sockets.0);
+    (client, StreamOwned::new(*pair.server, sockets.1))
+}
 
 /// A peer of a proxy, which never blocks.
 trait Peer {
@@ -326,29 +350,14 @@ fn a_proxy_with_nonblocking_sockets_loses_nothing() {
         for seed in 0..8 {
             let what = format!("{provider:?}, {from:?}, {to:?}, {seed}");
             let noise = &mut Noise::new(seed);
-            let (one, other) = sockets(noise);
-            let connected = pair(provider, from);
-            let mut left = StreamOwned::new(*connected.client, one);
-            let mut front = StreamOwned::new(*connected.server, other);
-            let (one, other) = sockets(noise);
+            let (mut left, mut front) = streams(pair(provider, from), sockets(noise));
+            let (one, mut other) = sockets(noise);
+            let incoming = (&mut left, &mut front);
             if seed % 3 == 0 {
-                let (mut back, mut right) = (Plain(one), other);
-                converse(
-                    &what,
-                    noise,
-                    (&mut left, &mut front),
-                    (&mut back, &mut right),
-                );
+                converse(&what, noise, incoming, (&mut Plain(one), &mut other));
             } else {
-                let connected = pair(provider, to);
-                let mut back = StreamOwned::new(*connected.client, one);
-                let mut right = StreamOwned::new(*connected.server, other);
-                converse(
-                    &what,
-                    noise,
-                    (&mut left, &mut front),
-                    (&mut back, &mut right),
-                );
+                let (mut back, mut right) = streams(pair(provider, to), (one, other));
+                converse(&what, noise, incoming, (&mut back, &mut right));
             }
         }
     }
@@ -359,13 +368,8 @@ fn a_proxy_with_nonblocking_sockets_loses_nothing() {
 fn forwarding_completes_handshakes() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let noise = &mut Noise::new(4);
-        let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
-        let ((client, server), (one, other)) = (configs.ends().unwrap(), sockets(noise));
-        let mut left = StreamOwned::new(client, one);
-        let mut front = StreamOwned::new(server, other);
-        let ((client, server), (one, other)) = (configs.ends().unwrap(), sockets(noise));
-        let mut back = StreamOwned::new(client, one);
-        let mut right = StreamOwned::new(server, other);
+        let (mut left, mut front) = unanswered(provider, versions, noise);
+        let (mut back, mut right) = unanswered(provider, versions, noise);
         converse("", noise, (&mut left, &mut front), (&mut back, &mut right));
     }
 }
@@ -397,21 +401,17 @@ fn an_end_without_a_close_notify_is_not_passed_on() {
     let breaks: [(&[u8], ErrorKind); 3] = [
         (&[], ErrorKind::UnexpectedEof),
         (&[23, 3, 3, 0, 30, 1], ErrorKind::UnexpectedEof),
+        // a record that cannot be opened
         (
-            &[
-                23, 3, 3, 0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0,
-            ],
+            b"\x17\x03\x03\x00\x14twenty bytes of none",
             ErrorKind::InvalidData,
         ),
     ];
     for (versions, (garbage, expected)) in product(Versions::EACH, breaks) {
         let noise = &mut Noise::new(9);
         let connect = |noise: &mut Noise| {
-            let (one, other) = sockets(noise);
-            one.outgoing.borrow_mut().capacity = 1000;
-            let connected = pair(PROVIDERS[0], versions);
-            let mut left = StreamOwned::new(*connected.client, one);
-            let front = StreamOwned::new(*connected.server, other);
+            let (mut left, front) = streams(pair(PROVIDERS[0], versions), sockets(noise));
+            left.sock.outgoing.borrow_mut().capacity = 1000;
             assert_eq!(left.send(b"data"), 4);
             while !Peer::flush(&mut left) {}
             left.sock.outgoing.borrow_mut().bytes.extend(garbage);
@@ -430,10 +430,7 @@ fn an_end_without_a_close_notify_is_not_passed_on() {
         check(&mut right, until_error(&mut front, &mut Plain(back)));
         // to a TLS peer, from a client and from a server
         let (_left, mut front) = connect(noise);
-        let (one, other) = sockets(noise);
-        let connected = pair(PROVIDERS[0], versions);
-        let mut back = StreamOwned::new(*connected.client, one);
-        let mut right = StreamOwned::new(*connected.server, other);
+        let (mut back, mut right) = streams(pair(PROVIDERS[0], versions), sockets(noise));
         check(&mut right, until_error(&mut front, &mut back));
         back.sock.end();
         let (_, end) = receive_all(&mut right);
@@ -450,27 +447,29 @@ fn an_end_without_a_close_notify_is_not_passed_on() {
 
 /// Sends a request through a proxy of four threads, and gets an answer.
 fn talk<T: Read + Write>(mut left: T, mut right: TcpStream, close: impl Fn(&mut T)) {
+    let sent = &DATA[..300_000];
     let server = thread::spawn(move || {
         let mut request = Vec::new();
         right.read_to_end(&mut request).unwrap();
-        assert!(request == *DATA);
+        assert!(request == sent);
         right.write_all(&request).unwrap();
         right.shutdown(Shutdown::Write).unwrap();
     });
-    left.write_all(&DATA).unwrap();
+    left.write_all(sent).unwrap();
     close(&mut left);
     left.flush().unwrap();
     let mut answer = Vec::new();
     left.read_to_end(&mut answer).unwrap();
-    assert!(answer == *DATA);
+    assert!(answer == sent);
     server.join().unwrap();
 }
 
-fn forward_in_thread<F, T>(mut from: F, mut to: T, socket: TcpStream) -> thread::JoinHandle<()>
+fn forward_in_thread<F, T>(mut from: F, mut to: T, socket: &TcpStream) -> thread::JoinHandle<()>
 where
     F: Source + Send + 'static,
     T: Sink + Send + 'static,
 {
+    let socket = socket.try_clone().unwrap();
     thread::spawn(move || {
         loop {
             match forward(&mut from, &mut to).unwrap() {
@@ -495,27 +494,15 @@ fn halves_of_split_connections_forward_in_threads() {
         let (front_sender, front_receiver) = to_first.server.into_split().unwrap();
         let (back_sender, back_receiver) = to_second.client.into_split().unwrap();
         let (last_sender, last_receiver) = to_second.server.into_split().unwrap();
+        let back = (back_sender, clone(&between));
+        let front = (front_sender, clone(&first));
+        let last = (last_sender, clone(&second));
+        let plain = || Plain(clone(&behind));
         let threads = [
-            forward_in_thread(
-                (front_receiver, clone(&first)),
-                (back_sender, clone(&between)),
-                clone(&between),
-            ),
-            forward_in_thread(
-                (back_receiver, clone(&between)),
-                (front_sender, clone(&first)),
-                clone(&first),
-            ),
-            forward_in_thread(
-                (last_receiver, clone(&second)),
-                Plain(clone(&behind)),
-                clone(&behind),
-            ),
-            forward_in_thread(
-                Plain(clone(&behind)),
-                (last_sender, clone(&second)),
-                clone(&second),
-            ),
+            forward_in_thread((front_receiver, clone(&first)), back, &between),
+            forward_in_thread((back_receiver, clone(&between)), front, &first),
+            forward_in_thread((last_receiver, clone(&second)), plain(), &behind),
+            forward_in_thread(plain(), last, &second),
         ];
         talk(StreamOwned::new(*to_first.client, left), right, |stream| {
             stream.conn.send_close_notify();
@@ -534,10 +521,8 @@ fn unanswered(
 ) -> (Tls<ClientConnection>, Tls<ServerConnection>) {
     let configs = Configs::new(versions, provider.this(), KeyType::EcdsaP256);
     let ((client, server), (one, other)) = (configs.ends().unwrap(), sockets(noise));
-    (
-        StreamOwned::new(client, one),
-        StreamOwned::new(server, other),
-    )
+    let client = StreamOwned::new(client, one);
+    (client, StreamOwned::new(server, other))
 }
 
 /// Forwards all of `data`, and then the end, while `right` answers only after many attempts.
@@ -570,37 +555,30 @@ fn forward_much<F: Source + Sink>(
 /// The data may be more than a connection accepts before its handshake.
 #[test]
 fn data_and_a_close_notify_wait_for_the_handshake() {
-    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
-        for len in [10, 300_000] {
-            let noise = &mut Noise::new(4);
-            let data = &DATA[..len];
-            let (one, other) = sockets(noise);
-            one.outgoing.borrow_mut().capacity = 1_000_000;
-            let connected = pair(provider, versions);
-            let mut left = StreamOwned::new(*connected.client, one);
-            let front = StreamOwned::new(*connected.server, other);
-            left.conn.set_buffer_limit(None);
-            left.conn.writer().write_all(data).unwrap();
-            left.conn.send_close_notify();
-            while !Peer::flush(&mut left) {}
-            forward_much(data, front, unanswered(provider, versions, noise));
-        }
+    for (provider, versions, len) in product3(PROVIDERS, Versions::EACH, [10, 300_000]) {
+        let noise = &mut Noise::new(4);
+        let data = &DATA[..len];
+        let (mut left, front) = streams(pair(provider, versions), sockets(noise));
+        left.sock.outgoing.borrow_mut().capacity = 1_000_000;
+        left.conn.set_buffer_limit(None);
+        left.conn.writer().write_all(data).unwrap();
+        left.conn.send_close_notify();
+        while !Peer::flush(&mut left) {}
+        forward_much(data, front, unanswered(provider, versions, noise));
     }
 }
 
 /// Data comes from a plain socket.
 #[test]
 fn plain_data_and_its_end_wait_for_the_handshake() {
-    for (provider, versions) in product(PROVIDERS, Versions::EACH) {
-        for len in [10, 300_000] {
-            let noise = &mut Noise::new(4);
-            let data = &DATA[..len];
-            let (left, front) = sockets(noise);
-            left.outgoing.borrow_mut().bytes.extend(data);
-            left.end();
-            let back = unanswered(provider, versions, noise);
-            forward_much(data, Plain(front), back);
-        }
+    for (provider, versions, len) in product3(PROVIDERS, Versions::EACH, [10, 300_000]) {
+        let noise = &mut Noise::new(4);
+        let data = &DATA[..len];
+        let (left, front) = sockets(noise);
+        left.outgoing.borrow_mut().bytes.extend(data);
+        left.end();
+        let back = unanswered(provider, versions, noise);
+        forward_much(data, Plain(front), back);
     }
 }
 
@@ -627,10 +605,7 @@ impl Write for Buffered {
 fn messages_are_flushed_while_the_streams_stay_open() {
     for (versions, is_plain) in product(Versions::EACH, [false, true]) {
         let noise = &mut Noise::new(8);
-        let (one, other) = sockets(noise);
-        let connected = pair(PROVIDERS[0], versions);
-        let mut left = StreamOwned::new(*connected.client, one);
-        let mut front = StreamOwned::new(*connected.server, other);
+        let (mut left, mut front) = streams(pair(PROVIDERS[0], versions), sockets(noise));
         let (one, mut other) = sockets(noise);
         let one = Buffered(BufWriter::new(one));
         let mut received = Vec::new();

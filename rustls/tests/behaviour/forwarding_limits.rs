@@ -2,35 +2,15 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
+use harness::peers::configs::{PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::memory::Memory;
-use harness::peers::pairs::this::Configs;
-use harness::peers::pairs::this::buffered::{Pair, hand_over, write};
+use harness::peers::pairs::this::buffered::{hand_over, write};
 use harness::providers::provider_with_limit;
+use rustls::StreamOwned;
 use rustls::crypto::CryptoProvider;
 use rustls::relay::{Forwarded, Plain, Sink, Source, forward};
-use rustls::{ServerConnection, StreamOwned};
 
-fn pair(provider: CryptoProvider, versions: Versions) -> Pair {
-    Pair::connect(&Configs::new(versions, provider, KeyType::EcdsaP256)).unwrap()
-}
-
-fn pattern(len: usize) -> Vec<u8> {
-    (0..len)
-        .map(|at| (at ^ (at >> 8) ^ (at >> 16)) as u8)
-        .collect()
-}
-
-/// Returns the plaintext of `wire`.
-fn opened(server: &mut ServerConnection, mut wire: &[u8]) -> Vec<u8> {
-    let mut data = Vec::new();
-    while !wire.is_empty() {
-        server.read_tls(&mut wire).unwrap();
-        server.process_new_packets().unwrap();
-        let _ = server.reader().read_to_end(&mut data);
-    }
-    data
-}
+use crate::behaviour::forwarding::{DATA, opened, pair, pair_over};
 
 /// A socket that returns one byte per read.
 struct Slow(Memory);
@@ -74,9 +54,9 @@ fn a_call_returns_even_if_the_peer_keeps_sending() {
     let kinds = [(false, false), (false, true), (true, false), (true, true)];
     for (provider, versions, (is_split, to_plain)) in product3(PROVIDERS, Versions::EACH, kinds) {
         let what = format!("{provider:?} {versions:?} {is_split} {to_plain}");
-        let [mut left, mut right] = [(); 2].map(|()| pair(provider.this(), versions));
-        let (data, mut wire) = (pattern(3_000_000), Vec::new());
-        write(&mut left.client, &data, &mut wire).unwrap();
+        let [mut left, mut right] = [(); 2].map(|()| pair(provider, versions));
+        let (data, mut wire) = (&DATA[..], Vec::new());
+        write(&mut left.client, data, &mut wire).unwrap();
         let (incoming, outgoing) = (Memory::new(&wire), Memory::new(&[]));
         let mut plain = Plain(outgoing);
         let (yielded, received) = match (is_split, to_plain) {
@@ -114,9 +94,9 @@ fn a_call_returns_even_if_the_peer_keeps_sending() {
 #[test]
 fn a_call_returns_even_if_a_plain_peer_keeps_sending() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
-        let (data, mut right) = (pattern(2_000_000), pair(provider.this(), versions));
+        let (data, mut right) = (&DATA[..2_000_000], pair(provider, versions));
         let mut back = StreamOwned::new(*right.client, Memory::new(&[]));
-        let mut front = Plain(Memory::new(&data));
+        let mut front = Plain(Memory::new(data));
         let yielded = forward_all(&mut front, &mut back, |front| front.0.reads);
         assert!(yielded >= 3, "{yielded}");
         assert!(opened(&mut right.server, &back.sock.outgoing) == data);
@@ -127,7 +107,7 @@ fn a_call_returns_even_if_a_plain_peer_keeps_sending() {
 #[test]
 fn a_call_returns_even_if_reads_return_no_data() {
     for (provider, versions, is_split) in product3(PROVIDERS, Versions::EACH, [false, true]) {
-        let mut left = pair(provider.this(), versions);
+        let mut left = pair(provider, versions);
         let mut wire = Vec::new();
         write(&mut left.client, &[7; 500], &mut wire).unwrap();
         let (incoming, mut to) = (Slow(Memory::new(&wire)), Plain(Memory::new(&[])));
@@ -147,7 +127,7 @@ fn a_call_returns_even_if_reads_return_no_data() {
 #[test]
 fn a_call_returns_even_if_the_output_accepts_only_a_little() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
-        let [mut left, mut right] = [(); 2].map(|()| pair(provider.this(), versions));
+        let [mut left, mut right] = [(); 2].map(|()| pair(provider, versions));
         let mut wire = Vec::new();
         write(&mut left.client, &[7; 500], &mut wire).unwrap();
         let mut front = StreamOwned::new(*left.server, Memory::new(&wire));
@@ -171,24 +151,21 @@ fn worn(provider: Provider) -> CryptoProvider {
 fn a_key_update_does_not_end_forwarding_with_a_small_output_limit() {
     for (provider, limit, is_plain) in product3(PROVIDERS, LIMITS, [false, true]) {
         let what = format!("{provider:?} {limit} {is_plain}");
-        let mut right = pair(worn(provider), Versions::Tls13);
-        let (data, mut wire) = (pattern(200), Vec::new());
+        let mut right = pair_over(worn(provider), Versions::Tls13);
+        let (data, mut wire) = (&DATA[..200], Vec::new());
         let mut back = StreamOwned::new(*right.client, Memory::new(&[]));
         back.conn.set_buffer_limit(Some(limit));
         if is_plain {
-            forward_all(&mut Plain(Memory::new(&data)), &mut back, |from| {
-                from.0.reads
-            });
+            let mut front = Plain(Memory::new(data));
+            forward_all(&mut front, &mut back, |from| from.0.reads);
         } else {
-            let mut left = pair(provider.this(), Versions::Tls13);
-            write(&mut left.client, &data, &mut wire).unwrap();
+            let mut left = pair(provider, Versions::Tls13);
+            write(&mut left.client, data, &mut wire).unwrap();
             let mut front = StreamOwned::new(*left.server, Memory::new(&wire));
             forward_all(&mut front, &mut back, |from| from.sock.reads);
         }
-        assert!(
-            opened(&mut right.server, &back.sock.outgoing) == data,
-            "{what}"
-        );
+        let received = opened(&mut right.server, &back.sock.outgoing);
+        assert!(received == data, "{what}");
     }
 }
 
@@ -198,13 +175,13 @@ fn an_answer_to_a_key_update_does_not_end_forwarding_with_a_small_output_limit()
     for (provider, limit, is_split) in product3(PROVIDERS, LIMITS, [false, true]) {
         for is_plain in [false, true] {
             let what = format!("{provider:?} {limit} {is_split} {is_plain}");
-            let [mut left, mut right] = [(); 2].map(|()| pair(provider.this(), Versions::Tls13));
-            let (data, mut wire, mut request) = (pattern(200), Vec::new(), Vec::new());
-            write(&mut left.client, &data, &mut wire).unwrap();
+            let [mut left, mut right] = [(); 2].map(|()| pair(provider, Versions::Tls13));
+            let (data, mut wire, mut request) = (&DATA[..200], Vec::new(), Vec::new());
+            write(&mut left.client, data, &mut wire).unwrap();
             right.client.set_buffer_limit(Some(limit));
             right.server.refresh_traffic_keys().unwrap();
             hand_over(&mut right.server, &mut request).unwrap();
-            let mut plain = Plain(Memory::new(&data));
+            let mut plain = Plain(Memory::new(data));
             let mut front = StreamOwned::new(*left.server, Memory::new(&wire));
             let outgoing = if is_split {
                 let (sender, mut receiver) = right.client.into_split().unwrap();
@@ -234,7 +211,7 @@ fn an_answer_to_a_key_update_does_not_end_forwarding_with_a_small_output_limit()
 
 #[test]
 fn forwarding_without_room_for_output_is_an_error() {
-    let [mut left, right] = [(); 2].map(|()| pair(worn(PROVIDERS[0]), Versions::Tls13));
+    let [mut left, right] = [(); 2].map(|()| pair_over(worn(PROVIDERS[0]), Versions::Tls13));
     let mut wire = Vec::new();
     write(&mut left.client, b"data", &mut wire).unwrap();
     let mut front = StreamOwned::new(*left.server, Memory::new(&wire));
@@ -249,7 +226,7 @@ fn forwarding_without_room_for_output_is_an_error() {
 fn nothing_is_read_from_a_plain_socket_without_room_for_output() {
     for (provider, versions, is_split) in product3(PROVIDERS, Versions::EACH, [false, true]) {
         let what = format!("{provider:?} {versions:?} {is_split}");
-        let mut right = pair(provider.this(), versions);
+        let mut right = pair(provider, versions);
         let mut front = Plain(Memory::new(b"data"));
         let outgoing = if is_split {
             let (sender, _receiver) = right.client.into_split().unwrap();

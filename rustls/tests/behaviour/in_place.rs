@@ -213,21 +213,3 @@ fn encryption_is_refused_before_the_handshake_and_after_the_end() {
         assert_eq!(buf, [7; 100]);
     }
 }
-
-/// Alternates between in-place encryption and the writer.
-#[test]
-fn encryption_can_alternate_with_the_writer() {
-    for case in tls13_cases() {
-        let (mut conn, mut peer) = connected(case);
-        let room = conn.room();
-        for round in 0..10 {
-            let mut buf = vec![round; room.headroom + 50 + room.tailroom];
-            let record = conn.encrypt(&mut buf, room.headroom..room.headroom + 50);
-            let mut wire = buf[record.unwrap()].to_vec();
-            conn.writer().write_all(&[round; 20_000]).unwrap();
-            wire.extend(conn.pending());
-            let plaintext = peer.read_from(&wire);
-            assert!(plaintext == [round; 20_050]);
-        }
-    }
-}

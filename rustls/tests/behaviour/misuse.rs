@@ -56,9 +56,7 @@ macro_rules! misuse {
                 ("export much", |conn| export(&conn, 8000, None)),
                 ("export more", |conn| export(&conn, 1 << 14, None)),
                 ("export too much", |conn| export(&conn, 70_000, None)),
-                ("export with a context", |conn| {
-                    export(&conn, 32, Some(b"context"))
-                }),
+                ("export with context", |conn| export(&conn, 32, Some(b"c"))),
                 ("refresh", |mut conn| outcome(conn.refresh_traffic_keys())),
                 ("extract", extract),
                 ("extract though it is disabled", extract),
@@ -70,17 +68,13 @@ macro_rules! misuse {
                 ("close", close),
                 ("early data", early_data),
                 ("facts", facts),
-                ("set no resumption data", |conn| {
-                    set_resumption_data(conn, 0)
-                }),
-                ("set most resumption data", |conn| {
-                    set_resumption_data(conn, 32_767)
-                }),
+                ("set no resumption data", |conn| set_data(conn, 0)),
+                ("set most resumption data", |conn| set_data(conn, 32_767)),
                 ("set too much resumption data", |conn| {
-                    set_resumption_data(conn, 32_768)
+                    set_data(conn, 32_768)
                 }),
                 ("set far too much resumption data", |conn| {
-                    set_resumption_data(conn, 100_000)
+                    set_data(conn, 100_000)
                 }),
                 ("reject early data", reject_early_data),
                 ("read_tls", |mut conn| {
@@ -178,7 +172,7 @@ macro_rules! misuse {
                 "rejected".to_string()
             }
 
-            fn set_resumption_data(conn: Connection, len: usize) -> String {
+            fn set_data(conn: Connection, len: usize) -> String {
                 if let Connection::Server(mut conn) = conn {
                     conn.set_resumption_data(&vec![7; len]);
                 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use harness::peers::callbacks::this::Sessions;
 use harness::peers::configs::{PROVIDERS, Provider};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
+use harness::wire::Noise;
 use rustls::client::Resumption;
 use rustls::{Connection, Error, PeerMisbehaved};
 
@@ -65,11 +66,8 @@ fn several_records_are_read_at_a_time_while_they_fill_the_buffer() {
             let (len, state) = conn.process_new_packets_into(&mut buf).unwrap();
             assert_eq!(state.plaintext_bytes_to_read(), 0, "{len}");
         }
-        assert_eq!(
-            longest / 16_384,
-            records_at_a_time,
-            "{provider:?}: {longest}"
-        );
+        let most = longest / 16_384;
+        assert_eq!(most, records_at_a_time, "{provider:?}: {longest}");
     }
 }
 
@@ -88,10 +86,7 @@ fn unread_plaintext_is_returned_first() {
         conn.read_tls(&mut &more[..]).unwrap();
         let mut buf = [0; 20];
         let (len, state) = conn.process_new_packets_into(&mut buf).unwrap();
-        assert_eq!(
-            &buf[..len],
-            b"stthird\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07\x07"
-        );
+        assert_eq!(buf[..len], *[&b"stthird"[..], &[7; 13]].concat());
         assert_eq!(state.plaintext_bytes_to_read(), 7);
     }
 }
@@ -110,11 +105,8 @@ fn other_messages_are_handled_in_order() {
         let mut buf = [0xb3; 100];
         let received = read_through(&mut conn, &records, &mut buf).unwrap();
         assert_eq!(received, b"onetwo");
-        assert_eq!(
-            conn.reader().read(&mut buf).unwrap(),
-            0,
-            "the peer has closed"
-        );
+        let end = conn.reader().read(&mut buf).unwrap();
+        assert_eq!(end, 0, "the peer has closed");
         // the answer to the KeyUpdates comes first
         conn.writer().write_all(b"three").unwrap();
         assert_eq!(peer.read_from(&output(&mut conn)), b"three");
@@ -198,29 +190,20 @@ fn unprocessed_len_reports_partial_records_and_messages() {
     }
 }
 
-/// A generator of numbers that are the same in each run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1);
-        (self.0 >> 33) as usize % limit
-    }
-}
-
 #[test]
 fn all_data_arrives_in_order_if_every_way_to_read_is_used() {
     for case in cases() {
         for seed in 0..12 {
-            let mut numbers = Numbers(seed);
+            let mut noise = Noise::new(seed);
+            let mut below = |limit: usize| noise.next() as usize % limit;
             let (mut conn, mut peer) = connected(case);
             let (mut wire, mut expected, mut received) = (Vec::new(), Vec::new(), Vec::new());
             for _ in 0..40 {
-                let len = [1, 20, 1000, 16_384, 50_000][numbers.below(5)];
-                let data = numbered(1 + numbers.below(len));
+                let len = [1, 20, 1000, 16_384, 50_000][below(5)];
+                let data = numbered(1 + below(len));
                 wire.extend(sent(&mut peer, &data));
                 expected.extend(data);
-                if case.is_tls13() && numbers.below(4) == 0 {
+                if case.is_tls13() && below(4) == 0 {
                     peer.refresh_traffic_keys();
                 }
             }
@@ -237,15 +220,15 @@ fn all_data_arrives_in_order_if_every_way_to_read_is_used() {
             let mut buf = vec![0; 70_000];
             let (mut failed, mut is_processed) = (false, true);
             for _ in 0..5_000 {
-                if conn.wants_read() && is_processed && numbers.below(3) != 0 {
-                    let arrived = Ord::min(rest.len(), 1 + numbers.below(80_000));
+                if conn.wants_read() && is_processed && below(3) != 0 {
+                    let arrived = Ord::min(rest.len(), 1 + below(80_000));
                     let read = conn.read_tls(&mut &rest[..arrived]).unwrap();
                     rest = &rest[read..];
                     is_processed = false;
                 }
-                let room = [1, 100, 16_385, 40_000, 70_000][numbers.below(5)];
+                let room = [1, 100, 16_385, 40_000, 70_000][below(5)];
                 let out = &mut buf[..room];
-                let way = numbers.below(4);
+                let way = below(4);
                 is_processed |= way != 3;
                 match way {
                     0 => failed |= conn.process_new_packets().is_err(),
@@ -258,7 +241,7 @@ fn all_data_arrives_in_order_if_every_way_to_read_is_used() {
                             received.extend_from_slice(&out[..len]);
                         }
                         if let Ok(chunk) = conn.reader().fill_buf() {
-                            let len = chunk.len().min(1 + numbers.below(9000));
+                            let len = chunk.len().min(1 + below(9000));
                             received.extend_from_slice(&chunk[..len]);
                             conn.reader().consume(len);
                         }

@@ -176,10 +176,8 @@ fn calls_to_a_session_store_match_upstream() {
         let ours = store_calls(this::client, provider, versions, servers, retries);
         let theirs = store_calls(upstream::client, provider, versions, servers, retries);
         let theirs = without_repetition(theirs);
-        assert_eq!(
-            ours, theirs,
-            "{provider:?} {versions:?} {servers:?} {retries}"
-        );
+        let what = format!("{provider:?} {versions:?} {servers:?} {retries}");
+        assert_eq!(ours, theirs, "{what}");
     }
 }
 

@@ -12,14 +12,14 @@ use crate::cases::{Role, tls13_cases_of};
 struct Spy<'a> {
     wire: &'a [u8],
     /// The length of the longest run of one non-zero byte seen so far, and that byte.
-    seen: &'a mut (usize, u8),
+    seen: (usize, u8),
 }
 
 impl Read for Spy<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         for run in room.chunk_by(|a, b| a == b) {
             if run[0] != 0 && run.len() > self.seen.0 {
-                *self.seen = (run.len(), run[0]);
+                self.seen = (run.len(), run[0]);
             }
         }
         self.wire.read(room)
@@ -40,19 +40,12 @@ fn a_transport_sees_no_data_of_other_connections() {
                 let mut wire = &wire[..];
                 let mut received = Vec::new();
                 while !wire.is_empty() {
-                    let mut seen = (0, 0);
-                    let mut spy = Spy {
-                        wire,
-                        seen: &mut seen,
-                    };
+                    let mut spy = Spy { wire, seen: (0, 0) };
                     let read = conn.read_tls(&mut spy).unwrap();
                     wire = &wire[read..];
-                    assert!(
-                        seen.0 < 16 || seen.1 == own,
-                        "{case:?}: {own} saw {} bytes of {} in round {round}",
-                        seen.0,
-                        seen.1
-                    );
+                    let (len, of) = spy.seen;
+                    let what = format!("{case:?}: {own} saw {len} of {of} in round {round}");
+                    assert!(len < 16 || of == own, "{what}");
                     conn.process_new_packets().unwrap();
                     let _ = conn.reader().read_to_end(&mut received);
                 }

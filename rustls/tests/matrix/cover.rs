@@ -29,10 +29,7 @@ pub(crate) fn cases() -> Vec<Case> {
             if covered.contains(&tuple) {
                 continue;
             }
-            let mut pinned = Partial::default();
-            for (place, value) in places.iter().zip(&values) {
-                pinned[*place] = Some(*value);
-            }
+            let pinned = pinned(&places, &values);
             let completed = (0..TRIES).filter_map(|_| rules.complete(pinned, &mut random));
             let gain = |case: &Case| {
                 let tuples = tuples(case);
@@ -63,6 +60,15 @@ fn values(places: &[usize; STRENGTH]) -> Vec<[usize; STRENGTH]> {
     product3(first, second, third)
         .map(|(a, b, c)| [a, b, c])
         .collect()
+}
+
+/// Returns a case in which only these dimensions have values.
+fn pinned(places: &[usize; STRENGTH], values: &[usize; STRENGTH]) -> Partial {
+    let mut pinned = Partial::default();
+    for (place, value) in places.iter().zip(values) {
+        pinned[*place] = Some(*value);
+    }
+    pinned
 }
 
 /// Creates a number that identifies these values of these dimensions.
@@ -152,10 +158,7 @@ fn every_allowed_triple_is_in_a_case() {
             if covered.contains(&key(&places, &values)) {
                 continue;
             }
-            let mut pinned = Partial::default();
-            for (place, value) in places.iter().zip(&values) {
-                pinned[*place] = Some(*value);
-            }
+            let pinned = pinned(&places, &values);
             assert!(rules.complete(pinned, &mut random).is_none());
             impossible += 1;
         }

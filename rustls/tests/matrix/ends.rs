@@ -36,15 +36,10 @@ impl Side {
     /// Creates a server with the same sessions but without the client's protocol. It resumes
     /// sessions but rejects early data (RFC 9846 §4.3.10).
     pub(crate) fn without_alpn(self) -> Self {
-        let Self {
-            implementation,
-            this,
-            upstream,
-        } = self;
         Self {
-            implementation,
-            this: this.edit(|_| {}, |server| server.alpn_protocols.clear()),
-            upstream: upstream.edit(|_| {}, |server| server.alpn_protocols.clear()),
+            this: (self.this).edit(|_| {}, |server| server.alpn_protocols.clear()),
+            upstream: (self.upstream).edit(|_| {}, |server| server.alpn_protocols.clear()),
+            ..self
         }
     }
 
