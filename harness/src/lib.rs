@@ -66,6 +66,29 @@ macro_rules! table {
     };
 }
 
+/// Prints a `ClientHello` of either crate, in the order of its methods.
+#[macro_export]
+macro_rules! describe_hello {
+    ($hello:expr) => {{
+        let hello = $hello;
+        let authorities = hello.certificate_authorities();
+        format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            hello.server_name(),
+            hello.signature_schemes(),
+            hello.alpn().map(|names| names.collect::<Vec<_>>()),
+            hello.cipher_suites(),
+            hello.server_cert_types(),
+            hello.client_cert_types(),
+            authorities.map(|names| names
+                .iter()
+                .map(|n| n.as_ref().to_vec())
+                .collect::<Vec<_>>()),
+            hello.named_groups(),
+        )
+    }};
+}
+
 /// Evaluates a body for the connection of either side.
 #[macro_export]
 macro_rules! either {

@@ -23,11 +23,22 @@ fn request(change: impl FnOnce(&mut Script)) -> Script {
 }
 
 #[test]
-fn a_server_must_send_a_certificate_and_an_empty_context() {
+fn extensions_must_be_allowed_in_a_certificate_request() {
+    let with = |typ, body: &[u8]| request(|it| it.request_extensions.push(bytes(typ, body)));
+    Peers::new().only_we_refuse(table! {
+        "ALPN": with(16, &[0, 3, 2, b'h', b'2']), illegal(DisallowedEncryptedExtension);
+        "key_share": with(51, &[0, 29, 0, 1, 1]), illegal(DisallowedEncryptedExtension);
+    });
+}
+
+#[test]
+fn a_server_must_send_a_certificate_and_empty_contexts() {
     let peers = Peers::new();
-    let with_context = script(|script| script.certificate_context = vec![1]);
+    let of_certificate = script(|script| script.certificate_context = vec![1]);
+    let of_request = request(|script| script.request_context = vec![1]);
     peers.both_refuse(table! {
-        "a context": with_context, undecodable(InvalidMessage::InvalidCertRequest);
+        "of a certificate": of_certificate, undecodable(InvalidMessage::InvalidCertRequest);
+        "of a request": of_request, undecodable(InvalidMessage::InvalidCertRequest);
     });
     let none = script(|script| script.certificates.clear());
     // upstream sends no alert

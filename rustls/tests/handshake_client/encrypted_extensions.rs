@@ -2,11 +2,12 @@
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::scripted::{Script, bytes};
+use harness::table;
 use harness::wire::client_hello::protocols;
-use rustls::PeerMisbehaved;
+use rustls::{AlertDescription as Alert, InvalidMessage, PeerMisbehaved};
 
 use crate::handshake_client::clients::{config, our_client, provider, their_client};
-use crate::handshake_client::{ACCEPTED, Peers, illegal, script};
+use crate::handshake_client::{ACCEPTED, Peers, illegal, script, undecodable};
 
 fn with(typ: u16, body: &[u8]) -> Script {
     script(|script| script.encrypted_extensions = vec![bytes(typ, body)])
@@ -16,6 +17,28 @@ fn with(typ: u16, body: &[u8]) -> Script {
 fn answers_to_sent_extensions_are_accepted() {
     let name_and_groups = vec![bytes(0, &[]), bytes(10, &[0, 2, 0, 29])];
     Peers::new().both_accept([script(|it| it.encrypted_extensions = name_and_groups)]);
+}
+
+#[test]
+fn forbidden_and_malformed_extensions_are_refused() {
+    let peers = Peers::new();
+    let disallowed = || illegal(PeerMisbehaved::DisallowedEncryptedExtension);
+    let key_share = with(51, &[0, 29, 0, 1, 1]);
+    peers.both_refuse_alerting(table! {
+        "supported_versions": with(43, &[3, 4]), disallowed(), Alert::UnsupportedExtension;
+        "key_share": key_share, disallowed(), Alert::UnsupportedExtension;
+    });
+    peers.only_we_refuse(table! {
+        "status_request": with(5, &[]), disallowed();
+        "signature_algorithms": with(13, &[0, 2, 4, 3]), disallowed();
+        "psk_key_exchange_modes": with(45, &[1, 1]), disallowed();
+    });
+    let groups = bytes(10, &[0, 2, 0, 29]);
+    let twice = script(|script| script.encrypted_extensions = vec![groups; 2]);
+    peers.both_refuse(table! {
+        "a name": with(0, &[1]), undecodable(InvalidMessage::TrailingData("Empty"));
+        "groups twice": twice, illegal(InvalidMessage::DuplicateExtension(10));
+    });
 }
 
 /// Both clients offer h2, and the server selects.

@@ -115,28 +115,19 @@ fn a_ticket_without_a_known_time_is_dropped() {
     assert_eq!((counted, stored.len()), (1, 0));
 }
 
+/// post_handshake_auth was not offered.
 #[test]
-fn messages_other_than_tickets_and_key_updates_are_unexpected() {
-    let peers = Peers::new();
-    // post_handshake_auth was not offered
-    let request = [
-        vector(1, &[1]),
-        vector(2, &extensions(&[bytes(13, &[0, 2, 4, 3])], &[])),
-    ];
-    for (typ, body) in [
-        (HandshakeType::CertificateRequest, request.concat()),
-        (HandshakeType::HelloRequest, vec![]),
-        (HandshakeType::Finished, vec![0; 32]),
-        (HandshakeType::EndOfEarlyData, vec![]),
-        (HandshakeType::Unknown(99), vec![]),
-    ] {
-        let error = Error::InappropriateHandshakeMessage {
-            expect_types: vec![HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate],
-            got_type: typ,
-        };
-        let script = after(vec![message(typ.into(), &body)]);
-        peers.both_refuse([(&*format!("{typ:?}"), script, unexpected(error))]);
-    }
+fn a_certificate_request_after_the_handshake_is_unexpected() {
+    let schemes = extensions(&[bytes(13, &[0, 2, 4, 3])], &[]);
+    let request = [vector(1, &[1]), vector(2, &schemes)].concat();
+    let got_type = HandshakeType::CertificateRequest;
+    let request = after(vec![message(got_type.into(), &request)]);
+    let expect_types = vec![HandshakeType::NewSessionTicket, HandshakeType::KeyUpdate];
+    let error = Error::InappropriateHandshakeMessage {
+        expect_types,
+        got_type,
+    };
+    Peers::new().both_refuse(table! { "a request": request, unexpected(error); });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use harness::scripted::{Hello, KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};
 use harness::table;
 use rustls::PeerIncompatible::*;
 use rustls::PeerMisbehaved::*;
-use rustls::{AlertDescription as Alert, InvalidMessage, NamedGroup};
+use rustls::{AlertDescription as Alert, Error, InvalidMessage, NamedGroup};
 
 use crate::handshake_client::{
     Peers, illegal, refused, script, undecodable, unexpected, wrong_version,
@@ -22,6 +22,16 @@ fn valid_hellos_are_accepted() {
     // a downgrade marker does not matter to TLS 1.3
     let marked = hello(|it| it.random[24..].copy_from_slice(b"DOWNGRD\x01"));
     Peers::new().both_accept([Script::new(), marked]);
+}
+
+/// RFC 9846 §4.2.3: a client aborts the handshake if legacy_session_id_echo differs.
+#[test]
+fn another_session_id_is_refused() {
+    let error = Error::General("the ServerHello does not echo the legacy_session_id".into());
+    Peers::new().only_we_refuse([vec![], vec![1; 32], vec![1]].map(|id| {
+        let wrong = hello(|it| it.session_id = Some(id));
+        ("another session ID", wrong, illegal(error.clone()))
+    }));
 }
 
 #[test]
@@ -117,6 +127,19 @@ fn the_key_share_must_be_of_an_offered_group() {
         "too short": share(&[1, 2, 3]), illegal(InvalidKeyShare);
         // RFC 9846 §7.4.2
         "for the all-zero result": share(&[0; 32]), illegal(InvalidKeyShare);
+    });
+}
+
+#[test]
+fn extensions_must_be_allowed_in_the_message() {
+    let peers = Peers::new();
+    let with = |typ, body: &[u8]| hello(|it| it.extensions.push(bytes(typ, body)));
+    let misplaced = || illegal(UnexpectedCleartextExtension);
+    peers.both_refuse_alerting(table! {
+        "server_name": with(0, &[]), misplaced(), Alert::UnsupportedExtension;
+    });
+    peers.only_we_refuse(table! {
+        "supported_groups": with(10, &[0, 2, 0, 29]), misplaced();
     });
 }
 

@@ -2,9 +2,7 @@
 //! `matrix` and `behaviour` test what both sides have in common.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use harness::peers::callbacks::this::Sessions;
 use harness::peers::configs::{self, ClientAuth, KeyType, Provider, server_name};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, handshake, send_and_check};
 use rustls::client::{ClientSessionMemoryCache, ClientSessionStore, Resumption};
@@ -42,31 +40,6 @@ fn connect(
     send_and_check(&mut client, &mut server, b"to the server");
     send_and_check(&mut server, &mut client, b"to the client");
     (client, server)
-}
-
-#[test]
-fn a_group_that_the_store_knows_is_not_stored_again() {
-    let stored = Arc::new(AtomicUsize::new(0));
-    let count = stored.clone();
-    // stores groups but no sessions
-    let store = Sessions::when(move |call| {
-        count.fetch_add(usize::from(call == "set_kx_hint"), Ordering::Relaxed);
-        call.ends_with("kx_hint")
-    });
-    let known = || store.kx_hint(&server_name());
-    let mut client = client_config(provider());
-    client.resumption = Resumption::store(store.clone());
-    let (client, server) = (Arc::new(client), Arc::new(server_config(|_| true)));
-    for _ in 0..2 {
-        connect(client.clone(), server.clone());
-        assert_eq!(known(), Some(NamedGroup::X25519));
-        assert_eq!(stored.load(Ordering::Relaxed), 1);
-    }
-    // a remembered group that is not offered leads to another, which is stored
-    store.set_kx_hint(server_name(), NamedGroup::secp521r1);
-    connect(client, server);
-    assert_eq!(known(), Some(NamedGroup::X25519));
-    assert_eq!(stored.load(Ordering::Relaxed), 3);
 }
 
 #[test]

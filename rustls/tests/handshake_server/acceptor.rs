@@ -9,16 +9,14 @@ use harness::peers::endpoints::{
     Endpoint, ThisBuffered, UpstreamBuffered, handshake, talk_and_close,
 };
 use harness::peers::servers::request_another_share;
-use harness::table;
 use harness::wire::client_hello::*;
 use harness::wire::{message, record, u8_vec, u16_vec, u16s};
+use harness::{describe_hello, table};
 use rustls::server::{Accepted, AcceptedAlert, Acceptor};
 use rustls::{AlertDescription, Error, HandshakeKind, ServerConfig, ServerConnection};
 use rustls_upstream as theirs;
 
-use crate::handshake_server::servers::{
-    PROVIDERS, Sent, Setup, describe_hello, ours_with, records,
-};
+use crate::handshake_server::servers::{PROVIDERS, Sent, Setup, ours_with, records};
 
 /// Creates a ClientHello with all extensions that the acceptor shows.
 fn full_hello() -> ClientHello {

@@ -8,7 +8,7 @@ use harness::verifiers::hooked::{Hook, Hooked};
 use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::*;
 use harness::wire::*;
-use rustls::AlertDescription::{DecryptError, UnknownCA};
+use rustls::AlertDescription::{DecodeError, DecryptError, UnknownCA};
 use rustls::certificates::VerifiedChains;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
@@ -148,6 +148,21 @@ fn a_verifier_without_rules_refuses_a_certificate_immediately() {
         }
         let expected = refusal("InvalidCertificate(UnknownIssuer)", UnknownCA);
         assert_eq!(answer, expected, "{what}");
+    }
+}
+
+#[test]
+fn a_context_in_the_certificate_message_is_refused() {
+    let identity = Identity::new();
+    for chain in [&[&identity.cert[..]][..], &[]] {
+        let message = ScriptedClient::certificate(b"context", chain, &[]);
+        let [ours, theirs] = clients(&setup(&identity)).map(|mut client| client.send(&message));
+        assert_eq!(
+            ours,
+            refusal("InvalidMessage(InvalidCertRequest)", DecodeError)
+        );
+        // upstream's alert differs
+        assert_eq!(ours.unwrap_err().error, theirs.unwrap_err().error);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use harness::peers::callbacks::{self, KeyLines};
 use harness::peers::configs::Provider;
 use harness::peers::endpoints::{Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered};
-use harness::wire;
+use harness::{describe_hello, wire};
 use rustls as ours;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::SigningKey;
@@ -18,29 +18,6 @@ pub(crate) const PROVIDERS: [Provider; 2] = if cfg!(feature = "aws_lc_rs") {
 } else {
     [Provider::Ring, Provider::AwsLc]
 };
-
-/// Prints a `ClientHello` of either crate, in the order of its methods.
-macro_rules! describe_hello {
-    ($hello:expr) => {{
-        let hello = $hello;
-        let authorities = hello.certificate_authorities();
-        format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-            hello.server_name(),
-            hello.signature_schemes(),
-            hello.alpn().map(|names| names.collect::<Vec<_>>()),
-            hello.cipher_suites(),
-            hello.server_cert_types(),
-            hello.client_cert_types(),
-            authorities.map(|names| names
-                .iter()
-                .map(|n| n.as_ref().to_vec())
-                .collect::<Vec<_>>()),
-            hello.named_groups(),
-        )
-    }};
-}
-pub(crate) use describe_hello;
 
 // The same code for both crates, whose types are distinct but have the same names.
 

@@ -2,6 +2,7 @@
 //! client, except where a test states otherwise.
 
 mod after;
+mod flights;
 mod hello;
 mod key_exchange;
 mod resumption;
@@ -128,6 +129,20 @@ pub(crate) fn script(edit: impl FnOnce(&mut Script)) -> Script {
     Script::new().edit(edit)
 }
 
+/// Returns the script with a change to the message of this index.
+pub(crate) fn changing(
+    script: Script,
+    index: usize,
+    change: impl Fn(&mut Vec<u8>) + 'static,
+) -> Script {
+    let change = move |at, bytes: &mut Vec<u8>| {
+        if at == index {
+            change(bytes);
+        }
+    };
+    script.edit(|script| script.corrupt = Arc::new(change))
+}
+
 /// Asserts that all clients end in the same way, and returns the outcome.
 #[track_caller]
 pub(crate) fn end(clients: &[Client; 3], script: &Script) -> End {
@@ -170,7 +185,7 @@ impl End {
 
     /// True if an unexpected message was reported. The alert cannot be decrypted if the server has
     /// another transcript.
-    fn is_unexpected(&self) -> bool {
+    pub(crate) fn is_unexpected(&self) -> bool {
         let error = self.error.as_deref().unwrap_or_default();
         match self.alert {
             Some(alert) => alert == 10,

@@ -146,15 +146,10 @@ fn a_key_at_its_limit_closes_an_unbuffered_connection() {
 fn sessions_contain_the_data_of_the_server() {
     for (provider, tickets) in product(PROVIDERS, [false, true]) {
         let config = |role| Config::new(role, Versions::Tls12, provider.this(), KEY_TYPE);
-        let ticketer = rustls::crypto::ring::Ticketer::new().unwrap();
-        let server = config(Role::Server).edit(
-            |_| (),
-            |server| {
-                if tickets {
-                    server.ticketer = ticketer;
-                }
-            },
-        );
+        let mut server = config(Role::Server);
+        if tickets {
+            server = server.edit(|_| (), |it| it.ticketer = provider.this_ticketer());
+        }
         let client = config(Role::Client);
         let connect = |data: &[u8]| {
             let mut server = server.buffered();

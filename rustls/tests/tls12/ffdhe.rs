@@ -63,14 +63,8 @@ macro_rules! provider {
                 ffdhe::$module::Group::leak(u16::from(*name).into(), params, end.key)
             });
             let mut groups: Vec<_> = groups.collect();
-            if end.curve {
-                let curves = provider.$groups();
-                groups.extend(
-                    curves
-                        .iter()
-                        .find(|group| u16::from(group.name()) == X25519),
-                );
-            }
+            let curves = provider.$groups().into_iter();
+            groups.extend(curves.filter(|it| end.curve && u16::from(it.name()) == X25519));
             ffdhe::$module::provider(provider.$module(), groups)
         }
     };
@@ -224,11 +218,7 @@ fn the_server_chooses_a_group_if_the_client_offers_none() {
             ..End::new(implementation, LARGE)
         };
         let hello = hello(DHE_RSA, &[X25519]);
-        let ours = End {
-            implementation: Buffered,
-            ..end
-        };
-        let ours = this_provider(provider, ours);
+        let ours = this_provider(provider, end);
         let client = ScriptedClient::new(server(provider, end), &ours, &hello, None).unwrap();
         assert_eq!(u16::from(client.suite), DHE_RSA, "{end:?}");
         let key_exchange = client.message_of(HandshakeType::ServerKeyExchange);
@@ -258,16 +248,15 @@ fn public_values_that_reveal_the_secret_are_refused() {
     for (provider, (public, is_refused), implementation) in product3(PROVIDERS, PUBLICS, ours) {
         // an upstream peer that sends this value with a valid signature
         let with = |versions| {
-            let ours = End {
+            let end = |implementation, key| End {
                 versions,
+                key,
                 ..End::new(implementation, SMALL)
             };
-            let says = End {
-                versions,
-                key: Key::Says(public),
-                ..End::new(Upstream, SMALL)
-            };
-            (ours, says)
+            (
+                end(implementation, Key::Random),
+                end(Upstream, Key::Says(public)),
+            )
         };
         let fails = |ends: (Box<dyn Endpoint>, Box<dyn Endpoint>), who| {
             let (mut client, mut server) = ends;

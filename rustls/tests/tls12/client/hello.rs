@@ -98,10 +98,8 @@ fn certificate_authorities_are_offered_only_with_tls13() {
         let mut config = this_config(&identity, Provider::AwsLc, versions);
         let hints = vec![DistinguishedName::in_sequence(b"authority")];
         let verifier = Verifier::accepting(versions, &[SignatureScheme::ED25519]);
-        let verifier = verifier.with_hints(hints, 0);
-        config
-            .dangerous()
-            .set_certificate_verifier(Arc::new(verifier));
+        let verifier = Arc::new(verifier.with_hints(hints, 0));
+        config.dangerous().set_certificate_verifier(verifier);
         let hello = sent_by(config);
         assert_eq!(hello.extension(CERTIFICATE_AUTHORITIES).is_some(), offered);
         assert_eq!(hello.extension(PSK_KEY_EXCHANGE_MODES).is_some(), offered);
@@ -114,9 +112,8 @@ fn tickets_are_requested_where_they_are_used() {
     let with = |resumption| {
         let mut config = this_config(&identity, Provider::AwsLc, Versions::Tls12);
         config.resumption = resumption;
-        sent_by(config)
-            .extension(SESSION_TICKET)
-            .map(<[u8]>::to_vec)
+        let hello = sent_by(config);
+        hello.extension(SESSION_TICKET).map(<[u8]>::to_vec)
     };
     assert_eq!(with(Resumption::default()), Some(vec![]));
     assert_eq!(with(Resumption::disabled()), None);
@@ -151,12 +148,9 @@ fn suites_without_a_group_are_left_out() {
     let identity = Identity::new(Provider::AwsLc.this());
     let mut provider = Provider::AwsLc.this();
     // all TLS 1.2 suites here are ECDHE
-    provider
-        .kx_groups
-        .retain(|group| group.name() == NamedGroup::X25519);
-    provider
-        .kx_groups
-        .push(&Only(NamedGroup::FFDHE2048, ProtocolVersion::TLSv1_2));
+    let groups = &mut provider.kx_groups;
+    groups.retain(|group| group.name() == NamedGroup::X25519);
+    groups.push(&Only(NamedGroup::FFDHE2048, ProtocolVersion::TLSv1_2));
     let config = client_trusting(&identity.certificate, Versions::Tls12, provider.clone());
     let hello = sent_by(config);
     assert_eq!(hello.cipher_suites.len(), 6 + 1);

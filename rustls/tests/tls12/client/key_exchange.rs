@@ -13,7 +13,7 @@ use harness::{table, verifiers};
 use rustls::ffdhe_groups::{FFDHE2048, FFDHE3072};
 use rustls::{CipherSuite, HandshakeType, NamedGroup, SignatureScheme};
 
-use super::{Client, clients_with, end, forgetful, localhost, our_end, script};
+use super::{Client, changing, clients_with, end, forgetful, localhost, our_end, script};
 
 type Responses = Arc<Mutex<Vec<Vec<u8>>>>;
 
@@ -63,12 +63,7 @@ fn wrong_key_exchanges_are_refused() {
         it[3] -= 1;
         it.truncate(it.len() - 1);
     };
-    let changed = |index, message: &mut Vec<u8>| {
-        if index == 2 {
-            message[10] ^= 1;
-        }
-    };
-    let unsigned = script(|script| script.corrupt = Arc::new(changed));
+    let unsigned = changing(Script::new(), 2, |bytes| bytes[10] ^= 1);
     for (what, script, error, alert) in table! {
         "a group of the provider, but not of the client":
             script(|script| script.group = NamedGroup::secp384r1), "SelectedUnofferedKxGroup", 47;
@@ -166,13 +161,10 @@ fn wrong_certificates_are_refused() {
     let other = Identity::new(Provider::AwsLc.this());
     let clients = forgetful(Provider::AwsLc, Versions::Tls12);
     let other = Some(other.certificate.to_vec());
+    let garbage = Some(vec![0x30, 0]);
     for (certificates, error, alert) in [
         (vec![], "NoCertificatesPresented", 50),
-        (
-            vec![Some(vec![0x30, 0])],
-            "InvalidCertificate(BadEncoding)",
-            42,
-        ),
+        (vec![garbage], "InvalidCertificate(BadEncoding)", 42),
         (vec![other], BAD_SIGNATURE, 51),
     ] {
         let script = script(|script| script.certificates = certificates);

@@ -1,7 +1,5 @@
 //! Tests of valid and invalid ServerHellos that select TLS 1.2.
 
-use std::sync::Arc;
-
 use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
 use harness::scripted::bytes;
 use harness::scripted::tls12::server::Script;
@@ -12,7 +10,7 @@ use harness::wire::client_hello::{
 };
 use harness::wire::u8_vec;
 
-use super::{UNOFFERED_SUITE, clients_with, end, forgetful, our_end, script};
+use super::{UNOFFERED_SUITE, changing, clients_with, end, forgetful, our_end, script};
 
 fn without(typ: u16) -> Script {
     script(|script| script.hello.extensions.retain(|(other, _)| *other != typ))
@@ -29,16 +27,12 @@ fn wrong_selections_are_refused() {
         with(ALPN, &protocols(&[b"h3"])),
         with(EXTENDED_MASTER_SECRET, &[]),
     );
-    let old_suite = |index, message: &mut Vec<u8>| {
-        if index == 0 {
-            // after header, version, random and an empty session ID
-            message[39..41].copy_from_slice(&[0, 0x9c]);
-        }
-    };
+    // after header, version, random and an empty session ID
+    let old_suite = |message: &mut Vec<u8>| message[39..41].copy_from_slice(&[0, 0x9c]);
     let cases = table! {
         "suite": script(|script| script.hello.suite = UNOFFERED_SUITE),
             "SelectedUnofferedCipherSuite", 47;
-        "a suite without forward secrecy": script(|script| script.corrupt = Arc::new(old_suite)),
+        "a suite without forward secrecy": changing(Script::new(), 0, old_suite),
             "SelectedUnofferedCipherSuite", 47;
         "compression": script(|script| script.hello.compression = 1),
             "SelectedUnofferedCompression", 47;

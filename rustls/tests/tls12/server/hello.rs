@@ -110,23 +110,14 @@ fn hellos_that_the_configuration_forbids_are_refused() {
             assert!(outcome(server, &ClientHello::tls12()).starts_with("Ok"));
         }
         let [ours @ .., _] = settings.servers();
+        let needs_tls13 = "PeerIncompatible(SupportedVersionsExtensionRequired) Some([2, 70])";
+        let needs_ems = "PeerIncompatible(ExtendedMasterSecretExtensionRequired) Some([2, 40])";
+        let no_info = "InvalidMessage(TrailingData(\"RenegotiationInfo\")) Some([2, 40])";
         for (servers, hello, expected) in [
-            (
-                &tls13.servers()[..],
-                &ClientHello::tls12(),
-                "PeerIncompatible(SupportedVersionsExtensionRequired) Some([2, 70])",
-            ),
-            (
-                &demanding,
-                &without_secret,
-                "PeerIncompatible(ExtendedMasterSecretExtensionRequired) Some([2, 40])",
-            ),
+            (&tls13.servers()[..], &ClientHello::tls12(), needs_tls13),
+            (&demanding, &without_secret, needs_ems),
             // RFC 5746 §3.6; upstream does not check it
-            (
-                &ours,
-                &renegotiating,
-                "InvalidMessage(TrailingData(\"RenegotiationInfo\")) Some([2, 40])",
-            ),
+            (&ours, &renegotiating, no_info),
         ] {
             for server in servers {
                 assert_eq!(outcome(server, hello), expected, "{}", server.name());

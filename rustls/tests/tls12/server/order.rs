@@ -7,6 +7,7 @@ use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Versions, product}
 use harness::peers::servers::{Server, Settings};
 use harness::scripted::Refused;
 use harness::scripted::tls12::client::ScriptedClient;
+use harness::table;
 use harness::verifiers::this::Verifier;
 use harness::wire::client_hello::{ClientHello, SIGNATURE_ALGORITHMS};
 use harness::wire::{Reader, message, u8_vec, u16_vec, u16s};
@@ -151,18 +152,27 @@ fn every_wrong_flight_is_refused_like_upstream() {
     }
 }
 
-/// RFC 5246 §7.1: no message may span a change_cipher_spec.
+/// RFC 5246 §7.1: a change_cipher_spec has one place, and everything after it is protected. Upstream
+/// sends other errors or no alerts.
 #[test]
-fn part_of_a_message_before_a_change_cipher_spec_is_refused() {
-    let flight = [
-        Keys,
-        Raw(Handshake, &[20, 0, 0]),
-        Raw(ChangeCipherSpec, &[1]),
-    ];
-    for settings in PROVIDERS.map(Settings::tls12) {
-        for server in &settings.servers()[..2] {
-            let error = "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / [2, 10]";
-            assert_eq!(outcome(server, &flight), error, "{}", server.name());
+fn a_misplaced_change_cipher_spec_is_refused() {
+    const CCS: Part = Raw(ChangeCipherSpec, &[1]);
+    let unexpected = |due: &str, got: &str| {
+        format!("InappropriateMessage {{ expect_types: [{due}], got_type: {got} }} / [2, 10]")
+    };
+    let interleaved = "PeerMisbehaved(MessageInterleavedWithHandshakeMessage) / [2, 10]";
+    let (data, ccs) = ("ApplicationData", "ChangeCipherSpec");
+    for (what, flight, error) in table! {
+        "part of a message": &[Keys, Raw(Handshake, &[20, 0, 0]), CCS][..], interleaved.into();
+        "twice": &[Keys, Protect, CCS], unexpected("Handshake", ccs);
+        "twice in the clear": &[Keys, CCS, CCS], "DecryptError / [2, 20]".into();
+        "after the handshake": &[Rest, CCS], unexpected(data, ccs);
+        "none": &[Keys, Raw(ApplicationData, b"data")], unexpected("Handshake", data);
+    } {
+        for settings in PROVIDERS.map(Settings::tls12) {
+            for server in &settings.servers()[..2] {
+                assert_eq!(outcome(server, flight), error, "{what} {}", server.name());
+            }
         }
     }
 }

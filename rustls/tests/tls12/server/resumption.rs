@@ -7,6 +7,7 @@ use std::sync::Arc;
 use harness::peers::configs::{PROVIDERS, Provider, Versions};
 use harness::peers::servers::{Server, Settings};
 use harness::providers::tickets::this::Tickets;
+use harness::scripted::Refused;
 use harness::scripted::tls12::Session;
 use harness::scripted::tls12::client::ScriptedClient;
 use harness::wire::client_hello::{
@@ -15,6 +16,7 @@ use harness::wire::client_hello::{
 };
 use rustls::HandshakeType;
 use rustls::server::NoServerSessionStorage;
+use rustls_upstream::server;
 
 use super::all_settings;
 use super::hello::stapling;
@@ -165,13 +167,12 @@ fn resumption_requires_the_same_use_of_the_extended_master_secret() {
 
         let of_extended = session(server, &extended);
         let offer = offering(&plain, &of_extended);
-        let refused = server
-            .connect_tls12(&offer, Some(&of_extended))
-            .err()
-            .unwrap();
-        let error = "PeerMisbehaved(ResumptionAttemptedWithVariedEms)";
-        assert_eq!(refused.error, error);
-        assert_eq!(refused.alert, Some(vec![2, 47]));
+        let refused = server.connect_tls12(&offer, Some(&of_extended)).err();
+        let expected = Refused {
+            error: "PeerMisbehaved(ResumptionAttemptedWithVariedEms)".into(),
+            alert: Some(vec![2, 47]),
+        };
+        assert_eq!(refused, Some(expected));
 
         let of_plain = session(server, &plain);
         assert!(!resumes(server, &offering(&extended, &of_plain), &of_plain));
@@ -224,11 +225,8 @@ fn a_session_cannot_be_resumed_without_its_secret() {
 fn a_server_without_a_storage_has_no_sessions() {
     for provider in PROVIDERS {
         let servers = Settings::tls12(provider).servers_with(
-            |ours| ours.session_storage = Arc::new(NoServerSessionStorage {}),
-            |theirs| {
-                theirs.session_storage =
-                    Arc::new(rustls_upstream::server::NoServerSessionStorage {});
-            },
+            |it| it.session_storage = Arc::new(NoServerSessionStorage {}),
+            |it| it.session_storage = Arc::new(server::NoServerSessionStorage {}),
         );
         for server in servers {
             let session = session(&server, &ClientHello::tls12());
