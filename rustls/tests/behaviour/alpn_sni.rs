@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
+use harness::describe_hello;
 use harness::peers::configs::{PROVIDERS, Provider, product, product3};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::peers::roles::ROLES;
@@ -58,20 +59,7 @@ macro_rules! scripts {
                 let log = seen.clone();
                 let mut config = server_config(provider);
                 config.cert_resolver = ServerKey::by(move |hello| {
-                    let alpn = hello
-                        .alpn()
-                        .map(|names| names.map(<[u8]>::to_vec).collect::<Vec<_>>());
-                    log.lock().unwrap().push(format!(
-                        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                        hello.server_name(),
-                        hello.signature_schemes(),
-                        alpn,
-                        hello.cipher_suites(),
-                        hello.named_groups(),
-                        hello.certificate_authorities().map(<[_]>::len),
-                        hello.client_cert_types(),
-                        hello.server_cert_types(),
-                    ));
+                    log.lock().unwrap().push(describe_hello!(hello));
                     None
                 });
                 let end = outcome(&mut $endpoint::server(config), &mut peer, Role::Server);

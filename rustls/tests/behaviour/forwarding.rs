@@ -155,12 +155,10 @@ trait Peer {
 
 /// Returns 0 if nothing can be done now.
 fn now(result: io::Result<usize>) -> usize {
+    use ErrorKind::{Interrupted, WouldBlock};
     match result {
-        Ok(len) => len,
-        Err(error) => match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::Interrupted => 0,
-            _ => panic!("{error}"),
-        },
+        Err(error) if matches!(error.kind(), WouldBlock | Interrupted) => 0,
+        result => result.unwrap(),
     }
 }
 

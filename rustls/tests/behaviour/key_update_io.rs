@@ -32,16 +32,18 @@ const SCENES: [&str; 12] = [
     "request data close",
 ];
 
-/// The behaviour of the socket's `write`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Takes {
-    Everything,
-    /// Accepts one byte at a time.
-    OneByte,
-    /// Blocks on every other call.
-    EveryOther,
-    /// Always blocks.
-    Nothing,
+harness::listed! {
+    /// The behaviour of the socket's `write`.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Takes {
+        Everything,
+        /// Accepts one byte at a time.
+        OneByte,
+        /// Blocks on every other call.
+        EveryOther,
+        /// Always blocks.
+        Nothing,
+    }
 }
 
 /// A non-blocking socket on which a few records have arrived.
@@ -226,13 +228,7 @@ scripts!(upstream, rustls_upstream);
 #[test]
 fn streams_continue_to_read_after_a_key_update() {
     for case in tls13_cases() {
-        let takes = [
-            Takes::Everything,
-            Takes::OneByte,
-            Takes::EveryOther,
-            Takes::Nothing,
-        ];
-        for (scene, takes, by) in product3(SCENES, takes, [By::Read, By::FillBuf]) {
+        for (scene, &takes, by) in product3(SCENES, Takes::ALL, [By::Read, By::FillBuf]) {
             let what = format!("{case:?} {scene:?} {takes:?} {by:?}");
             let theirs = upstream::read(case, scene, takes, by);
             for same in [

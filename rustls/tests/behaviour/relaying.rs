@@ -4,14 +4,18 @@
 use std::io::{self, BufRead, ErrorKind, IoSlice, Read, Write};
 use std::mem::take;
 
-use harness::peers::configs::{KeyType, PROVIDERS, Versions, product, product3};
+use harness::peers::configs::{KeyType, PROVIDERS, Provider, Versions, product, product3};
 use harness::peers::endpoints::Transfer;
 use harness::peers::pairs::this::Configs;
-use harness::peers::pairs::this::buffered::Pair;
 use harness::wire::Noise;
-use rustls::{ClientConnection, InPlaceError};
+use rustls::{ClientConnection, InPlaceError, ServerConnection};
 
 use crate::behaviour::forwarding::{DATA, opened, pair};
+
+fn ends(provider: Provider, versions: Versions) -> (ClientConnection, ServerConnection) {
+    let pair = pair(provider, versions);
+    (*pair.client, *pair.server)
+}
 
 fn one_of(noise: &mut Noise, values: &[usize]) -> usize {
     values[noise.up_to(values.len()) - 1]
@@ -225,10 +229,7 @@ fn relayed_data_stays_unread_after_a_close_notify() {
 fn write_to_sends_all_plaintext_to_a_socket() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let mut noise = Noise::new(5);
-        let Pair {
-            mut client,
-            mut server,
-        } = pair(provider, versions);
+        let (mut client, mut server) = ends(provider, versions);
         let (mut wire, mut written, mut sent) = (Vec::new(), Vec::new(), 0);
         assert_eq!(server.reader().write_to(&mut written).unwrap(), 0);
         while sent < 100_000 {
@@ -272,10 +273,7 @@ impl Write for Boastful {
 
 #[test]
 fn a_writer_that_reports_too_much_loses_no_other_plaintext() {
-    let Pair {
-        mut client,
-        mut server,
-    } = pair(PROVIDERS[0], Versions::Tls13);
+    let (mut client, mut server) = ends(PROVIDERS[0], Versions::Tls13);
     let mut wire = Vec::new();
     for _ in 0..100 {
         client.writer().write_all(&[1; 10]).unwrap();
@@ -295,10 +293,7 @@ fn a_writer_that_reports_too_much_loses_no_other_plaintext() {
 fn plaintext_is_read_from_a_socket_into_records() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
         let mut noise = Noise::new(6);
-        let Pair {
-            mut client,
-            mut server,
-        } = pair(provider, versions);
+        let (mut client, mut server) = ends(provider, versions);
         let expected = &DATA[..100_000];
         let (mut rest, mut arrived, mut wire) = (expected, Vec::new(), Vec::new());
         client.set_buffer_limit(Some(30_000));
@@ -404,10 +399,7 @@ impl Write for Full<'_> {
 #[test]
 fn the_rest_of_a_record_sent_in_place_is_queued() {
     for (provider, versions) in product(PROVIDERS, Versions::EACH) {
-        let Pair {
-            mut client,
-            mut server,
-        } = pair(provider, versions);
+        let (mut client, mut server) = ends(provider, versions);
         let room = client.in_place_room();
         let plaintext = b"sent in place";
         let payload = room.headroom..room.headroom + plaintext.len();

@@ -103,9 +103,8 @@ macro_rules! scripts {
                         verifier = verifier.with_signatures(move |_| Err(error.clone()));
                     }
                     let mut config = client_config(provider);
-                    config
-                        .dangerous()
-                        .set_certificate_verifier(Arc::new(verifier));
+                    let verifier = Arc::new(verifier);
+                    config.dangerous().set_certificate_verifier(verifier);
                     let name = "other.example".try_into().unwrap();
                     log.push(against_upstream(provider, config, name));
                 }

@@ -42,14 +42,16 @@ enum Pending {
 /// The behaviour of the transport, in all calls of a kind.
 type Behaviour = (Reads, Writes);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Reads {
-    Block,
-    Data,
-    DataAndClose,
-    DataAndNoRecord,
-    End,
-    Fail,
+harness::listed! {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Reads {
+        Block,
+        Data,
+        DataAndClose,
+        DataAndNoRecord,
+        End,
+        Fail,
+    }
 }
 
 harness::listed! {
@@ -347,15 +349,7 @@ fn befores() -> impl Iterator<Item = Before> {
 /// Returns the combinations of states and transports. Excludes those in which upstream fails with
 /// the error of a read that it makes after the connection has failed.
 fn cases() -> Vec<(Before, Behaviour)> {
-    let reads = [
-        Reads::Block,
-        Reads::Data,
-        Reads::DataAndClose,
-        Reads::DataAndNoRecord,
-        Reads::End,
-        Reads::Fail,
-    ];
-    product3(befores(), reads, Writes::ALL)
+    product3(befores(), Reads::ALL, Writes::ALL)
         .filter(|(before, reads, writes)| match reads {
             Reads::Fail => before.0 != Received::PlaintextAndNoRecord,
             // other writers take the alert in several calls, and upstream panics if it fails twice
@@ -364,7 +358,7 @@ fn cases() -> Vec<(Before, Behaviour)> {
             }
             _ => true,
         })
-        .map(|(before, reads, &writes)| (before, (reads, writes)))
+        .map(|(before, &reads, &writes)| (before, (reads, writes)))
         .collect()
 }
 

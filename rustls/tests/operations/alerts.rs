@@ -144,10 +144,8 @@ impl Wrapper for Waiting {
 fn an_alert_after_a_clients_message_ends_a_pending_operation() {
     let identity = KeyType::EcdsaP256.identities();
     let provider = Provider::Ring.this();
-    let key = provider
-        .key_provider
-        .load_private_key(identity.client.key());
-    let key = key.unwrap();
+    let key = identity.client.key();
+    let key = provider.key_provider.load_private_key(key).unwrap();
     for (operation, waits_at) in [
         ("verify_client_cert", HandshakeType::Certificate),
         ("verify_tls13_signature", HandshakeType::CertificateVerify),

@@ -232,11 +232,8 @@ fn the_main_secret_is_dropped_before_tickets_are_created() {
     for (place, api) in product(PLACES, APIS) {
         let held = Arc::new(AtomicUsize::new(0));
         let mut provider = Provider::Ring.this();
-        let suite = provider
-            .cipher_suites
-            .iter()
-            .find_map(|suite| suite.tls13());
-        let suite = suite.unwrap();
+        let mut suites = provider.cipher_suites.iter();
+        let suite = suites.find_map(|suite| suite.tls13()).unwrap();
         let hkdf = Counting {
             inner: suite.hkdf_provider,
             held: held.clone(),

@@ -11,12 +11,10 @@ use super::*;
 /// Returns the number of warnings about polling.
 fn warnings(work: impl FnOnce()) -> usize {
     let ((), lines) = listen(work);
-    let warnings = lines
-        .iter()
-        .filter(|line| line.text.contains("poll_operation"));
-    warnings
-        .inspect(|line| assert_eq!(line.level, Level::Warn))
-        .count()
+    let mut warnings = lines;
+    warnings.retain(|line| line.text.contains("poll_operation"));
+    assert!(warnings.iter().all(|line| line.level == Level::Warn));
+    warnings.len()
 }
 
 /// A socket without data.
