@@ -1,10 +1,12 @@
 //! Crypto providers whose suites differ from the genuine ones: keys that wear out early, ciphers
 //! that call a hook. [`ffdhe`] has finite-field groups, which the genuine providers do not have;
 //! [`transparent`] has a provider without encryption and randomness; [`tickets`] has ticketers made
-//! from functions; [`constant`] has groups and signing keys with constant results.
+//! from functions; [`suites`] changes parts of suites; [`constant`] has groups and signing keys
+//! with constant results.
 
 pub mod constant;
 pub mod ffdhe;
+pub mod suites;
 pub mod tickets;
 pub mod transparent;
 
@@ -17,10 +19,7 @@ use rustls::crypto::cipher::{
     MessageDecrypter, MessageEncrypter, OutboundPlainMessage, Tls12AeadAlgorithm,
     Tls13AeadAlgorithm, UnsupportedOperationError,
 };
-use rustls::{
-    CipherSuiteCommon, ConnectionTrafficSecrets, ContentType, Error, ProtocolVersion,
-    SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
-};
+use rustls::{ConnectionTrafficSecrets, ContentType, Error, ProtocolVersion, SupportedCipherSuite};
 
 use crate::peers::configs::Provider;
 use crate::verifiers::hooked::Hook;
@@ -37,26 +36,13 @@ pub fn leak<T: Send + Sync + 'static>(value: T) -> &'static T {
 
 /// Returns `provider`, with suites whose keys may protect only `limit` records.
 pub fn provider_with_limit(provider: Provider, limit: u64) -> CryptoProvider {
-    let limited = |common: &CipherSuiteCommon| CipherSuiteCommon {
-        confidentiality_limit: limit,
-        ..copy(common)
-    };
     let mut provider = provider.this();
     for suite in &mut provider.cipher_suites {
-        *suite = match *suite {
-            SupportedCipherSuite::Tls12(suite) => {
-                SupportedCipherSuite::Tls12(leak(Tls12CipherSuite {
-                    common: limited(&suite.common),
-                    ..*suite
-                }))
-            }
-            SupportedCipherSuite::Tls13(suite) => {
-                SupportedCipherSuite::Tls13(leak(Tls13CipherSuite {
-                    common: limited(&suite.common),
-                    ..*suite
-                }))
-            }
-        };
+        *suite = suites::this::changed(
+            *suite,
+            |suite| suite.common.confidentiality_limit = limit,
+            |suite| suite.common.confidentiality_limit = limit,
+        );
     }
     provider
 }
@@ -82,33 +68,18 @@ pub fn hooked(
     suite: SupportedCipherSuite,
     hook: impl Hook + Clone + 'static,
 ) -> SupportedCipherSuite {
-    match suite {
-        SupportedCipherSuite::Tls12(suite) => {
+    let hook_of_tls13 = hook.clone();
+    suites::this::changed(
+        suite,
+        |suite| {
             let inner = suite.aead_alg;
-            SupportedCipherSuite::Tls12(leak(Tls12CipherSuite {
-                common: copy(&suite.common),
-                aead_alg: leak(HookedCipher { inner, hook }),
-                ..*suite
-            }))
-        }
-        SupportedCipherSuite::Tls13(suite) => {
-            let inner = suite.aead_alg;
-            SupportedCipherSuite::Tls13(leak(Tls13CipherSuite {
-                common: copy(&suite.common),
-                aead_alg: leak(HookedCipher { inner, hook }),
-                ..*suite
-            }))
-        }
-    }
-}
-
-/// Copies `common`, whose type does not implement `Clone`.
-pub fn copy(common: &CipherSuiteCommon) -> CipherSuiteCommon {
-    CipherSuiteCommon {
-        suite: common.suite,
-        hash_provider: common.hash_provider,
-        confidentiality_limit: common.confidentiality_limit,
-    }
+            suite.aead_alg = leak(HookedCipher { inner, hook });
+        },
+        |suite| {
+            let (inner, hook) = (suite.aead_alg, hook_of_tls13);
+            suite.aead_alg = leak(HookedCipher { inner, hook });
+        },
+    )
 }
 
 /// Fails to seal these types.

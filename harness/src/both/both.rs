@@ -50,6 +50,7 @@ pub mod raw_keys;
 pub mod roles;
 mod signatures;
 pub(crate) mod stores;
+pub mod suites;
 pub mod tickets;
 pub mod transparent;
 pub(crate) mod unbuffered;

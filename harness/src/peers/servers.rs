@@ -101,6 +101,12 @@ impl Settings {
         self.servers_with(|_| (), |_| ())
     }
 
+    /// Creates a server of this crate in each API.
+    pub fn our_servers(&self) -> [Server; 2] {
+        let [buffered, unbuffered, _] = self.servers();
+        [buffered, unbuffered]
+    }
+
     /// Returns the same servers with changed configurations.
     pub fn servers_with(
         &self,

@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use harness::peers::configs::{PROVIDERS, Provider, Versions, product};
+use harness::peers::configs::{Provider, Versions, product};
 use harness::peers::endpoints::{exchange, handshake};
-use harness::peers::pki;
-use pki_types::PrivatePkcs8KeyDer;
 use rustls::sign::CertifiedKey;
 use rustls_upstream as theirs;
 
@@ -92,42 +90,6 @@ fn an_empty_key_is_refused() {
     let empty = |key: &mut theirs::sign::CertifiedKey| key.cert = vec![Vec::new().into()];
     let error = "InvalidMessage(IllegalEmptyValue)";
     refuse_both(both(Provider::AwsLc), empty, error, "BadCertificate");
-}
-
-/// Presents a raw public key other than the trusted one.
-#[test]
-fn an_untrusted_key_is_refused() {
-    for provider in PROVIDERS {
-        let setup = both(provider);
-        let identities = setup.key_type.identities();
-
-        let mut config = this::client_config(setup);
-        let wrong = this::verifier(&identities.client, provider);
-        config.dangerous().set_certificate_verifier(Arc::new(wrong));
-        let mut server = upstream::server_of(setup);
-        let error = exchange(&mut this::client(config), &mut server).unwrap_err();
-        assert_eq!(error, "client: InvalidCertificate(UnknownIssuer)");
-
-        let wrong = upstream::raw_key(&identities.server, provider);
-        let mut client = upstream::client_with_key(setup, wrong);
-        let error = exchange(&mut client, &mut this::server_of(setup)).unwrap_err();
-        assert_eq!(error, "server: InvalidCertificate(UnknownIssuer)");
-    }
-}
-
-/// The peer must prove possession of the key: a signature by another key is rejected.
-#[test]
-fn a_signature_by_another_key_is_refused() {
-    for provider in PROVIDERS {
-        // the peer claims the trusted key but signs with another
-        let setup = both(provider);
-        let other = PrivatePkcs8KeyDer::from(pki::key().serialize_der());
-        let crypto = provider.upstream();
-        let other = crypto.key_provider.load_private_key(other.into()).unwrap();
-        let forge = |key: &mut theirs::sign::CertifiedKey| key.key = other.clone();
-        let error = "InvalidCertificate(BadSignature)";
-        refuse_both(setup, forge, error, "DecryptError");
-    }
 }
 
 /// RFC 9846 §4.5.1: the Certificate has one entry. Further entries from a resolver are not sent,

@@ -2,7 +2,7 @@
 //! server and every answer to every client, compared with upstream.
 
 use harness::peers::configs::{Provider, Versions, product, product3};
-use harness::peers::endpoints::{Endpoint, handshake};
+use harness::peers::endpoints::Endpoint;
 use harness::scripted::{Identity, Script, ScriptedClient, bytes};
 use harness::wire::client_hello::{CLIENT_CERTIFICATE_TYPE, ClientHello, SERVER_CERTIFICATE_TYPE};
 use harness::wire::{Reader, u8_vec};
@@ -149,31 +149,6 @@ fn no_common_type_causes_unsupported_certificate() {
             assert_eq!(alert.last(), Some(&expected));
         }
     }
-}
-
-/// RFC 7250 §4.2: a server that requests no certificate omits the client's type, and the client
-/// continues. Upstream rejects both the offer and the answer.
-#[test]
-fn a_client_with_a_raw_public_key_connects_without_a_request() {
-    for server in KINDS {
-        let setup = Setup::new(Provider::Ring).with(server, None);
-        let mut client = this::client_of(setup.with(server, Some(Kind::Raw)));
-        let mut server = this::server_of(setup);
-        handshake(&mut client, &mut server);
-        assert!(server.peer_certificates().is_empty());
-    }
-}
-
-/// A server that omits the type but requests a certificate requests X.509.
-#[test]
-fn a_client_with_a_raw_public_key_refuses_a_request_for_x509() {
-    let identity = Identity::new(Provider::Ring.this());
-    let setup = Setup::new(Provider::Ring).with(Kind::X509, Some(Kind::Raw));
-    let mut client = this::client_of(setup);
-    let outcome = identity.run(&mut client, &Script::with_request());
-    assert_eq!(outcome.error.as_deref(), Some(INCORRECT));
-    let alert = Some(AlertDescription::UnsupportedCertificate);
-    assert_eq!(outcome.alert, alert);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use harness::peers::configs::{PROVIDERS, Provider, product};
-use harness::providers::leak;
+use harness::providers::{leak, suites};
 use rustls_upstream::pki_types::PrivateKeyDer;
 
 /// Implements a trait for `Part`: it uses the methods of the inner object, except `fips`.
@@ -43,9 +43,8 @@ macro_rules! configurations {
             };
             use $lib::version::{TLS12, TLS13};
             use $lib::{
-                CipherSuiteCommon, ClientConfig, ClientConnection, ConnectionTrafficSecrets, Error,
-                NamedGroup, RootCertStore, ServerConfig, ServerConnection, SupportedCipherSuite,
-                SupportedProtocolVersion, Tls13CipherSuite, sign,
+                ClientConfig, ClientConnection, ConnectionTrafficSecrets, Error, NamedGroup,
+                RootCertStore, ServerConfig, ServerConnection, SupportedProtocolVersion, sign,
             };
 
             use super::*;
@@ -140,22 +139,23 @@ macro_rules! configurations {
 
             fn approved_but(missing: &str) -> CryptoProvider {
                 let base = Provider::Ring.$module();
-                let (suite, group) = (base.cipher_suites[0].tls13().unwrap(), base.kx_groups[0]);
-                let suite = Tls13CipherSuite {
-                    common: CipherSuiteCommon {
-                        suite: suite.common.suite,
-                        hash_provider: leak(Part(suite.common.hash_provider, missing != "hash")),
-                        confidentiality_limit: suite.common.confidentiality_limit,
+                let suite = suites::$module::changed(
+                    base.cipher_suites[0],
+                    |_| (),
+                    |suite| {
+                        let hash = suite.common.hash_provider;
+                        suite.common.hash_provider = leak(Part(hash, missing != "hash"));
+                        suite.hkdf_provider = leak(Part(suite.hkdf_provider, missing != "hkdf"));
+                        suite.aead_alg = leak(Part(suite.aead_alg, missing != "aead"));
+                        suite.quic = None;
                     },
-                    hkdf_provider: leak(Part(suite.hkdf_provider, missing != "hkdf")),
-                    aead_alg: leak(Part(suite.aead_alg, missing != "aead")),
-                    quic: None,
-                };
-                let mut suites = vec![SupportedCipherSuite::Tls13(leak(suite))];
+                );
+                let mut suites = vec![suite];
                 if missing == "a suite" {
                     suites.extend(base.cipher_suites.iter().copied());
                 }
-                let mut groups: Vec<&'static dyn SupportedKxGroup> = vec![leak(Part(group, true))];
+                let mut groups: Vec<&'static dyn SupportedKxGroup> =
+                    vec![leak(Part(base.kx_groups[0], true))];
                 if missing == "a group" {
                     groups.push(base.kx_groups[1]);
                 }

@@ -1,5 +1,5 @@
-//! Defaults of configurations and providers, arguments rejected when they are built, and records of
-//! all suites match upstream's.
+//! Defaults of configurations and providers, and arguments rejected when they are built, match
+//! upstream's.
 
 #![cfg(feature = "tls12")]
 #![allow(unreachable_pub, reason = "the macros over both crates make modules")]
@@ -7,6 +7,5 @@
 mod builders;
 mod fields;
 mod providers;
-mod records;
 mod refused;
 mod stores;

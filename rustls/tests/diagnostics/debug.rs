@@ -6,23 +6,21 @@ use std::fmt::Debug;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
+use harness::peers::callbacks::this::ServerKey;
 use harness::peers::configs::{
     self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product, product3, server_name,
 };
 use harness::peers::endpoints::Transfer;
 use rustls::client::{
-    ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue,
-    Tls13ClientSessionValue, UnbufferedClientConnection,
+    ClientSessionMemoryCache, ClientSessionStore, Resumption, UnbufferedClientConnection,
 };
-use rustls::pki_types::{PrivateKeyDer, ServerName};
-use rustls::server::{
-    Acceptor, ClientHello, ResolvesServerCert, ServerSessionMemoryCache, UnbufferedServerConnection,
-};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::{Acceptor, ServerSessionMemoryCache, UnbufferedServerConnection};
 use rustls::sign::CertifiedKey;
 use rustls::unbuffered::{ConnectionState, InsufficientSizeError};
 use rustls::{
-    ClientConfig, ClientConnection, Connection, NamedGroup, ServerConfig, ServerConnection,
-    SignatureScheme, Stream, StreamOwned,
+    ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection, SignatureScheme,
+    Stream, StreamOwned,
 };
 
 use crate::diagnostics::recording::{self, assert_no_secret, forget, keep};
@@ -44,50 +42,6 @@ fn check_as(name: &str, value: &dyn Debug) {
     let text = format!("{value:?}");
     assert!(text.starts_with(name), "{name}: {text}");
     check(value);
-}
-
-/// A storage or resolver that checks the `Debug` output of the sessions that it stores, and of the
-/// ClientHello for which it chooses a certificate.
-#[derive(Debug)]
-struct Checking<T>(Arc<T>);
-
-impl ClientSessionStore for Checking<ClientSessionMemoryCache> {
-    fn set_kx_hint(&self, name: ServerName<'static>, group: NamedGroup) {
-        self.0.set_kx_hint(name, group);
-    }
-
-    fn kx_hint(&self, name: &ServerName<'_>) -> Option<NamedGroup> {
-        self.0.kx_hint(name)
-    }
-
-    fn set_tls12_session(&self, name: ServerName<'static>, value: Tls12ClientSessionValue) {
-        check(&value);
-        self.0.set_tls12_session(name, value);
-    }
-
-    fn tls12_session(&self, name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
-        self.0.tls12_session(name)
-    }
-
-    fn remove_tls12_session(&self, name: &ServerName<'static>) {
-        self.0.remove_tls12_session(name);
-    }
-
-    fn insert_tls13_ticket(&self, name: ServerName<'static>, value: Tls13ClientSessionValue) {
-        check(&value);
-        self.0.insert_tls13_ticket(name, value);
-    }
-
-    fn take_tls13_ticket(&self, name: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
-        self.0.take_tls13_ticket(name)
-    }
-}
-
-impl ResolvesServerCert for Checking<CertifiedKey> {
-    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        check(&hello);
-        Some(self.0.clone())
-    }
 }
 
 /// Two configurations that store sessions, and their stores.
@@ -113,7 +67,7 @@ impl Ends {
         let auth = ClientAuth::Required;
         let mut client = configs::this::client_of(versions, recorded(), key_type, auth);
         let client_sessions = Arc::new(ClientSessionMemoryCache::new(16));
-        client.resumption = Resumption::store(Arc::new(Checking(client_sessions.clone())));
+        client.resumption = Resumption::store(client_sessions.clone());
         client.enable_early_data = true;
         client.enable_secret_extraction = true;
         let mut server = configs::this::server_of(versions, recorded(), key_type, auth);
@@ -132,7 +86,11 @@ impl Ends {
         let key = recorded().key_provider.load_private_key(identity.key());
         let certified = CertifiedKey::new(identity.chain.clone(), key.unwrap());
         check(&certified);
-        server.cert_resolver = Arc::new(Checking(Arc::new(certified)));
+        let certified = Arc::new(certified);
+        server.cert_resolver = ServerKey::by(move |hello| {
+            check(&hello);
+            Some(certified.clone())
+        });
         Self {
             client: Arc::new(client),
             server: Arc::new(server),
@@ -146,6 +104,12 @@ impl Ends {
         check(&self.client);
         check(&self.server);
         check(&self.client_sessions);
+        let (sessions, name) = (&self.client_sessions, server_name());
+        check(&sessions.tls12_session(&name));
+        if let Some(ticket) = sessions.take_tls13_ticket(&name) {
+            check(&ticket);
+            sessions.insert_tls13_ticket(name, ticket);
+        }
         check(&self.server_sessions);
         check(&self.server.ticketer);
         check(&self.client.client_auth_cert_resolver);
@@ -366,7 +330,7 @@ fn split_connections_show_no_secrets() {
         let (client, server) = apart(pair);
         let (mut sender, mut receiver) = client.into_split().unwrap();
         sender.writer().write_all(DATA).unwrap();
-        check(&sender);
+        check_as("Sender { facts: Facts { side: Client", &sender);
         check(&sender.writer());
         check(&receiver);
         check(&receiver.process_new_packets());

@@ -7,4 +7,3 @@ mod debug;
 mod log_lines;
 mod reasons;
 mod recording;
-mod values;

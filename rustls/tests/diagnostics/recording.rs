@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use harness::peers::configs::Provider;
-use harness::providers::leak;
+use harness::providers::{leak, suites};
 
 thread_local! {
     static SECRETS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
@@ -64,9 +64,7 @@ macro_rules! recording {
             use $tls::crypto::tls12::Prf;
             use $tls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
             use $tls::crypto::{ActiveKeyExchange, CryptoProvider};
-            use $tls::{
-                CipherSuiteCommon, Error, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
-            };
+            use $tls::{Error, SupportedCipherSuite};
 
             use super::*;
 
@@ -83,31 +81,12 @@ macro_rules! recording {
                 }
             }
 
-            fn common(of: &CipherSuiteCommon) -> CipherSuiteCommon {
-                CipherSuiteCommon {
-                    suite: of.suite,
-                    hash_provider: of.hash_provider,
-                    confidentiality_limit: of.confidentiality_limit,
-                }
-            }
-
             fn recorded(suite: SupportedCipherSuite) -> SupportedCipherSuite {
-                match suite {
-                    SupportedCipherSuite::Tls13(suite) => {
-                        SupportedCipherSuite::Tls13(leak(Tls13CipherSuite {
-                            common: common(&suite.common),
-                            hkdf_provider: leak(Recorded(suite.hkdf_provider)),
-                            ..*suite
-                        }))
-                    }
-                    SupportedCipherSuite::Tls12(suite) => {
-                        SupportedCipherSuite::Tls12(leak(Tls12CipherSuite {
-                            common: common(&suite.common),
-                            prf_provider: leak(Recorded(suite.prf_provider)),
-                            ..*suite
-                        }))
-                    }
-                }
+                suites::$module::changed(
+                    suite,
+                    |suite| suite.prf_provider = leak(Recorded(suite.prf_provider)),
+                    |suite| suite.hkdf_provider = leak(Recorded(suite.hkdf_provider)),
+                )
             }
 
             struct Recorded<T>(T);

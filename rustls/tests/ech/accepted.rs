@@ -11,8 +11,8 @@ use rustls::{
 
 use crate::ech::clients::stacks;
 use crate::ech::kit::{
-    ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, answering, cannot_read, changing,
-    contains, not_valid_for, refused,
+    ACCEPTED, DATA, ECH, PUBLIC, Peers, SECRET, accepting_retry, answering, contains,
+    not_valid_for, refused,
 };
 
 #[test]
@@ -111,20 +111,6 @@ fn retry_configs_are_refused_after_acceptance() {
                 peers.refused_by_both(&script, error, Alert::UnsupportedExtension);
             }
         }
-    }
-}
-
-/// A single changed bit invalidates the confirmation. The client continues with ClientHelloOuter
-/// and cannot decrypt the server's messages. The server chooses the bytes before the last eight,
-/// and the confirmation covers them.
-#[test]
-fn every_changed_bit_invalidates_the_confirmation() {
-    let peers = Peers::new(PROVIDERS[0]);
-    let confirmation = (0..64).map(|bit| (4 + 2 + 24 + bit / 8, 1 << (bit % 8)));
-    let covered = [(4 + 2, 1), (4 + 2 + 23, 1)];
-    for (at, bits) in confirmation.chain(covered) {
-        let script = changing(peers.accepting(), 0, move |message| message[at] ^= bits);
-        peers.expect(&peers.setup(), &script, &cannot_read(), &cannot_read());
     }
 }
 

@@ -60,50 +60,6 @@ fn names_in_the_anonymity_set_have_equal_lengths() {
     }
 }
 
-/// Without a maximum name length, lengths are padded to multiples of 32 bytes.
-#[test]
-fn other_names_are_padded_to_32_bytes() {
-    let peers = Peers::new(PROVIDERS[0]);
-    for stack in stacks() {
-        let lengths = lengths(&peers, stack, (8..=200).map(name_of));
-        let shortest = lengths[0].1;
-        for (name, len) in &lengths {
-            assert_eq!((len - shortest) % 32, 0, "{stack:?} {name}");
-        }
-        let different: BTreeSet<_> = lengths.iter().map(|(_, len)| len).collect();
-        assert!(different.len() <= 8, "{stack:?}: {different:?}");
-    }
-}
-
-/// Uses a name longer than the config's maximum.
-#[test]
-fn names_longer_than_the_announced_maximum_get_little_padding() {
-    let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = 10);
-    let peers = Peers::with_key(PROVIDERS[0], key);
-    for stack in stacks() {
-        for len in [9, 10, 11, 100, 253] {
-            assert!(opened_for(&peers, stack, &name_of(len)).padding_len < 300);
-        }
-    }
-}
-
-/// The length does not even reveal whether a name is present.
-#[test]
-fn outer_length_hides_whether_a_name_is_sent() {
-    for provider in PROVIDERS {
-        let key = EchKey::new(7, PUBLIC, SUITE).with(|config| config.maximum_name_length = 200);
-        let peers = Peers::with_key(provider, key);
-        for stack in stacks() {
-            let named = opened_for(&peers, stack, &name_of(20));
-            for address in ["192.0.2.1", "2001:db8::1"] {
-                let unnamed = opened_for(&peers, stack, address);
-                assert_eq!(unnamed.inner.extension(SERVER_NAME), None);
-                assert_eq!(unnamed.outer.message().len(), named.outer.message().len());
-            }
-        }
-    }
-}
-
 /// Large extensions are sent only once.
 #[test]
 fn the_inner_hello_refers_to_the_outer_key_shares() {

@@ -92,6 +92,11 @@ impl Peers {
         }
     }
 
+    /// Builds the configuration of a client that offers ECH with this ECHConfigList.
+    pub(crate) fn config_of(&self, stack: Stack, list: Vec<u8>) -> Result<Config, String> {
+        stack.config(&self.setup_with(Mode::Real(list)))
+    }
+
     /// Returns the settings of a GREASE client whose suite is the key's.
     pub(crate) fn greasing(&self) -> Setup {
         let config = &self.key.config;
@@ -329,13 +334,4 @@ pub(crate) fn not_valid_for(expected: &str, presented: &str) -> rustls::Error {
         expected: ServerName::try_from(expected.to_owned()).unwrap(),
         presented: vec![format!("DnsName({presented:?})")],
     })
-}
-
-/// Returns the outcome if the client's keys differ from the server's. Then the server cannot read
-/// the client's alert either.
-pub(crate) fn cannot_read() -> Outcome {
-    Outcome {
-        error: Some(format!("{:?}", rustls::Error::DecryptError)),
-        alert: None,
-    }
 }

@@ -253,6 +253,7 @@ fn no_value_negotiated_with_the_public_server_is_reported() {
                 let run = peers.run(stack, &setup, script);
                 assert_eq!(run.conversation.outcome.error, error, "{stack:?}");
                 run.assert_status("Rejected");
+                assert!(run.client.is_handshaking(), "{stack:?}");
                 assert_eq!(run.client.reporting(), [""; 0], "{stack:?}");
             }
             let accepted = peers.run(stack, &setup, &with_alpn(peers.accepting()));

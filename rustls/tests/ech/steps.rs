@@ -6,11 +6,11 @@ use std::ops::{Deref, DerefMut};
 use harness::peers::configs::PROVIDERS;
 use harness::peers::endpoints::Wrapper;
 use harness::scripted::{Body, KEY_SHARE, Script, bytes};
-use harness::wire::client_hello::{ALPN, COOKIE, protocols};
+use harness::wire::client_hello::COOKIE;
 use harness::wire::{records, u16_vec};
 
-use crate::ech::clients::{Client, Mode, OURS, stacks};
-use crate::ech::kit::{ACCEPTED, DATA, ECH, Peers, accepting_retry, answering};
+use crate::ech::clients::{Client, Mode, stacks};
+use crate::ech::kit::{ACCEPTED, DATA, ECH, Peers, accepting_retry};
 
 /// A client that receives one record at a time.
 struct Steps {
@@ -90,24 +90,6 @@ fn the_status_of_a_client_without_ech_keys_never_changes() {
             let mut steps = Steps::new(stack.config(&setup).unwrap().connect().unwrap());
             assert_eq!(peers.identity.run(&mut steps, &Script::new()), ACCEPTED);
             assert_eq!(steps.changes(), [expected], "{stack:?}");
-        }
-    }
-}
-
-/// RFC 9849 §6.1.7: such a connection is not reported as successful.
-#[test]
-fn no_values_of_a_rejecting_server_are_reported() {
-    for peers in PROVIDERS.map(Peers::new) {
-        let mut setup = peers.setup();
-        setup.alpn = vec![b"h2".to_vec()];
-        let script = answering(peers.rejecting(), ALPN, &protocols(&[b"h2"]));
-        for &stack in OURS {
-            let run = peers.run(stack, &setup, &script);
-            run.assert_status("Rejected");
-            assert!(run.client.is_handshaking(), "{stack:?}");
-            assert!(run.client.peer_certificates().is_empty());
-            let negotiated = run.client.negotiated();
-            assert!(negotiated.contains(" None "), "{negotiated}");
         }
     }
 }

@@ -1,15 +1,16 @@
 //! Exchanges data through Linux kernel TLS, if the module `tls` is available.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::AsFd;
 
-use harness::peers::endpoints::{Endpoint, Transfer};
+use harness::peers::endpoints::Endpoint;
+use harness::peers::os::loopback;
 use harness::wire::bare_records::{Cipher, Keys};
 use nix::errno::Errno;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{TcpTlsRx, TcpTlsTx, TcpUlp, TlsCryptoInfo};
-use rustls::{Connection, ExtractedSecrets};
+use rustls::ExtractedSecrets;
 
 use crate::extraction::{Case, cases};
 
@@ -19,14 +20,6 @@ const TLS_1_3: u16 = 0x0304;
 const AES_GCM_128: u16 = 51;
 const AES_GCM_256: u16 = 52;
 const CHACHA20_POLY1305: u16 = 54;
-
-/// Creates a connected pair of sockets.
-fn sockets() -> (TcpStream, TcpStream) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let (other, _) = listener.accept().unwrap();
-    (one, other)
-}
 
 /// Converts keys for the kernel, which takes the first four bytes of an AES-GCM nonce separately.
 fn crypto_info(is_tls13: bool, keys: Keys) -> TlsCryptoInfo {
@@ -73,34 +66,21 @@ fn give_to_kernel(case: &Case, socket: &TcpStream, secrets: ExtractedSecrets) ->
     setsockopt(&fd, TcpTlsRx, &info(secrets.rx.into()))
 }
 
-/// Completes the handshake with `peer` and exchanges a few records over `socket`.
-fn connect(case: &Case, ours: &mut Connection, peer: &mut dyn Endpoint) {
-    let mut in_memory = |ours: &mut Connection| {
-        let bytes = ours.output();
-        peer.receive(&bytes).unwrap();
-        let answer = peer.take_output();
-        ours.input(&answer);
-        !bytes.is_empty() || !answer.is_empty()
-    };
-    while in_memory(ours) {}
-    assert!(!ours.is_handshaking(), "{case:?}");
-    ours.writer().write_all(b"from this library").unwrap();
-    in_memory(ours);
-}
-
 #[test]
 fn data_is_exchanged_through_the_kernel() {
-    let (socket, _other) = sockets();
+    let (socket, _other) = loopback().unwrap();
     if let Err(error) = setsockopt(&socket, TcpUlp::default(), b"tls") {
         eprintln!("skipped: this kernel lacks the module `tls` ({error})");
         return;
     }
     for case in cases() {
-        let (socket, mut other) = sockets();
+        let (socket, mut other) = loopback().unwrap();
         setsockopt(&socket, TcpUlp::default(), b"tls").unwrap();
         let mut peer = case.peer();
         let mut ours = case.buffered();
-        connect(&case, &mut ours.conn, &mut peer);
+        case.role.handshake(&mut ours, &mut peer);
+        ours.send(b"from this library");
+        peer.receive(&ours.take_output()).unwrap();
         let secrets = ours.conn.dangerous_extract_secrets().unwrap();
         if let Err(error) = give_to_kernel(&case, &socket, secrets) {
             // older kernels do not support every cipher and version

@@ -1,14 +1,11 @@
 //! Records sealed and opened with extracted secrets work with the connection's peer.
 
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
-use harness::wire;
 use harness::wire::bare_records::{Form, Keys, Records};
+use harness::wire::{self, ALERT, APPLICATION_DATA as DATA};
 use rustls::ExtractedSecrets;
 
 use crate::extraction::{Case, Role, cases};
-
-const DATA: u8 = 23;
-const ALERT: u8 = 21;
 
 /// Exchanges records between the bare AEAD and `peer` in both directions.
 fn check_records(case: &Case, secrets: ExtractedSecrets, mut peer: UpstreamBuffered) {

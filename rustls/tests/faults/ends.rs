@@ -14,7 +14,7 @@ use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, UnbufferedStatus};
 use rustls::{CommonState, Connection, Stream};
 
-use crate::splitting::Splitting;
+use crate::splitting::Halves;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Api {
@@ -43,6 +43,11 @@ pub(crate) trait End {
     /// Takes the plaintext received since the last call.
     fn received(&mut self) -> Vec<u8>;
 
+    /// Splits a buffered connection after its handshake.
+    fn into_halves(self: Box<Self>) -> Box<dyn End> {
+        unreachable!("only buffered connections are split")
+    }
+
     /// Returns the state of a connection that is not split.
     fn common(&self) -> Option<&CommonState>;
 
@@ -64,8 +69,7 @@ pub(crate) trait End {
 pub(crate) fn end(config: Config, api: Api) -> Result<Box<dyn End>, String> {
     let buffered = || Ok::<_, String>(Buffered::new(config.try_connection().map_err(to_text)?));
     Ok(match (api, &config) {
-        (Api::Buffered, _) => Box::new(buffered()?),
-        (Api::Split, _) => Box::new(Splitting::Whole(Some(Box::new(buffered()?)))),
+        (Api::Buffered | Api::Split, _) => Box::new(buffered()?),
         (Api::Unbuffered, Config::Client(config)) => {
             let conn = UnbufferedClientConnection::new(config.clone(), server_name());
             Box::new(OwnBuffers::new(conn.map_err(to_text)?))
@@ -87,14 +91,14 @@ pub(crate) fn to_text(error: impl ToString) -> String {
     error.to_string()
 }
 
-pub(crate) struct Buffered {
-    pub(crate) conn: Connection,
-    pub(crate) received: Vec<u8>,
+struct Buffered {
+    conn: Connection,
+    received: Vec<u8>,
     peer_has_closed: bool,
 }
 
 impl Buffered {
-    pub(crate) fn new(conn: Connection) -> Self {
+    fn new(conn: Connection) -> Self {
         Self {
             conn,
             received: Vec::new(),
@@ -153,6 +157,14 @@ impl End for Buffered {
 
     fn received(&mut self) -> Vec<u8> {
         mem::take(&mut self.received)
+    }
+
+    fn into_halves(self: Box<Self>) -> Box<dyn End> {
+        let Self { conn, received, .. } = *self;
+        either!(rustls: conn, conn => {
+            let (sender, receiver) = conn.into_split().unwrap();
+            Box::new(Halves { sender, receiver, received })
+        })
     }
 
     fn common(&self) -> Option<&CommonState> {

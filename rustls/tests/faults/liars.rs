@@ -4,13 +4,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, product, product3};
+use harness::peers::configs::{ClientAuth, KeyType, Provider, Versions, product};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
-use harness::peers::roles::ROLES;
-use harness::peers::roles::this::Config;
-use harness::providers::leak;
-use rustls::crypto::cipher::{EncryptError, MessageEncrypter, OutboundPlainMessage};
-use rustls::{ContentType, ProtocolVersion};
+use harness::providers::{leak, suites};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -28,13 +24,6 @@ enum Lie {
     /// The lengths of `KeyBlockShape`.
     Shape(usize, usize, usize),
     QuicKeyLen(usize),
-    /// `MessageEncrypter::payload_offset`. Only this crate's encrypters lie.
-    Offset(usize),
-    /// The bytes that `MessageEncrypter::encrypted_payload_len` adds.
-    Expansion(usize),
-    OffsetAndExpansion(usize),
-    /// The number of bytes that an encrypter has written.
-    Written(usize),
 }
 
 const HUGE: [usize; 3] = [20_000, usize::MAX / 2, usize::MAX];
@@ -64,21 +53,6 @@ fn lies() -> Vec<Lie> {
     lies
 }
 
-fn lies_of_encrypters() -> Vec<Lie> {
-    let mut lies = vec![Lie::Offset(25), Lie::Written(0), Lie::Written(1)];
-    for len in [257, 2049].into_iter().chain(HUGE) {
-        lies.extend([
-            Lie::Offset(len),
-            Lie::OffsetAndExpansion(len),
-            Lie::Written(len),
-        ]);
-        if len > 2048 {
-            lies.push(Lie::Expansion(len));
-        }
-    }
-    lies
-}
-
 /// The outcome of a connection with a liar.
 #[derive(Debug, PartialEq)]
 enum End {
@@ -89,8 +63,7 @@ enum End {
 }
 
 /// Implements a trait for a liar by calls of the part that it wraps. A method returns the value
-/// after `but` if that is the lie. With `#[lying]`, the result is a liar, too. With `#[encrypter]`,
-/// the result is passed to a function of this name.
+/// after `but` if that is the lie. With `#[lying]`, the result is a liar, too.
 macro_rules! liar {
     ($trait:path, $inner:ty: $(
         $(#[$kind:ident])? fn $name:ident($($arg:ident: $typ:ty),*) -> $out:ty
@@ -110,12 +83,11 @@ macro_rules! liar {
         }
     };
     (@value lying: $value:expr, $lie:expr) => { Box::new(Liar($value, $lie)) };
-    (@value encrypter: $value:expr, $lie:expr) => { encrypter($value, $lie) };
     (@value: $value:expr, $lie:expr) => { $value };
 }
 
 macro_rules! liars {
-    ($module:ident, $tls:ident, $endpoint:ident, $encrypter:ident) => {
+    ($module:ident, $tls:ident, $endpoint:ident) => {
         mod $module {
             use harness::peers::configs::$module::{client_of, server_of};
             use $tls::crypto::CryptoProvider;
@@ -129,12 +101,9 @@ macro_rules! liars {
             use $tls::crypto::tls13::{
                 Hkdf, HkdfExpander, HkdfUsingHmac, OkmBlock, OutputLengthError,
             };
-            use $tls::{
-                CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, SupportedCipherSuite,
-                Tls12CipherSuite, Tls13CipherSuite, quic,
-            };
+            use $tls::{CipherSuite, CipherSuiteCommon, ConnectionTrafficSecrets, quic};
 
-            use super::{$encrypter as encrypter, *};
+            use super::*;
 
             /// A part of a provider that tells one lie.
             struct Liar<T>(T, Lie);
@@ -195,7 +164,7 @@ macro_rules! liars {
             }
 
             liar! { Tls13AeadAlgorithm, &'static dyn Tls13AeadAlgorithm:
-                #[encrypter] fn encrypter(key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter>;
+                fn encrypter(key: AeadKey, iv: Iv) -> Box<dyn MessageEncrypter>;
                 fn decrypter(key: AeadKey, iv: Iv) -> Box<dyn MessageDecrypter>;
                 fn key_len() -> usize, but Lie::KeyLen(len) => len;
                 fn extract_keys(
@@ -205,7 +174,7 @@ macro_rules! liars {
             }
 
             liar! { Tls12AeadAlgorithm, &'static dyn Tls12AeadAlgorithm:
-                #[encrypter] fn encrypter(
+                fn encrypter(
                     key: AeadKey,
                     iv: &[u8],
                     extra: &[u8]
@@ -237,10 +206,8 @@ macro_rules! liars {
                     Lie::TagLen(_) | Lie::ShortTags(_) => Some(leak(ConstantMac(lie))),
                     _ => None,
                 };
-                let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
-                    suite: common.suite,
-                    hash_provider: leak(Liar(common.hash_provider, lie)),
-                    confidentiality_limit: common.confidentiality_limit,
+                let lying = |common: &mut CipherSuiteCommon| {
+                    common.hash_provider = leak(Liar(common.hash_provider, lie));
                 };
                 provider.cipher_suites.retain(|suite| {
                     [
@@ -250,31 +217,25 @@ macro_rules! liars {
                     .contains(&suite.suite())
                 });
                 for suite in &mut provider.cipher_suites {
-                    *suite = match *suite {
-                        SupportedCipherSuite::Tls13(suite) => leak(Tls13CipherSuite {
-                            common: common(&suite.common),
-                            hkdf_provider: match mac {
+                    *suite = suites::$module::changed(
+                        *suite,
+                        |suite| {
+                            lying(&mut suite.common);
+                            suite.aead_alg = leak(Liar(suite.aead_alg, lie));
+                            if let Some(mac) = mac {
+                                suite.prf_provider = leak(PrfUsingHmac(mac));
+                            }
+                        },
+                        |suite| {
+                            lying(&mut suite.common);
+                            suite.aead_alg = leak(Liar(suite.aead_alg, lie));
+                            suite.hkdf_provider = match mac {
                                 Some(mac) => leak(HkdfUsingHmac(mac)),
                                 None => leak(Liar(suite.hkdf_provider, lie)),
-                            },
-                            aead_alg: leak(Liar(suite.aead_alg, lie)),
-                            quic: suite
-                                .quic
-                                .map(|quic| leak(Liar(quic, lie)) as &dyn quic::Algorithm),
-                        })
-                        .into(),
-                        SupportedCipherSuite::Tls12(suite) => leak(Tls12CipherSuite {
-                            common: common(&suite.common),
-                            kx: suite.kx,
-                            sign: suite.sign,
-                            aead_alg: leak(Liar(suite.aead_alg, lie)),
-                            prf_provider: match mac {
-                                Some(mac) => leak(PrfUsingHmac(mac)),
-                                None => suite.prf_provider,
-                            },
-                        })
-                        .into(),
-                    };
+                            };
+                            suite.quic = suite.quic.map(|quic| leak(Liar(quic, lie)) as _);
+                        },
+                    );
                 }
                 provider
             }
@@ -308,71 +269,8 @@ macro_rules! liars {
     };
 }
 
-liars!(this, rustls, ThisBuffered, lying_encrypter);
-liars!(
-    upstream,
-    rustls_upstream,
-    UpstreamBuffered,
-    honest_encrypter
-);
-
-fn honest_encrypter<E>(encrypter: E, _: Lie) -> E {
-    encrypter
-}
-
-fn lying_encrypter(inner: Box<dyn MessageEncrypter>, lie: Lie) -> Box<dyn MessageEncrypter> {
-    Box::new(Encrypter(inner, lie))
-}
-
-/// An encrypter of this crate, whose trait differs from upstream's.
-struct Encrypter(Box<dyn MessageEncrypter>, Lie);
-
-impl Encrypter {
-    fn written(&self, sealed: Result<usize, EncryptError>) -> Result<usize, EncryptError> {
-        match self.1 {
-            Lie::Written(len) => Ok(len),
-            _ => sealed,
-        }
-    }
-}
-
-impl MessageEncrypter for Encrypter {
-    fn encrypt(
-        &mut self,
-        msg: OutboundPlainMessage<'_>,
-        seq: u64,
-        out: &mut [u8],
-    ) -> Result<usize, EncryptError> {
-        let sealed = self.0.encrypt(msg, seq, out);
-        self.written(sealed)
-    }
-
-    fn encrypt_in_place(
-        &mut self,
-        typ: ContentType,
-        version: ProtocolVersion,
-        payload_len: usize,
-        seq: u64,
-        out: &mut [u8],
-    ) -> Result<usize, EncryptError> {
-        let sealed = self.0.encrypt_in_place(typ, version, payload_len, seq, out);
-        self.written(sealed)
-    }
-
-    fn encrypted_payload_len(&self, payload_len: usize) -> usize {
-        match self.1 {
-            Lie::Expansion(len) | Lie::OffsetAndExpansion(len) => len.saturating_add(payload_len),
-            _ => self.0.encrypted_payload_len(payload_len),
-        }
-    }
-
-    fn payload_offset(&self) -> usize {
-        match self.1 {
-            Lie::Offset(len) | Lie::OffsetAndExpansion(len) => len,
-            _ => self.0.payload_offset(),
-        }
-    }
-}
+liars!(this, rustls, ThisBuffered);
+liars!(upstream, rustls_upstream, UpstreamBuffered);
 
 #[test]
 fn a_provider_with_impossible_lengths_panics_only_where_upstream_does() {
@@ -391,28 +289,5 @@ fn a_provider_with_impossible_lengths_panics_only_where_upstream_does() {
         if ours == End::Panicked {
             assert_eq!(upstream::end(versions, lie), End::Panicked, "{what}");
         }
-    }
-}
-
-#[test]
-fn impossible_lengths_of_encrypters_are_rejected() {
-    let versions = [Versions::Tls12, Versions::Tls13];
-    for (versions, lie, liar) in product3(versions, lies_of_encrypters(), ROLES) {
-        let what = format!("{versions:?} {lie:?} {liar:?}");
-        let [mut client, mut server] = ROLES.map(|role| {
-            let provider = match role == liar {
-                true => this::provider(lie),
-                false => Provider::Ring.this(),
-            };
-            Config::new(role, versions, provider, KEY_TYPE).buffered()
-        });
-        // the liar cannot send its Finished
-        let error = exchange(&mut client, &mut server).unwrap_err();
-        assert!(error.contains("EncryptError"), "{what}: {error}");
-        let (mut liar, _) = liar.client_and_server(client, server);
-        assert!(liar.is_handshaking(), "{what}");
-        // nothing is sent under the keys
-        let again = liar.process().unwrap_err();
-        assert!(again.contains("EncryptError"), "{what}: {again}");
     }
 }

@@ -1,91 +1,18 @@
-//! A connection that is split after its handshake and still used as one end.
+//! The halves of a connection, used as one end.
 
 use std::io::{ErrorKind, Read, Write};
 use std::mem;
 
-use harness::either;
 use rustls::CommonState;
 use rustls::split::{Receiver, Sender};
 
-use crate::ends::{Buffered, End, to_text};
-
-/// A connection that is split when data is first sent.
-pub(crate) enum Splitting {
-    /// `None` only during the split.
-    Whole(Option<Box<Buffered>>),
-    Halves(Box<dyn End>),
-}
-
-impl Splitting {
-    fn end(&self) -> &dyn End {
-        match self {
-            Self::Whole(whole) => whole.as_deref().unwrap(),
-            Self::Halves(halves) => &**halves,
-        }
-    }
-
-    fn end_mut(&mut self) -> &mut dyn End {
-        match self {
-            Self::Whole(whole) => whole.as_deref_mut().unwrap(),
-            Self::Halves(halves) => &mut **halves,
-        }
-    }
-}
-
-impl End for Splitting {
-    fn output(&mut self) -> Vec<u8> {
-        self.end_mut().output()
-    }
-
-    fn receive(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.end_mut().receive(bytes)
-    }
-
-    fn send(&mut self, plaintext: &[u8]) -> Result<(), String> {
-        if let Self::Whole(whole) = self {
-            let Buffered { conn, received, .. } = *whole.take().unwrap();
-            *self = Self::Halves(either!(rustls: conn, conn => {
-                let (sender, receiver) = conn.into_split().unwrap();
-                Box::new(Halves { sender, receiver, received })
-            }));
-        }
-        self.end_mut().send(plaintext)
-    }
-
-    fn send_early(&mut self, plaintext: &[u8]) -> Result<(), String> {
-        self.end_mut().send_early(plaintext)
-    }
-
-    fn refresh(&mut self) -> Result<(), String> {
-        self.end_mut().refresh()
-    }
-
-    fn close(&mut self) {
-        self.end_mut().close();
-    }
-
-    fn received(&mut self) -> Vec<u8> {
-        self.end_mut().received()
-    }
-
-    fn common(&self) -> Option<&CommonState> {
-        self.end().common()
-    }
-
-    fn knows_peer(&self) -> bool {
-        self.end().knows_peer()
-    }
-
-    fn check_over(&mut self) -> String {
-        self.end_mut().check_over()
-    }
-}
+use crate::ends::{End, to_text};
 
 /// The halves of a connection.
-struct Halves<D> {
-    sender: Sender,
-    receiver: Receiver<D>,
-    received: Vec<u8>,
+pub(crate) struct Halves<D> {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver<D>,
+    pub(crate) received: Vec<u8>,
 }
 
 impl<D> End for Halves<D> {

@@ -26,7 +26,9 @@ pub(crate) enum Stop {
 
 /// A connection, and the data written to and read from it.
 pub(crate) struct Talk {
-    pub(crate) ends: [Box<dyn End>; 2],
+    pub(crate) ends: Vec<Box<dyn End>>,
+    /// True if connections are split after the handshake.
+    splits: bool,
     written: [Vec<u8>; 2],
     received: [Vec<u8>; 2],
 }
@@ -48,7 +50,8 @@ impl Talk {
         let client = ends::end(Config::Client(rig.client.clone()), api)?;
         let server = ends::end(Config::Server(rig.server.clone()), api)?;
         Ok(Self {
-            ends: [client, server],
+            ends: vec![client, server],
+            splits: api == Api::Split,
             written: Default::default(),
             received: Default::default(),
         })
@@ -86,6 +89,9 @@ impl Talk {
             if end.is_handshaking() {
                 return Err(Stop::Failed(side, "the handshake is not complete".into()));
             }
+        }
+        if self.splits {
+            self.ends = self.ends.drain(..).map(End::into_halves).collect();
         }
         self.send(CLIENT, b"from the client")?;
         self.send(SERVER, b"from the server")?;

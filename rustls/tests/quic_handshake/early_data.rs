@@ -125,35 +125,3 @@ fn early_data_keys_are_dropped_after_a_retry() {
         assert!(!is_accepted(&client) && !server.is_handshaking());
     }
 }
-
-/// A ticket could be replayed, so early data uses up its session.
-#[test]
-fn a_replayed_hello_permits_no_early_data() {
-    for configs in PROVIDERS.map(with_session) {
-        let hello = write(&mut configs.client()).bytes;
-        for is_first in [true, false] {
-            let mut server = configs.server();
-            server.read_hs(&hello).unwrap();
-            assert_eq!(server.zero_rtt_keys().is_some(), is_first);
-        }
-    }
-}
-
-#[test]
-fn early_data_keys_exist_only_if_early_data_is_enabled() {
-    let provider = Provider::Ring;
-    let configs = with_session(provider);
-
-    let has_keys = |change: &dyn Fn(&mut ClientConfig)| {
-        configs.connected();
-        let mut config = ClientConfig::clone(&configs.client);
-        change(&mut config);
-        let client = client(&Arc::new(config), Version::V1);
-        client.zero_rtt_keys().is_some()
-    };
-    assert!(has_keys(&|_| ()));
-    assert!(!has_keys(&|config| config.enable_early_data = false));
-    // the server would reject the early data
-    let other = |config: &mut ClientConfig| config.alpn_protocols = vec![b"other".to_vec()];
-    assert!(has_keys(&other));
-}

@@ -64,6 +64,7 @@ fn messages_and_keys_come_in_the_order_of_the_packets() {
         );
         client.read_hs(&flight[0].bytes).unwrap();
         assert_eq!(calls(&write_all(&mut client)), [(vec![], HANDSHAKE)]);
+        assert_eq!(client.quic_transport_parameters(), None);
         client.read_hs(&flight[1].bytes).unwrap();
         assert_eq!(client.quic_transport_parameters(), Some(SERVER_PARAMETERS));
         assert!(!client.is_handshaking());

@@ -2,7 +2,7 @@
 
 use harness::peers::configs::{Versions, product, product3};
 use harness::peers::endpoints::Transfer;
-use harness::providers::{copy, leak};
+use harness::providers::suites::this::changed;
 use harness::wire::client_hello::{
     ALPN, PSK_KEY_EXCHANGE_MODES, SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS, SUPPORTED_VERSIONS,
 };
@@ -86,21 +86,6 @@ fn a_client_requires_parameters_and_a_common_protocol() {
         client.read_hs(&hello).unwrap();
         let without = without_extension(split(&flight)[0], typ);
         refuses(&mut client, &without, error, Some(alert));
-    }
-}
-
-/// RFC 9001 §8.4: the session ID is a PROTOCOL_VIOLATION, which QUIC must report.
-#[test]
-fn a_server_refuses_a_session_id() {
-    for configs in PROVIDERS.map(Configs::new) {
-        let hello = write(&mut configs.client()).bytes;
-        for len in [1, 32] {
-            let hello = ClientHello::read(&hello).edit(|hello| hello.session_id = vec![5; len]);
-            let hello = hello.message();
-            let mut server = configs.server();
-            let error = Error::General("a ClientHello over QUIC has a legacy_session_id".into());
-            refuses(&mut server, &hello, error, None);
-        }
     }
 }
 
@@ -194,27 +179,6 @@ fn only_tickets_may_follow_the_handshake() {
     }
 }
 
-/// RFC 9001 §4.6.1: such a limit is also a PROTOCOL_VIOLATION.
-#[test]
-fn a_ticket_must_not_limit_early_data() {
-    for configs in PROVIDERS.map(Configs::new) {
-        for size in [0, 1, 16384, u32::MAX - 1, u32::MAX] {
-            let (mut client, _) = configs.connected();
-            let mut ticket = vec![
-                0, 0, 0, 100, 1, 2, 3, 4, 1, 9, 0, 2, 7, 7, 0, 8, 0, 42, 0, 4,
-            ];
-            ticket.extend(u32::to_be_bytes(size));
-            let ticket = message(4, &ticket);
-            if size == u32::MAX {
-                client.read_hs(&ticket).unwrap();
-            } else {
-                let error = PeerMisbehaved::InvalidMaxEarlyDataSize;
-                refuses(&mut client, &ticket, error, None);
-            }
-        }
-    }
-}
-
 /// RFC 9001 §8.2: transport parameters cause a fatal unsupported_extension if the transport is not
 /// QUIC. The code point of drafts is unassigned, so servers ignore it like any unknown extension.
 #[test]
@@ -273,19 +237,6 @@ fn unusable_configurations_are_refused() {
         let config = this::server_of(versions, crypto, KEY_TYPE, auth);
         assert_eq!(server(config), general(error));
     }
-
-    let error = general("QUIC sessions must set a max early data of 0 or 2^32-1");
-    for (size, error) in [
-        (0, None),
-        (1, error.clone()),
-        (16_384, error.clone()),
-        (u32::MAX - 1, error),
-        (u32::MAX, None),
-    ] {
-        let mut config = server_config(ring.this());
-        config.max_early_data_size = size;
-        assert_eq!(server(config), error, "{size}");
-    }
 }
 
 /// A suite without QUIC support is neither offered nor chosen.
@@ -312,20 +263,10 @@ fn unusable_suites_are_omitted() {
 /// Returns ring's provider, in which only the first `kept` TLS 1.3 suites support QUIC.
 fn without_quic(kept: usize) -> CryptoProvider {
     let mut provider = Provider::Ring.this();
-    let mut tls13 = 0;
-    for suite in &mut provider.cipher_suites {
-        let rustls::SupportedCipherSuite::Tls13(known) = *suite else {
-            continue;
-        };
-        tls13 += 1;
-        if tls13 > kept {
-            let without = rustls::Tls13CipherSuite {
-                common: copy(&known.common),
-                quic: None,
-                ..*known
-            };
-            *suite = rustls::SupportedCipherSuite::Tls13(leak(without));
-        }
+    let suites = provider.cipher_suites.iter_mut();
+    let tls13 = suites.filter(|suite| suite.tls13().is_some());
+    for suite in tls13.skip(kept) {
+        *suite = changed(*suite, |_| (), |suite| suite.quic = None);
     }
     provider
 }

@@ -9,14 +9,13 @@ mod keys;
 mod parameters;
 
 use ends::{
-    CLIENT_PARAMETERS, Case, Crate, ENDS, SERVER_PARAMETERS, SUITES, Sessions, for_all_ends, pair,
+    CLIENT_PARAMETERS, Case, Crate, ENDS, SERVER_PARAMETERS, SUITES, Sessions, for_all_ends,
 };
 use harness::peers::configs::{
     CLIENT_AUTHS, ClientAuth, Identity, KeyType, PROVIDERS, SERVER_NAME, product3,
 };
 use harness::quic::{
-    Level, QuicEndpoint, Use, VERSIONS, Version, check_connected, deliver, exchange,
-    exchange_in_pieces,
+    Level, QuicEndpoint, Use, VERSIONS, Version, check_connected, exchange, exchange_in_pieces,
 };
 
 const SESSIONS: [Sessions; 3] = [Sessions::None, Sessions::Stored, Sessions::Tickets];
@@ -140,45 +139,6 @@ fn every_level_can_be_split_anywhere() {
             check_connected(&mut *client, &mut *server);
         }
     }
-}
-
-#[test]
-fn levels_are_used_in_order() {
-    for_all_ends(|ends, provider| {
-        let (mut client, mut server) = pair(Case::usual(ends, provider));
-        assert_eq!(client.has_keys(Level::Handshake), [false; 2]);
-        assert_eq!(client.read_level(), Level::Initial);
-
-        let hello = client.take_crypto();
-        assert_eq!(levels(&hello), [Level::Initial]);
-        let flight = deliver(&mut *server, Level::Initial, &hello[0].bytes).unwrap();
-        // RFC 9001 §4.1.4, figure 5
-        assert_eq!(levels(&flight), [Level::Initial, Level::Handshake]);
-        assert_eq!(server.has_keys(Level::OneRtt), [true; 2]);
-        assert_eq!(server.read_level(), Level::Handshake);
-
-        let error = deliver(&mut *client, Level::Handshake, &flight[1].bytes).unwrap_err();
-        assert_eq!(error, "Handshake while Initial is expected");
-        let answer = deliver(&mut *client, Level::Initial, &flight[0].bytes);
-        assert_eq!(answer, Ok(vec![]));
-        assert_eq!(client.has_keys(Level::Handshake), [true; 2]);
-        assert_eq!(client.has_keys(Level::OneRtt), [false; 2]);
-        let error = deliver(&mut *client, Level::Initial, &flight[1].bytes).unwrap_err();
-        assert_eq!(error, "Initial while Handshake is expected");
-
-        let finished = deliver(&mut *client, Level::Handshake, &flight[1].bytes).unwrap();
-        assert_eq!(levels(&finished), [Level::Handshake]);
-        assert!(!client.is_handshaking());
-        assert_eq!(client.has_keys(Level::OneRtt), [true; 2]);
-        assert!(server.is_handshaking());
-        let rest = deliver(&mut *server, Level::Handshake, &finished[0].bytes).unwrap();
-        assert_eq!(rest, []);
-        check_connected(&mut *client, &mut *server);
-    });
-}
-
-fn levels(crypto: &[harness::quic::Crypto]) -> Vec<Level> {
-    crypto.iter().map(|crypto| crypto.level).collect()
 }
 
 /// Ends with different versions have different keys, and only notice when they use them.

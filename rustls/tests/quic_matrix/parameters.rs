@@ -5,8 +5,7 @@ use harness::peers::endpoints;
 use harness::quic::{Level, VERSIONS, Version, deliver, exchange};
 
 use crate::quic_matrix::ends::{
-    CLIENT_PARAMETERS, Case, Client, Crate, ENDS, SERVER_PARAMETERS, Server, Sessions, changed,
-    for_all_ends, pair,
+    Case, Client, Crate, ENDS, SERVER_PARAMETERS, Server, Sessions, changed, for_all_ends,
 };
 
 #[test]
@@ -31,26 +30,6 @@ fn parameters_arrive_unchanged() {
             }
         }
     });
-}
-
-/// A server has the client's parameters after the ClientHello, a client the server's after
-/// EncryptedExtensions.
-#[test]
-fn the_peers_parameters_are_available_once_read() {
-    for (ends, version) in product(ENDS, VERSIONS) {
-        let (mut client, mut server) = pair(Case {
-            version,
-            ..Case::usual(ends, PROVIDERS[0])
-        });
-        let hello = client.take_crypto();
-        server.receive(&hello[0].bytes).unwrap();
-        assert_eq!(server.peer_parameters().unwrap(), CLIENT_PARAMETERS);
-        let flight = server.take_crypto();
-        deliver(&mut *client, Level::Initial, &flight[0].bytes).unwrap();
-        assert_eq!(client.peer_parameters(), None);
-        client.receive(&flight[1].bytes).unwrap();
-        assert_eq!(client.peer_parameters().unwrap(), SERVER_PARAMETERS);
-    }
 }
 
 const OTHER_PARAMETERS: &[u8] = b"others";

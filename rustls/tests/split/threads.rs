@@ -2,11 +2,12 @@
 //! directions, and key updates at any time.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::Shutdown;
 use std::sync::mpsc::{Receiver as Inbox, Sender as Outbox, channel};
 use std::thread;
 
 use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
+use harness::peers::os::loopback;
 use harness::peers::roles::ROLES;
 use harness::wire::Noise;
 use rustls::split::Sender;
@@ -180,9 +181,7 @@ fn data_arrives_on_two_threads_with_key_updates() {
 fn two_split_ends_exchange_data_over_sockets() {
     for case in cases() {
         let (client, server) = our_ends(case);
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (far, _) = listener.accept().unwrap();
+        let (near, far) = loopback().unwrap();
         thread::scope(|scope| {
             for (conn, mut socket) in [(client, near), (server, far)] {
                 let Halves {

@@ -4,14 +4,9 @@
 //! alerts and, in TLS 1.3, unencrypted change_cipher_spec. A server that rejects early data also
 //! drops all records up to the Finished. Every byte of other protected records is included.
 
-use harness::wire::{Record, records};
+use harness::wire::{ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE, Record, records};
 
 use crate::tampering::kinds::Kind;
-
-const CHANGE_CIPHER_SPEC: u8 = 20;
-const ALERT: u8 = 21;
-const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
 
 /// Returns the authenticated bytes of `sent` and of `delivered`. With `skips`, the only protected
 /// record is the one with the Finished.

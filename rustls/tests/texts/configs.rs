@@ -21,21 +21,11 @@ macro_rules! configs {
 
             pub fn all(provider: Provider, list: &[u8]) -> Log {
                 let mut log = Log::default();
-                read_lists(&mut log, list);
-                enable_ech(&mut log, provider, list);
-                log
-            }
-
-            fn read_lists(log: &mut Log, list: &[u8]) {
-                for len in (0..list.len()).step_by(7) {
-                    log.call("cut list", || {
-                        let list = EchConfigListBytes::from(&list[..len]);
-                        EchConfig::new(list, ALL_SUPPORTED_SUITES)
-                    });
-                }
                 log.call("no suites", || {
                     EchConfig::new(EchConfigListBytes::from(list), &[])
                 });
+                enable_ech(&mut log, provider, list);
+                log
             }
 
             fn enable_ech(log: &mut Log, provider: Provider, list: &[u8]) {

@@ -1,4 +1,4 @@
-//! Prints every public enum that is not an error, with `Debug`.
+//! Prints every public enum that is not an error, and other values without secrets, with `Debug`.
 
 use harness::peers::additions;
 use harness::peers::configs::PROVIDERS;
@@ -19,7 +19,7 @@ macro_rules! enums {
             use $tls::{
                 AlertDescription, CertificateCompressionAlgorithm, CipherSuite, ContentType,
                 HandshakeKind, HandshakeType, NamedGroup, ProtocolVersion, Side,
-                SignatureAlgorithm, SignatureScheme,
+                SignatureAlgorithm, SignatureScheme, client, server,
             };
 
             use super::*;
@@ -97,6 +97,27 @@ macro_rules! enums {
                         None => "SupportedCipherSuite::Tls12",
                     };
                     log.debug(path, &suite);
+                }
+                let values: [&dyn Debug; 12] = [
+                    // upstream prints more lines with `{:#?}`
+                    &format!("{:?}", $tls::DistinguishedName::in_sequence(b"name")),
+                    &$tls::RootCertStore::empty(),
+                    &client::Resumption::disabled(),
+                    &$tls::NoKeyLog,
+                    &server::NoClientAuth,
+                    &server::NoServerSessionStorage {},
+                    &$tls::time_provider::DefaultTimeProvider,
+                    &client::danger::ServerCertVerified::assertion(),
+                    &client::danger::HandshakeSignatureValid::assertion(),
+                    &server::danger::ClientCertVerified::assertion(),
+                    &$tls::compress::CompressionCache::Disabled,
+                    &client::TicketRequest {
+                        new_session_count: 1,
+                        resumption_count: 2,
+                    },
+                ];
+                for value in values {
+                    log.debug("a value", value);
                 }
                 log
             }

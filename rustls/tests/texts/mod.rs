@@ -2,6 +2,7 @@
 //!
 //! - `Display` and `Debug` of each variant of each public enum. The listing of 0.23's public API
 //!   names the variants and types, so none can be forgotten.
+//! - `Debug` of other values without secrets.
 //! - Errors without a more specific variant, from calls that fail in both crates. This crate's text
 //!   may have an addition in parentheses.
 //!

@@ -3,16 +3,14 @@
 use std::sync::OnceLock;
 
 use harness::peers::configs::Provider;
+use harness::providers::suites::this::changed;
 use harness::providers::{HookedCipher, leak};
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use rustls::crypto::tls12::Prf;
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock, OutputLengthError};
 use rustls::crypto::{ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, hmac};
-use rustls::{
-    CipherSuite, CipherSuiteCommon, Error, SupportedCipherSuite, Tls12CipherSuite,
-    Tls13CipherSuite, quic,
-};
+use rustls::{CipherSuite, CipherSuiteCommon, Error, SupportedCipherSuite, quic};
 
 use super::application::{Bomb, Rigged};
 use crate::bomb::{called, failure};
@@ -41,30 +39,23 @@ fn make() -> CryptoProvider {
 }
 
 fn rigged_suite(suite: SupportedCipherSuite) -> SupportedCipherSuite {
-    let common = |common: &CipherSuiteCommon| CipherSuiteCommon {
-        suite: common.suite,
-        hash_provider: leak(Rigged(common.hash_provider)),
-        confidentiality_limit: common.confidentiality_limit,
+    let rig = |common: &mut CipherSuiteCommon| {
+        common.hash_provider = leak(Rigged(common.hash_provider));
     };
-    match suite {
-        SupportedCipherSuite::Tls13(suite) => leak(Tls13CipherSuite {
-            common: common(&suite.common),
-            hkdf_provider: leak(Rigged(suite.hkdf_provider)),
-            aead_alg: leak(hooked(suite.aead_alg)),
-            quic: suite
-                .quic
-                .map(|quic| leak(Rigged(quic)) as &dyn quic::Algorithm),
-        })
-        .into(),
-        SupportedCipherSuite::Tls12(suite) => leak(Tls12CipherSuite {
-            common: common(&suite.common),
-            kx: suite.kx,
-            sign: suite.sign,
-            aead_alg: leak(hooked(suite.aead_alg)),
-            prf_provider: leak(Rigged(suite.prf_provider)),
-        })
-        .into(),
-    }
+    changed(
+        suite,
+        |suite| {
+            rig(&mut suite.common);
+            suite.aead_alg = leak(hooked(suite.aead_alg));
+            suite.prf_provider = leak(Rigged(suite.prf_provider));
+        },
+        |suite| {
+            rig(&mut suite.common);
+            suite.aead_alg = leak(hooked(suite.aead_alg));
+            suite.hkdf_provider = leak(Rigged(suite.hkdf_provider));
+            suite.quic = suite.quic.map(|quic| leak(Rigged(quic)) as _);
+        },
+    )
 }
 
 fn hooked<C>(inner: C) -> HookedCipher<C, Bomb> {

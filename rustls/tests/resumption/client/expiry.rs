@@ -1,22 +1,19 @@
 //! Sessions expire together with the certificates that the client verified.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use harness::peers::callbacks::Clock;
+use harness::peers::clients;
 use harness::peers::configs::{self, ClientAuth, KeyType, PROVIDERS, Provider, Versions, product3};
-use harness::peers::endpoints::{
-    Endpoint, ThisBuffered, ThisUnbuffered, UpstreamBuffered, exchange,
-};
+use harness::peers::endpoints::{UpstreamBuffered, exchange};
 use harness::peers::pki::{self, Issuer};
 use harness::verifiers::raw_keys;
 use harness::verifiers::this::Verifier;
 use rcgen::date_time_ymd;
-use rustls::certificates::{VerifiedChains, VerifierRules};
 use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::{ClientConfig, RootCertStore};
 use rustls_upstream::server::{AlwaysResolvesServerRawPublicKeys, ResolvesServerCert};
 use rustls_upstream::sign::{CertifiedKey, SingleCertAndKey};
 
@@ -89,9 +86,8 @@ fn server_with(
 
 /// A client and its clock.
 struct Client {
-    config: Arc<ClientConfig>,
+    inner: clients::Client,
     clock: Arc<Clock>,
-    unbuffered: bool,
 }
 
 impl Client {
@@ -109,21 +105,18 @@ impl Client {
             .dangerous()
             .with_custom_certificate_verifier(verifier)
             .with_no_client_auth();
-        Self {
-            config: Arc::new(config),
-            clock,
-            unbuffered,
-        }
+        let api = match unbuffered {
+            true => clients::Client::Unbuffered,
+            false => clients::Client::Buffered,
+        };
+        let inner = api(Arc::new(config));
+        Self { inner, clock }
     }
 
     /// Connects at time `now` and returns the kind of handshake, or the error.
     fn connect(&self, now: u64, server: &Server) -> String {
         self.clock.set(now);
-        let (config, name) = (self.config.clone(), pki::SERVER.try_into().unwrap());
-        let mut client: Box<dyn Endpoint> = match self.unbuffered {
-            true => Box::new(ThisUnbuffered::client_of(name, config)),
-            false => Box::new(ThisBuffered::client_of(name, config)),
-        };
+        let mut client = self.inner.connect_to(pki::SERVER.try_into().unwrap());
         let mut server = UpstreamBuffered::server(server.clone());
         match exchange(&mut *client, &mut server) {
             Ok(()) => kind_of(&*client),
@@ -198,112 +191,6 @@ fn a_verifier_that_ignores_expiry_permits_sessions() {
             let client = Client::new(provider, versions, unbuffered, Arc::new(verifier));
             assert_eq!(client.connect(expired_at, &server), "Full");
             assert_eq!(client.connect(expired_at + HOUR, &server), "Resumed");
-        }
-    });
-}
-
-/// A verifier that returns another one's verdict for a fixed time.
-#[derive(Debug)]
-struct AtFixedTime {
-    inner: Arc<dyn ServerCertVerifier>,
-    time: u64,
-    /// The verifier's own rules. If there are any, it returns the proof of the inner verifier.
-    rules: Option<VerifierRules>,
-}
-
-impl ServerCertVerifier for AtFixedTime {
-    fn rules(&self) -> Option<VerifierRules> {
-        self.rules
-    }
-
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        let time = UnixTime::since_unix_epoch(Duration::from_secs(self.time));
-        let verified = self.inner.verify_server_cert(
-            end_entity,
-            intermediates,
-            server_name,
-            ocsp_response,
-            time,
-        )?;
-        Ok(match self.rules {
-            Some(rules) => verified.with_rules(rules),
-            None => verified,
-        })
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        signer: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner
-            .verify_tls12_signature(message, signer, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        signer: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner
-            .verify_tls13_signature(message, signer, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
-}
-
-/// Devices without a clock, for example, verify at the time of their build. The inner verifier's
-/// proof expires together with the certificates, at a time that the client's clock has passed.
-#[test]
-fn a_wrapper_that_verifies_at_an_earlier_time_permits_sessions() {
-    for_each_client(|provider, versions, unbuffered| {
-        for chain in [Chain::new(2029, 2028), Chain::new(2028, 2029)] {
-            let server = chain.server(provider, versions);
-            let client = |time, rules| {
-                let inner = chain.webpki(provider);
-                let verifier = Arc::new(AtFixedTime { inner, time, rules });
-                Client::new(provider, versions, unbuffered, verifier)
-            };
-            let earlier = client(END - HOUR, None);
-            assert_eq!(earlier.connect(END + HOUR, &server), "Full");
-            assert_eq!(earlier.connect(END + 2 * HOUR, &server), "Resumed");
-
-            let expired = client(END + 1, None);
-            let error = expired.connect(END - HOUR, &server);
-            assert!(error.contains("Expired"), "{error}");
-        }
-    });
-}
-
-/// The expiry of a verifier's own proof limits sessions, even if it has passed.
-#[test]
-fn a_verifier_with_rules_may_prevent_sessions() {
-    for_each_client(|provider, versions, unbuffered| {
-        let chain = Chain::new(2028, 2029);
-        let server = chain.server(provider, versions);
-        for is_disabled in [false, true] {
-            let inner = chain.webpki(provider);
-            let rules = Some(VerifierRules::from_digest([7; 32]));
-            let time = END - HOUR;
-            let verifier = Arc::new(AtFixedTime { inner, time, rules });
-            let mut client = Client::new(provider, versions, unbuffered, verifier);
-            if is_disabled {
-                let config = Arc::get_mut(&mut client.config).unwrap();
-                config.verified_chains = Arc::new(VerifiedChains::disabled());
-            }
-            assert_eq!(client.connect(END + HOUR, &server), "Full");
-            assert_eq!(client.connect(END + 2 * HOUR, &server), "Full");
         }
     });
 }

@@ -8,6 +8,8 @@ use harness::peers::clients::Client;
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, product, server_name};
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, handshake};
 use harness::peers::servers::{KEY_TYPE, Server};
+use harness::providers::leak;
+use harness::providers::suites::this::changed;
 use harness::wire::client_hello::{
     ClientHello, EARLY_DATA, PRE_SHARED_KEY, PSK_KEY_EXCHANGE_MODES, TICKET_REQUEST,
 };
@@ -15,9 +17,7 @@ use harness::wire::plain_messages;
 use rustls::client::{TicketRequest, WebPkiServerVerifier};
 use rustls::crypto::tls13::{Hkdf, HkdfExpander, OkmBlock};
 use rustls::crypto::{CryptoProvider, hmac};
-use rustls::{
-    CipherSuite, CipherSuiteCommon, ClientConfig, SupportedCipherSuite, Tls13CipherSuite,
-};
+use rustls::{CipherSuite, ClientConfig};
 
 use crate::resumption::{kind, kind_of};
 
@@ -93,18 +93,6 @@ fn a_ticket_is_offered_once() {
         });
         assert_ne!(offers[0], offers[1]);
         assert_eq!(connect(Client::Buffered, &client, &server), "Full");
-    }
-}
-
-#[test]
-fn a_full_handshake_follows_if_the_session_is_declined() {
-    for (provider, new) in product(PROVIDERS, APIS) {
-        let client = Arc::new(client_config(provider));
-        connect(new, &client, &Arc::new(server_config(provider)));
-        // this server only knows other sessions
-        let other = Arc::new(server_config(provider));
-        assert_eq!(connect(new, &client, &other), "Full");
-        assert_eq!(connect(new, &client, &other), "Resumed");
     }
 }
 
@@ -254,19 +242,16 @@ fn a_session_resumes_with_the_suites_of_the_configuration() {
         let mut crypto = provider.this();
         let mut all_counted = Vec::new();
         for suite in &mut crypto.cipher_suites {
-            let Some(tls13) = suite.tls13() else {
-                continue;
-            };
-            let counted: &'static Counted = Box::leak(Box::new(Counted {
-                inner: tls13.hkdf_provider,
-                uses: AtomicU64::new(0),
-            }));
-            all_counted.push(counted);
-            *suite = SupportedCipherSuite::Tls13(Box::leak(Box::new(Tls13CipherSuite {
-                common: CipherSuiteCommon { ..tls13.common },
-                hkdf_provider: counted,
-                ..*tls13
-            })));
+            *suite = changed(
+                *suite,
+                |_| (),
+                |suite| {
+                    let (inner, uses) = (suite.hkdf_provider, AtomicU64::new(0));
+                    let counted = leak(Counted { inner, uses });
+                    all_counted.push(counted);
+                    suite.hkdf_provider = counted;
+                },
+            );
         }
         let verifier = verifier(provider);
         let with = |crypto: CryptoProvider| {
@@ -290,18 +275,6 @@ fn a_session_resumes_with_the_suites_of_the_configuration() {
         assert!(hello.extension(EARLY_DATA).is_some());
         assert_eq!(connect(Client::Buffered, &second, &server), "Resumed");
         assert_eq!(uses(), before);
-    }
-}
-
-#[test]
-fn a_session_resumes_after_a_retry() {
-    for (provider, new) in product(PROVIDERS, APIS) {
-        let client = Arc::new(client_config(provider));
-        let first = Arc::new(server_config(provider));
-        connect(new, &client, &first);
-        let mut retrying = retrying_server_config(provider);
-        retrying.session_storage = first.session_storage.clone();
-        assert_eq!(connect(new, &client, &Arc::new(retrying)), "Resumed");
     }
 }
 

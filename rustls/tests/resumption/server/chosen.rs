@@ -1,6 +1,6 @@
 //! Tests of the choice among the offered sessions.
 
-use harness::peers::configs::{PROVIDERS, product};
+use harness::peers::configs::product;
 use harness::peers::servers::{Server, Settings, hello, servers};
 use harness::scripted::OfferedPsk;
 use harness::wire::Reader;
@@ -119,36 +119,5 @@ fn a_session_resumes_with_another_application_protocol() {
         let ticket = server.tickets(&settings).remove(0);
         let other = hello().with(ALPN, protocols(&[b"http/1.1"]));
         assert!(server.resumes(&settings, other, &ticket.offer(0)));
-    }
-}
-
-/// Configurations share sessions only if they share a storage.
-#[test]
-fn sessions_are_only_shared_through_a_storage() {
-    for settings in Settings::all() {
-        let config = settings.ours();
-        let mut other = settings.ours();
-        let server = Server::Buffered(config.clone().into());
-        let offer = || server.tickets(&settings).remove(0).offer(0);
-        assert!(!Server::Buffered(other.clone().into()).resumes(&settings, hello(), &offer()));
-
-        other.session_storage = config.session_storage.clone();
-        other.ticketer = config.ticketer.clone();
-        assert!(Server::Buffered(other.into()).resumes(&settings, hello(), &offer()));
-    }
-}
-
-/// Values in the storage that TLS 1.3 cannot read do not resume.
-#[test]
-fn unreadable_values_in_the_storage_are_not_resumed() {
-    for settings in PROVIDERS.map(Settings::new) {
-        let config = settings.ours();
-        for value in [&b""[..], b"?", &[0; 100], &[1, 3, 4, 0x13, 1, 0]] {
-            config.session_storage.put(vec![9; 32], value.to_vec());
-            let server = Server::Buffered(config.clone().into());
-            let mut ticket = server.tickets(&settings).remove(0);
-            ticket.ticket = vec![9; 32];
-            assert!(!server.resumes(&settings, hello(), &ticket.offer(0)));
-        }
     }
 }

@@ -8,13 +8,13 @@ use harness::peers::configs::{self, ClientAuth, PROVIDERS, Provider, Versions, p
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered, exchange};
 use harness::peers::pki;
 use harness::peers::servers::{KEY_TYPE, Settings};
+use harness::providers::leak;
+use harness::providers::suites::this::changed;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
 use rustls::server::WebPkiClientVerifier;
 use rustls::sign::CertifiedKey;
-use rustls::{
-    CipherSuiteCommon, ServerConfig, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite,
-};
+use rustls::{CipherSuiteCommon, ServerConfig};
 
 /// A hash function that counts the bytes that it hashes.
 struct Counting {
@@ -73,28 +73,18 @@ impl Context for CountingContext {
 
 /// Returns `provider`, and the number of bytes that its suites have hashed.
 fn counting(provider: Provider) -> (CryptoProvider, &'static AtomicUsize) {
-    let bytes: &'static AtomicUsize = Box::leak(Box::default());
+    let bytes: &'static AtomicUsize = leak(AtomicUsize::new(0));
     let mut crypto = provider.this();
     for suite in &mut crypto.cipher_suites {
-        let counting = |common: &CipherSuiteCommon| CipherSuiteCommon {
-            hash_provider: Box::leak(Box::new(Counting {
-                inner: common.hash_provider,
-                bytes,
-            })),
-            ..*common
+        let count = |common: &mut CipherSuiteCommon| {
+            let inner = common.hash_provider;
+            common.hash_provider = leak(Counting { inner, bytes });
         };
-        macro_rules! counted {
-            ($version:ident, $suite:ident, $of:expr) => {
-                SupportedCipherSuite::$version(Box::leak(Box::new($suite {
-                    common: counting(&$of.common),
-                    ..**$of
-                })))
-            };
-        }
-        *suite = match suite {
-            SupportedCipherSuite::Tls13(suite) => counted!(Tls13, Tls13CipherSuite, suite),
-            SupportedCipherSuite::Tls12(suite) => counted!(Tls12, Tls12CipherSuite, suite),
-        };
+        *suite = changed(
+            *suite,
+            |suite| count(&mut suite.common),
+            |suite| count(&mut suite.common),
+        );
     }
     (crypto, bytes)
 }
@@ -112,16 +102,9 @@ fn server(
     for _ in 0..authorities {
         roots.add(root.der().clone()).unwrap();
     }
-    let crypto = Arc::new(crypto);
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), crypto.clone());
-    let identity = &KEY_TYPE.identities().server;
-    let versions = versions.choose(&rustls::version::TLS12, &rustls::version::TLS13);
-    let mut config = ServerConfig::builder_with_provider(crypto)
-        .with_protocol_versions(&versions)
-        .unwrap()
-        .with_client_cert_verifier(verifier.build().unwrap())
-        .with_single_cert(identity.chain.clone(), identity.key())
-        .unwrap();
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), crypto.clone().into());
+    let verifier = verifier.build().unwrap();
+    let mut config = configs::this::server_verifying(versions, crypto, KEY_TYPE, verifier);
     config.ticketer = settings.ours().ticketer;
     config
 }

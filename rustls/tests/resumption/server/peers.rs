@@ -32,20 +32,6 @@ fn pairs(first: ServerConfig, second: ServerConfig) -> [[Server; 2]; 2] {
 }
 
 #[test]
-fn sessions_from_resumed_connections_resume() {
-    for settings in Settings::all() {
-        for client in clients(&settings, ClientAuth::None) {
-            for server in settings.servers() {
-                assert!(kind(&client, &server).starts_with("Full"));
-                for _ in 0..4 {
-                    assert_eq!(kind(&client, &server), "Resumed");
-                }
-            }
-        }
-    }
-}
-
-#[test]
 fn a_resumed_client_keeps_its_identity() {
     let versions = [Versions::Tls12, Versions::Tls13];
     let kinds = product(versions, [false, true]).collect::<Vec<_>>();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use harness::peers::configs::{self, ClientAuth, PROVIDERS, product};
 use harness::peers::endpoints::{ThisBuffered, UpstreamBuffered, exchange};
-use harness::peers::servers::{KEY_TYPE, Server, Settings, hello, servers};
+use harness::peers::servers::{KEY_TYPE, Server, Settings, hello};
 use harness::wire::Reader;
 use harness::wire::client_hello::TICKET_REQUEST;
 use rustls::server::ServerSessionMemoryCache;
@@ -74,13 +74,6 @@ fn clients_get_the_requested_number_of_tickets() {
                 assert_eq!(counted, expected, "{send} {max} {request:?} {resumed}");
             }
         }
-    }
-}
-
-#[test]
-fn a_resumption_gets_as_many_tickets_as_a_full_handshake() {
-    for (settings, server) in servers(Settings::new) {
-        assert_eq!(counts(&settings, &server, None, true).0, 2);
     }
 }
 

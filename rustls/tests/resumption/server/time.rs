@@ -1,23 +1,17 @@
-//! Tests of the time for which sessions can be resumed.
+//! Tests of the time for which sessions can be resumed. Upstream's server trusts the client and
+//! resumes sessions of any age.
 
 use harness::peers::configs::PROVIDERS;
-use harness::peers::servers::{Server, Settings, hello};
+use harness::peers::servers::{Settings, hello};
 
 const HOUR: i64 = 60 * 60;
 const DAY: i64 = 24 * HOUR;
-
-/// Returns the servers of this crate only. Upstream's server trusts the client and resumes sessions
-/// of any age.
-fn servers(settings: &Settings) -> [Server; 2] {
-    let [buffered, unbuffered, _] = settings.servers();
-    [buffered, unbuffered]
-}
 
 /// RFC 9846 §4.3.11, §4.7.1: sessions resume for the lifetime of the ticket.
 #[test]
 fn sessions_expire() {
     for settings in Settings::all() {
-        for server in servers(&settings) {
+        for server in settings.our_servers() {
             let lifetime = i64::from(server.tickets(&settings)[0].lifetime);
             assert!((HOUR..=7 * DAY).contains(&lifetime));
             for (passed, resumes) in [
@@ -44,7 +38,7 @@ fn sessions_expire() {
 #[test]
 fn resumption_does_not_extend_sessions_forever() {
     for settings in PROVIDERS.map(Settings::new) {
-        for server in servers(&settings) {
+        for server in settings.our_servers() {
             let mut ticket = server.tickets(&settings).remove(0);
             for hours in (20..200).step_by(20) {
                 settings.clock.advance(20 * HOUR);
