@@ -293,17 +293,3 @@ fn order(len: usize) -> Vec<u8> {
     };
     from_hex(digits)
 }
-
-#[test]
-fn key_pairs_and_ephemeral_keys_are_unique() {
-    for (ours, _) in suites() {
-        let (public_key, key) = ours.generate_key_pair().unwrap();
-        let (other_public_key, other_key) = ours.generate_key_pair().unwrap();
-        assert_ne!(public_key.0, other_public_key.0);
-        assert_ne!(key.secret_bytes(), other_key.secret_bytes());
-        let (enc, sealed) = ours.seal(INFO, AAD, TEXT, &public_key).unwrap();
-        let (other_enc, other_sealed) = ours.seal(INFO, AAD, TEXT, &public_key).unwrap();
-        assert_ne!(enc.0, other_enc.0);
-        assert_ne!(sealed, other_sealed);
-    }
-}
