@@ -3,7 +3,6 @@
 mod accepted;
 mod end;
 mod limits;
-mod peers;
 mod rejected;
 mod splits;
 mod unbuffered;

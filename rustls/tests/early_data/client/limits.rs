@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
 use harness::peers::configs::{
-    self, ClientAuth, KeyType, PROVIDERS, Provider, product, product3, server_name,
+    self, ClientAuth, KeyType, PROVIDERS, Provider, product, server_name,
 };
 use harness::peers::endpoints::{Endpoint, ThisBuffered, Transfer, exchange, send_and_check};
 use harness::providers::provider_with_limit;
@@ -12,29 +12,9 @@ use rustls::ClientConnection;
 use rustls::client::{EarlyDataError, UnbufferedClientConnection};
 use rustls::unbuffered::EncryptError;
 
-use super::clients::{
-    APIS, Client, LIMIT, client_config, encode, prime, primed, read_early, server, server_config,
-};
+use super::clients::{LIMIT, encode, prime, primed, read_early, server, server_config};
 
 const LIMITS: [u32; 5] = [1, 100, 16_384, 16_385, LIMIT];
-
-#[test]
-fn early_data_up_to_the_limit_arrives() {
-    for (provider, api, limit) in product3(PROVIDERS, APIS, LIMITS) {
-        let early = vec![7; limit as usize];
-        let (client_config, server_config) = primed(provider, limit);
-        // in one piece, and with the last byte separate
-        for pieces in [vec![&early[..]], vec![&early[1..], &early[..1]]] {
-            prime(&client_config, &server_config);
-            let (mut client, flight) = Client::start(api, &client_config, &pieces);
-            let mut server = server(&server_config);
-            server.receive(&flight).unwrap();
-            assert_eq!(read_early(&mut server).unwrap(), early);
-            exchange(client.endpoint(), &mut server).unwrap();
-            assert!(client.is_early_data_accepted());
-        }
-    }
-}
 
 /// A write accepts bytes up to the limit, and a later one none, for which `write_all` fails.
 #[test]
@@ -169,60 +149,5 @@ fn writes_stop_at_the_limit_of_the_key() {
             Err(EarlyDataError::Encrypt(EncryptError::EncryptExhausted))
         ));
         state.done();
-    }
-}
-
-/// Makes the same calls with connections of each crate.
-macro_rules! writes {
-    ($tls:ident, $config:expr, $server:expr) => {{
-        let config = Arc::new($config);
-        let server_config = $server;
-        let connect = || $tls::ClientConnection::new(config.clone(), server_name()).unwrap();
-        let mut seen = Vec::new();
-        let mut conn = connect();
-        seen.push(conn.early_data().map(|early| early.bytes_left()));
-        let mut peer = server(&server_config);
-        let mut wire = Vec::new();
-        for _ in 0..3 {
-            wire.clear();
-            while conn.wants_write() {
-                conn.write_tls(&mut wire).unwrap();
-            }
-            peer.receive(&wire).unwrap();
-            let mut back = &peer.take_output()[..];
-            while !back.is_empty() {
-                conn.read_tls(&mut back).unwrap();
-                conn.process_new_packets().unwrap();
-            }
-        }
-        assert!(!conn.is_handshaking());
-        seen.push(conn.early_data().map(|early| early.bytes_left()));
-
-        let mut conn = connect();
-        let mut early = conn.early_data().unwrap();
-        for piece in [0, 1, 10_000, 9_998, 1, 1, 0] {
-            seen.push(Some(early.write(&vec![1; piece]).unwrap()));
-            seen.push(Some(early.bytes_left()));
-        }
-        early.flush().unwrap();
-        seen.push(Some(early.write_all(&[1; 1]).is_err().into()));
-        seen.push(Some(conn.is_early_data_accepted().into()));
-        // written as application data, which is buffered
-        seen.push(Some(conn.writer().write(&[1; 100]).unwrap()));
-        seen.push(Some(conn.wants_write().into()));
-        seen.push(Some(conn.wants_read().into()));
-        seen
-    }};
-}
-
-#[test]
-fn early_data_writers_of_both_crates_behave_alike() {
-    for provider in PROVIDERS {
-        let server_config = Arc::new(server_config(provider));
-        let ours = writes!(rustls, client_config(provider), server_config.clone());
-        let (crypto, auth) = (provider.upstream(), ClientAuth::None);
-        let mut theirs = configs::upstream::client(crypto, KeyType::Ed25519, auth);
-        theirs.enable_early_data = true;
-        assert_eq!(ours, writes!(rustls_upstream, theirs, server_config));
     }
 }

@@ -21,42 +21,19 @@ use super::clients::{
     server, server_config,
 };
 
-const EARLY: [&[u8]; 3] = [b"first ", b"", b"and second"];
-
-/// Offers early data to a server, passing on the client's bytes in pieces of `cut`. Returns the
-/// early data that the server read.
+/// Offers early data to a server. Returns the early data that the server read.
 fn offer(
     api: Api,
     client_config: &Arc<ClientConfig>,
     server_config: &Arc<ServerConfig>,
-    early: &[&[u8]],
-    cut: usize,
 ) -> (Client, Option<Vec<u8>>) {
-    let (mut client, flight) = Client::start(api, client_config, early);
+    let (mut client, flight) = Client::start(api, client_config, &[b"early"]);
     let mut server = server(server_config);
-    let mut read = None;
-    for piece in flight.chunks(cut) {
-        server.receive(piece).unwrap();
-        if let Some(more) = read_early(&mut server) {
-            read.get_or_insert_with(Vec::new).extend(more);
-        }
-    }
+    server.receive(&flight).unwrap();
+    let read = read_early(&mut server);
     handshake(client.endpoint(), &mut server);
     talk_and_close(client.endpoint(), &mut server);
     (client, read)
-}
-
-#[test]
-fn accepted_early_data_arrives_in_pieces_of_any_length() {
-    for (provider, api, cut) in product3(PROVIDERS, APIS, [1, 2, 3, 5, 7, 100, 1000, 100_000]) {
-        let (client_config, server_config) = primed(provider, LIMIT);
-        // an unused offer is accepted as well
-        for early in [&EARLY[..], &[]] {
-            let (mut client, read) = offer(api, &client_config, &server_config, early, cut);
-            assert!(client.is_early_data_accepted(), "{cut}");
-            assert_eq!(read.unwrap(), early.concat(), "{cut}");
-        }
-    }
 }
 
 /// A server that does not accept early data skips it and resumes the session, or makes a full
@@ -80,7 +57,7 @@ fn rejected_early_data_is_lost_and_reported() {
         if reason == "protocol" {
             rejecting.alpn_protocols = vec![b"h2".to_vec()];
         }
-        let (mut client, read) = offer(api, &client_config, &Arc::new(rejecting), &EARLY, 100);
+        let (mut client, read) = offer(api, &client_config, &Arc::new(rejecting));
         assert!(!client.is_early_data_accepted(), "{reason}");
         assert_eq!(read, None, "{reason}");
         let kind = if reason == "ticket" {
@@ -200,7 +177,7 @@ fn the_early_secrets_are_logged() {
         prime(&client_config, &server_config);
         ours.take();
         theirs.take();
-        offer(api, &client_config, &server_config, &EARLY, 1000);
+        offer(api, &client_config, &server_config);
         let (ours, theirs) = (ours.lines(), theirs.lines());
         assert_eq!(ours[0].0, "CLIENT_EARLY_TRAFFIC_SECRET");
         assert_eq!(ours[1].0, "EARLY_EXPORTER_SECRET");
@@ -239,38 +216,6 @@ fn an_unbuffered_client_without_a_session_encrypts_no_early_data() {
     assert!(state.may_encrypt_early_data().is_none());
     assert!(state.may_encrypt_app_data().is_none());
     state.done();
-}
-
-/// This crate's server reads two records of early data during the handshake.
-#[test]
-fn our_server_reads_the_early_data_of_our_client() {
-    for (provider, api, accepted) in product3(PROVIDERS, APIS, [true, false]) {
-        let (key_type, auth) = (KeyType::Ed25519, ClientAuth::None);
-        let mut server_config = configs::this::server(provider.this(), key_type, auth);
-        server_config.max_early_data_size = LIMIT;
-        let client_config = Arc::new(client_config(provider));
-        handshake(
-            &mut ThisBuffered::client(client_config.clone()),
-            &mut ThisBuffered::server(server_config.clone()),
-        );
-        if !accepted {
-            server_config.alpn_protocols = vec![b"h2".to_vec()];
-        }
-
-        let early = vec![5; LIMIT as usize];
-        let (mut client, flight) = Client::start(api, &client_config, &[&early]);
-        let mut server = ThisBuffered::server(server_config);
-        let mut read = Vec::new();
-        for piece in flight.chunks(1000) {
-            server.receive(piece).unwrap();
-            server.read_early_into(&mut read);
-        }
-        handshake(client.endpoint(), &mut server);
-        assert!(client.endpoint().negotiated().contains("Resumed"));
-        assert_eq!(client.is_early_data_accepted(), accepted);
-        assert!(read == if accepted { early } else { vec![] });
-        talk_and_close(client.endpoint(), &mut server);
-    }
 }
 
 /// RFC 9846 §E.3: a client that offers early data accepts only TLS 1.3. An older server may have

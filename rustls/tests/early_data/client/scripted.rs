@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use harness::peers::clients::Client;
-use harness::peers::configs::{self, Provider, Versions, product};
+use harness::peers::configs::{self, Provider, Versions};
 use harness::peers::endpoints::Endpoint;
 use harness::scripted::{
-    Body, Conversation, Identity, KEY_SHARE, Outcome, SUPPORTED_VERSIONS, Script, bytes, extensions,
+    Body, Conversation, Identity, KEY_SHARE, Outcome, Script, bytes, extensions,
 };
 use harness::table;
 use harness::wire::client_hello::{ALPN, COOKIE, ClientHello, EARLY_DATA, PRE_SHARED_KEY};
@@ -49,7 +49,7 @@ fn start(client: &Client) -> Box<dyn Endpoint> {
 }
 
 /// Creates a ticket that allows this much early data.
-pub(super) fn ticket(early_data: u32) -> Vec<u8> {
+fn ticket(early_data: u32) -> Vec<u8> {
     let early_data = [bytes(EARLY_DATA, &early_data.to_be_bytes())];
     ticket_with(b"ticket", &extensions(&early_data, &[]))
 }
@@ -71,14 +71,14 @@ fn alpn(protocol: &[u8]) -> (u16, Body) {
 
 /// The settings of two connections: the first leaves a ticket, and the second is with a scripted
 /// server.
-pub(super) struct Resumption {
+struct Resumption {
     /// The early data limit of the ticket.
     early_data: u32,
     script: Box<dyn Fn(Vec<u8>) -> Script>,
 }
 
 impl Resumption {
-    pub(super) fn new(change: impl Fn(&mut Script) + 'static) -> Self {
+    fn new(change: impl Fn(&mut Script) + 'static) -> Self {
         Self {
             early_data: 100,
             script: Box::new(move |psk| {
@@ -107,7 +107,7 @@ impl Resumption {
 
     /// Runs both of our clients, asserts that they behave in the same way, and returns what they
     /// did.
-    pub(super) fn ours(&self) -> Conversation {
+    fn ours(&self) -> Conversation {
         let identity = Identity::new(Provider::AwsLc.this());
         let buffered = self.run(&identity, &our_buffered(&identity));
         let unbuffered = self.run(&identity, &our_unbuffered(&identity));
@@ -115,13 +115,7 @@ impl Resumption {
         buffered
     }
 
-    /// Runs only our buffered client, for tests with many cases.
-    pub(super) fn our_buffered(&self) -> Outcome {
-        let identity = Identity::new(Provider::AwsLc.this());
-        self.run(&identity, &our_buffered(&identity)).outcome
-    }
-
-    pub(super) fn theirs(&self) -> Outcome {
+    fn theirs(&self) -> Outcome {
         let identity = Identity::new(Provider::AwsLc.this());
         self.run(&identity, &upstream(&identity)).outcome
     }
@@ -142,22 +136,15 @@ impl Resumption {
     }
 }
 
-pub(super) const ACCEPTED: Outcome = Outcome {
+const ACCEPTED: Outcome = Outcome {
     error: None,
     alert: None,
 };
 
-pub(super) fn refused(error: impl Into<Error>, alert: Alert) -> Outcome {
+fn refused(error: impl Into<Error>, alert: Alert) -> Outcome {
     Outcome {
         error: Some(format!("{:?}", error.into())),
         alert: Some(alert),
-    }
-}
-
-fn unexpected(expected: &[HandshakeType], got_type: HandshakeType) -> Error {
-    Error::InappropriateHandshakeMessage {
-        expect_types: expected.to_vec(),
-        got_type,
     }
 }
 
@@ -169,7 +156,7 @@ fn flight(conversation: &Conversation) -> Vec<HandshakeType> {
     types.collect()
 }
 
-pub(super) fn accept_early_data(script: &mut Script) {
+fn accept_early_data(script: &mut Script) {
     script.encrypted_extensions.push(bytes(EARLY_DATA, &[]));
 }
 
@@ -211,46 +198,13 @@ fn a_session_that_was_not_offered_is_not_resumed() {
 
 #[test]
 fn wrong_resumptions_are_refused() {
-    use Alert::{BadRecordMac, IllegalParameter, UnexpectedMessage, UnsupportedExtension};
+    use Alert::{BadRecordMac, IllegalParameter, UnsupportedExtension};
     let accepting = |change: fn(&mut Script)| {
         Resumption::new(move |script| {
             change(script);
             accept_early_data(script);
         })
     };
-    for selected in [[0, 1], [1, 0], [0xff, 0xff]] {
-        let change = move |script: &mut Script| {
-            script.server_hello.extensions.pop();
-            let extension = bytes(PRE_SHARED_KEY, &selected);
-            script.server_hello.extensions.push(extension);
-        };
-        let what = format!("identity {selected:?}");
-        for resumption in [
-            Resumption::new(change),
-            Resumption::new(change).without_early_data(),
-        ] {
-            resumption.is_refused(&what, SelectedInvalidPsk, IllegalParameter);
-        }
-    }
-    // RFC 9846 §4.5: a server that resumes neither sends nor requests certificates
-    for (typ, accepts) in product(
-        [
-            HandshakeType::Certificate,
-            HandshakeType::CertificateRequest,
-            HandshakeType::CertificateVerify,
-            HandshakeType::EndOfEarlyData,
-        ],
-        [true, false],
-    ) {
-        let resumption = Resumption::new(move |script| {
-            if accepts {
-                accept_early_data(script);
-            }
-            script.flight.insert(1, typ);
-        });
-        let error = unexpected(&[HandshakeType::Finished], typ);
-        resumption.is_refused(&format!("{typ:?}"), error, UnexpectedMessage);
-    }
     let not_offered = accepting(|_| {}).without_early_data();
     let after_a_retry = accepting(retry_for_p256);
     let retry_of_another_hash = Resumption::new(|script| {
@@ -391,18 +345,6 @@ fn no_session_is_offered_again_after_a_retry_with_another_hash() {
     let second = ClientHello::read(&conversation.messages[1]);
     assert!(second.extension(PRE_SHARED_KEY).is_none());
     assert!(second.extension(EARLY_DATA).is_none());
-}
-
-/// RFC 9846 §4.3.1: early data requires TLS 1.3.
-#[test]
-fn a_server_that_answers_early_data_with_tls12_is_refused() {
-    let resumption = Resumption::new(|script| {
-        let extensions = &mut script.server_hello.extensions;
-        extensions.retain(|(typ, _)| *typ != SUPPORTED_VERSIONS);
-    });
-    let outcome = resumption.ours().outcome;
-    assert!(outcome.error.is_some(), "{outcome:?}");
-    assert_eq!(outcome, resumption.theirs());
 }
 
 /// Connects again with a ticket of `len` bytes. Returns for each ClientHello whether it offers the
