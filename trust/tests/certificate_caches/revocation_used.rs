@@ -4,14 +4,12 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 use std::{fs, thread};
 
-use harness::peers::callbacks::Clock;
 use harness::peers::configs::{PROVIDERS, Provider, Versions};
 use harness::peers::endpoints::exchange;
-use harness::peers::pki::{Issuer, crl, crl_of};
+use harness::peers::pki::{crl, crl_of};
 use rcgen::{CrlDistributionPoint, CrlIssuingDistributionPoint, CrlScope, date_time_ymd};
 use rustls::certificates::RevocationList;
 use rustls::client::WebPkiServerVerifier;
-use rustls::pki_types::CertificateRevocationListDer as Crl;
 use rustls::server::WebPkiClientVerifier;
 use rustls_trust::{CrlCache, CrlSource};
 
@@ -55,63 +53,6 @@ fn assert_refused(verdicts: [Option<String>; 2], why: &str) {
 }
 
 const ACCEPTED: [Option<String>; 2] = [None, None];
-
-#[test]
-fn a_certificate_revoked_after_loading_is_refused() {
-    let ca = Authority::new("Root");
-    let folder = Directory::of_old_files();
-    let clock = Clock::now();
-    let cache = CrlCache::new().with_time_provider(clock.clone());
-    let source = CrlSource::File(folder.path("crl"));
-
-    for provider in PROVIDERS {
-        cache.clear();
-        folder.write("crl", crl(&ca.0, &[3], |_| ()));
-        let before = cache.lists(&source).unwrap();
-        assert_eq!(verdicts(&ca, provider, &before, 4), ACCEPTED);
-        assert_refused(verdicts(&ca, provider, &before, 3), "Revoked");
-
-        let newer = crl(&ca.0, &[3, 4], |params| {
-            params.this_update = date_time_ymd(2023, 6, 1);
-        });
-        folder.write("crl", newer);
-        clock.advance(60 * 60);
-        let after = cache.lists(&source).unwrap();
-        assert_refused(verdicts(&ca, provider, &after, 4), "Revoked");
-        // a verifier keeps the lists it was built with
-        assert_eq!(verdicts(&ca, provider, &before, 4), ACCEPTED);
-
-        // an older list, no list or a damaged list does not reinstate the certificate
-        let older: Crl<'_> = crl(&ca.0, &[], |_| ());
-        for content in [&older[..], &[], &older[..older.len() - 1]] {
-            folder.write("crl", content);
-            clock.advance(60 * 60);
-            let lists = cache.lists(&source).unwrap();
-            assert!(Arc::ptr_eq(&lists[0], &after[0]));
-            assert_refused(verdicts(&ca, provider, &lists, 4), "Revoked");
-        }
-    }
-}
-
-#[test]
-fn lists_of_other_authorities_are_not_used() {
-    let [ca, other] = ["Root", "Other"].map(Authority::new);
-    let namesake = Authority::new("Root");
-    let folder = Directory::of_old_files();
-    let cache = CrlCache::new();
-    let lists = |name: &str, issuer: &Issuer| {
-        let path = folder.write(name, crl(issuer, &[3], |_| ()));
-        cache.lists(&CrlSource::File(path)).unwrap()
-    };
-
-    for provider in PROVIDERS {
-        let of_other = lists("other", &other.0);
-        let unknown = verdicts(&ca, provider, &of_other, 4);
-        assert_refused(unknown, "UnknownRevocationStatus");
-        let of_namesake = lists("namesake", &namesake.0);
-        assert_refused(verdicts(&ca, provider, &of_namesake, 4), "BadSignature");
-    }
-}
 
 /// An authority may publish lists of several scopes that cover one certificate. An older list of
 /// another scope must not hide the newer one.

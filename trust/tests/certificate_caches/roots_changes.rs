@@ -7,9 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use harness::peers::callbacks::Clock;
-use harness::peers::configs::{ClientAuth, KeyType, PROVIDERS, Provider, this as configs};
-use harness::peers::endpoints::{ThisBuffered, exchange};
-use rustls::ClientConfig;
 use rustls_trust::{RootCache, RootSource, RootsError};
 
 use crate::certificate_caches::kit::{GARBAGE, assert_has, some_roots};
@@ -273,20 +270,6 @@ fn a_changed_file_is_noticed_immediately_on_request() {
 }
 
 #[test]
-fn a_recently_written_file_is_read_again() {
-    let folder = Directory::of_old_files();
-    let [a, b] = some_roots();
-    let cache = RootCache::new().with_change_detection(true);
-    let path = folder.path("a.pem");
-    let source = RootSource::PemFile(path.clone());
-    // equal sizes, and probably equal times at the file system's resolution
-    for root in [&a, &b, &a, &b] {
-        fs::write(&path, &root.pem).unwrap();
-        assert_has(&cache.store(&source).unwrap(), &[root]);
-    }
-}
-
-#[test]
 fn a_changed_directory_is_noticed_immediately_on_request() {
     let folder = Directory::of_old_files();
     let [a, b, c] = some_roots();
@@ -315,53 +298,4 @@ fn a_changed_directory_is_noticed_immediately_on_request() {
     cache.store(&source).unwrap();
     fs::remove_file(folder.path("a.pem")).unwrap();
     assert_has(&cache.store(&source).unwrap(), &[&c, &b]);
-}
-
-/// Connects a client that trusts `source` to a server with each provider, and returns the results.
-fn connect(cache: &RootCache, source: &RootSource) -> Vec<Result<(), String>> {
-    let connect = |provider: Provider| {
-        let client = ClientConfig::builder_with_provider(provider.this().into())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(cache.store(source).unwrap())
-            .with_no_client_auth();
-        let server = configs::server(provider.this(), KeyType::Ed25519, ClientAuth::None);
-        exchange(
-            &mut ThisBuffered::client(client),
-            &mut ThisBuffered::server(server),
-        )
-    };
-    PROVIDERS.map(connect).into()
-}
-
-#[test]
-fn handshakes_use_the_current_file() {
-    let folder = Directory::of_old_files();
-    let trusted = KeyType::Ed25519.identities();
-    let other = KeyType::EcdsaP256.identities();
-    let clock = Clock::now();
-    let cache = cache(&clock);
-    let source = RootSource::PemFile(folder.write("a.pem", &trusted.ca_pem));
-    let accepts = |cache: &RootCache| connect(cache, &source).iter().all(Result::is_ok);
-    assert!(accepts(&cache));
-
-    // the authority is no longer trusted once a day has passed
-    folder.write("a.pem", &other.ca_pem);
-    assert!(accepts(&cache));
-    clock.advance(DAY);
-    for refused in connect(&cache, &source) {
-        let error = refused.unwrap_err();
-        assert!(
-            error.starts_with("client: ") && error.contains("UnknownIssuer"),
-            "{error}"
-        );
-    }
-
-    // an unusable file does not bring it back
-    folder.write("a.pem", "");
-    clock.advance(DAY);
-    assert!(!accepts(&cache));
-    folder.write("a.pem", &trusted.ca_pem);
-    clock.advance(DAY);
-    assert!(accepts(&cache));
 }

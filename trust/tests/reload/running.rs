@@ -2,11 +2,10 @@
 //! `Acceptor`, and with long-lived connections.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
-use harness::peers::endpoints::{Endpoint, ThisBuffered, exchange, handshake, send_and_check};
-use rustls::server::Acceptor;
+use harness::peers::endpoints::{Endpoint, handshake, send_and_check};
 use rustls::{ClientConfig, ServerConfig};
 use rustls_trust::{
     CrlSource, Reload, ReloadStatus, ReloadingCertifiedKeys, ReloadingClientVerifier,
@@ -126,70 +125,6 @@ fn no_connection_fails_while_everything_is_replaced() {
         assert_eq!(counts(running.clients.status()), (RELOADS.into(), 0));
         assert_eq!(counts(running.servers.status()), (RELOADS.into(), 0));
         assert_eq!(counts(running.keys[0].status()), (RELOADS.into(), 0));
-    }
-}
-
-/// After concurrent reloads in any order, the files that were written last are active.
-#[test]
-fn concurrent_reloads_end_with_the_newest_files() {
-    let ca = Authority::new("ca");
-    let setup = setups().next().unwrap();
-    for _ in 0..8 {
-        let dir = Directory::new();
-        let provider = Arc::new(setup.provider.this());
-        let keys = ReloadingCertifiedKeys::new(dir.write_pair(&ca.issue()), provider).unwrap();
-        let last = Mutex::new(None);
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..6 {
-                        let identity = ca.issue();
-                        // another thread may read a mix of two pairs, which do not match
-                        let mut last = last.lock().unwrap();
-                        dir.write_pair(&identity);
-                        *last = Some(identity);
-                        drop(last);
-                        let _ = keys.reload();
-                    }
-                });
-            }
-        });
-        // the reload that began last began after the last write
-        let last = last.into_inner().unwrap().unwrap();
-        assert_eq!(keys.current(None).unwrap().cert[0], last.cert);
-        let status = keys.status();
-        assert!(status.failing.is_none(), "{status:?}");
-        assert_eq!(keys.reload().unwrap(), Reload::Unchanged);
-    }
-}
-
-/// The application of the `Acceptor` uses the same configuration each time.
-#[test]
-fn an_acceptor_uses_the_active_certificates() {
-    for setup in setups().filter(|setup| setup.buffered) {
-        let running = Running::new(setup);
-        let mut seen = Vec::new();
-        for round in 1..4 {
-            if round > 1 {
-                running.reload(round);
-            }
-            let mut client = setup.client(&running.client);
-            let hello = client.take_output();
-            let mut acceptor = Acceptor::default();
-            acceptor.read_tls(&mut &hello[..]).unwrap();
-            let accepted = acceptor.accept().ok().flatten().unwrap();
-            let connection = accepted.into_connection(running.server.clone());
-            let connection = connection.map_err(|(error, _)| error).unwrap();
-            let mut server = ThisBuffered::new(connection);
-            exchange(&mut *client, &mut server).unwrap();
-            assert!(
-                !client.is_handshaking() && !server.is_handshaking(),
-                "{setup:?}"
-            );
-            let certificates = (client.peer_certificates(), server.peer_certificates());
-            assert!(!seen.contains(&certificates), "{setup:?} {round}");
-            seen.push(certificates);
-        }
     }
 }
 

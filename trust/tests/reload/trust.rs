@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harness::peers::callbacks::this::ClientKey;
 use harness::peers::configs::{PROVIDERS, Provider, product};
-use harness::peers::endpoints::{exchange, send_and_check};
+use harness::peers::endpoints::exchange;
 use pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, ClientConfig, Error, ServerConfig};
@@ -15,9 +15,7 @@ use rustls_trust::{
 };
 
 use crate::directory::Directory;
-use crate::reload::kit::{
-    Authority, Content, NO_CERTIFICATE, PIECES, Setup, exchange_and, is_resumed, setups,
-};
+use crate::reload::kit::{Authority, Content, NO_CERTIFICATE, Setup, is_resumed, setups};
 
 pub(crate) fn roots(dir: &Directory, authorities: &[&Authority]) -> RootSource {
     let pem: String = authorities.iter().map(|ca| ca.0.pem()).collect();
@@ -435,49 +433,6 @@ fn options_survive_reloads() {
             roots(&dir, &[&a, &b]);
             verifier.reload().unwrap();
         }
-    }
-}
-
-/// Replaces both sides' trust at each point of a handshake. After the server has received the
-/// ClientHello, the outcome is the same as without the reload.
-#[test]
-fn a_reload_does_not_disturb_handshakes_in_progress() {
-    let (old, new) = (Authority::new("old"), Authority::new("new"));
-    let identity = old.issue();
-    for setup in setups() {
-        let (mut at, mut undisturbed) = (0, 0);
-        loop {
-            let (here, there) = (Directory::new(), Directory::new());
-            let servers = of_servers(&here, setup.provider, &[&old]).build().unwrap();
-            let clients = of_clients(&there, setup.provider, &[&old]).build().unwrap();
-            let client = setup.client_config(servers.clone(), identity.certified(setup.provider));
-            let server = setup.server_config(clients.clone(), identity.certified(setup.provider));
-            let [mut one, mut two] = [setup.client(&client), setup.server(&server)];
-            let mut reloaded = false;
-            let outcome = exchange_and(&mut *one, &mut *two, at, || {
-                roots(&here, &[&new]);
-                roots(&there, &[&new]);
-                assert_eq!(servers.reload().unwrap(), Reload::Replaced);
-                assert_eq!(clients.reload().unwrap(), Reload::Replaced);
-                reloaded = true;
-            });
-            if !reloaded {
-                break;
-            }
-            if at < PIECES {
-                let error = outcome.unwrap_err();
-                assert!(error.contains("UnknownIssuer"), "{setup:?} {at}: {error}");
-            } else {
-                outcome.unwrap();
-                undisturbed += 1;
-                // the connection transfers data, and the next one is verified with the new roots
-                send_and_check(&mut *one, &mut *two, b"on it goes");
-                send_and_check(&mut *two, &mut *one, b"both ways");
-            }
-            connect(setup, &client, &server).unwrap_err();
-            at += 1;
-        }
-        assert!(undisturbed > PIECES, "{setup:?}");
     }
 }
 

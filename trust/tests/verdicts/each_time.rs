@@ -1,5 +1,5 @@
-//! Tests that the dates, names and revocation of cached certificates are checked each time, and
-//! that rejections are not cached.
+//! Tests that the dates and revocation of cached certificates are checked each time, and that
+//! rejections are not cached.
 
 use harness::peers::roles::Role;
 
@@ -76,24 +76,6 @@ fn dates_are_checked_each_time() {
             ),
         ] {
             assert_checked_each_time(case, times, error, setup, sessions);
-        }
-    });
-}
-
-/// The server's certificate is valid for only one of its two names.
-#[test]
-fn names_are_checked_each_time() {
-    all(|setup, sessions| {
-        if setup.side != Role::Client {
-            return;
-        }
-        let case = named("good");
-        let trial = Trial::new(case, setup, sessions, &Caches::on());
-        let other = trial.with_server_name("other.example");
-        for _ in 0..3 {
-            trial.connect(Who::Judge, &case.good).assert_accepted(setup);
-            let verdict = other.connect(Who::Judge, &case.good);
-            verdict.assert_refused("NotValidForNameContext", setup);
         }
     });
 }
