@@ -98,9 +98,17 @@ pub struct DistinguishedName(Vec<u8>);
 
 impl fmt::Debug for DistinguishedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("DistinguishedName(")?;
-        fmt_hex(f, &self.0)?;
-        f.write_str(")")
+        f.debug_tuple("DistinguishedName")
+            .field(&Hex(&self.0))
+            .finish()
+    }
+}
+
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Debug for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt_hex(f, self.0)
     }
 }
 

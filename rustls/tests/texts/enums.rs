@@ -99,8 +99,7 @@ macro_rules! enums {
                     log.debug(path, &suite);
                 }
                 let values: [&dyn Debug; 12] = [
-                    // upstream prints more lines with `{:#?}`
-                    &format!("{:?}", $tls::DistinguishedName::in_sequence(b"name")),
+                    &$tls::DistinguishedName::in_sequence(b"name"),
                     &$tls::RootCertStore::empty(),
                     &client::Resumption::disabled(),
                     &$tls::NoKeyLog,
