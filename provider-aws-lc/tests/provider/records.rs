@@ -96,7 +96,7 @@ fn each_provider_opens_records_of_the_other() {
                 let mut decrypter = decrypter(*suite);
                 let opened = decrypter.decrypt(record, SEQ).unwrap();
                 assert_eq!(opened.typ, typ);
-                assert!(&*opened.payload == plain, "{suite:?} {len}");
+                assert!(*opened.payload == plain, "{suite:?} {len}");
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Answers in EncryptedExtensions (RFC 9846 §4.4.1). `differential` inserts and changes every extension.
+//! Answers in EncryptedExtensions (RFC 9846 §4.4.1). `differential` inserts and changes every
+//! extension.
 
 use harness::peers::endpoints::{Endpoint, ThisBuffered, UpstreamBuffered};
 use harness::scripted::{Script, bytes};

@@ -1,5 +1,5 @@
-//! Valid and invalid ServerHellos: RFC 9846 §4.2.3. `differential` changes every byte, extension and
-//! message.
+//! Valid and invalid ServerHellos: RFC 9846 §4.2.3. `differential` changes every byte, extension
+//! and message.
 
 use harness::peers::configs::product;
 use harness::scripted::{Hello, KEY_SHARE, SUPPORTED_VERSIONS, Script, bytes};

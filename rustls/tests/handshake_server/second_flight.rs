@@ -1,6 +1,6 @@
-//! The client's records after the server's flight and after the handshake: Finished, early data that
-//! is skipped, and KeyUpdates. `differential` sends every message in the wrong place or with a wrong
-//! length.
+//! The client's records after the server's flight and after the handshake: Finished, early data
+//! that is skipped, and KeyUpdates. `differential` sends every message in the wrong place or with a
+//! wrong length.
 
 use harness::scripted::{Refused, ScriptedClient};
 use harness::wire::client_hello::*;

@@ -63,8 +63,8 @@ fn a_connection_with_an_unprocessed_record_may_not_need_its_peer() {
     assert!(!server.common().needs_peer());
 }
 
-/// The client has the server's ServerHello, and therefore the keys of the handshake. TLS 1.3 drops a
-/// change_cipher_spec immediately, because an alert may follow.
+/// The client has the server's ServerHello, and therefore the keys of the handshake. TLS 1.3 drops
+/// a change_cipher_spec immediately, because an alert may follow.
 #[test]
 fn an_encrypted_alert_ends_a_pending_operation() {
     let befores: [&[u8]; 2] = [&[], &[20, 3, 3, 0, 1, 1]];
@@ -128,8 +128,8 @@ fn an_impossible_header_does_not_fill_the_buffer() {
     assert!(rest.len() > (1 << 20) - (64 << 10));
 }
 
-/// QUIC has no records, so the connection itself must hold the bytes. The first message may have the
-/// maximum length, and there is space for another one after it.
+/// QUIC has no records, so the connection itself must hold the bytes. The first message may have
+/// the maximum length, and there is space for another one after it.
 #[test]
 fn a_waiting_quic_connection_buffers_little() {
     let (mut server, _client, plan) = pending(&KINDS[0], Api::Quic, "resolve");

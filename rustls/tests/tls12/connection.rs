@@ -1,5 +1,5 @@
-//! Tests of TLS 1.2 connections after the handshake, in both roles and APIs: limits of keys, and the
-//! application's data in sessions.
+//! Tests of TLS 1.2 connections after the handshake, in both roles and APIs: limits of keys, and
+//! the application's data in sessions.
 
 use std::io::Write;
 

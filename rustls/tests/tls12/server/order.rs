@@ -1,5 +1,5 @@
-//! Tests of flights with wrong certificates, signatures, warnings and attempts to renegotiate. Error
-//! and alert equal upstream's.
+//! Tests of flights with wrong certificates, signatures, warnings and attempts to renegotiate.
+//! Error and alert equal upstream's.
 
 use std::sync::Arc;
 
@@ -152,8 +152,8 @@ fn every_wrong_flight_is_refused_like_upstream() {
     }
 }
 
-/// RFC 5246 §7.1: a change_cipher_spec has one place, and everything after it is protected. Upstream
-/// sends other errors or no alerts.
+/// RFC 5246 §7.1: a change_cipher_spec has one place, and everything after it is protected.
+/// Upstream sends other errors or no alerts.
 #[test]
 fn a_misplaced_change_cipher_spec_is_refused() {
     const CCS: Part = Raw(ChangeCipherSpec, &[1]);
