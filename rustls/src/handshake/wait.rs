@@ -13,19 +13,37 @@ pub(crate) struct Wait {
     pub(crate) opens: Opens,
 }
 
-/// A call into the application's code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Call {
+/// Defines the calls, each with its text.
+macro_rules! calls {
+    ($($(#[$doc:meta])* $call:ident = $text:literal;)+) => {
+        /// A call into the application's code.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Call { $($(#[$doc])* $call,)+ }
+
+        impl Call {
+            /// All calls. The position of each is its number.
+            const ALL: &'static [Self] = &[$(Self::$call,)+];
+        }
+
+        impl fmt::Display for Call {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$call => $text,)+ })
+            }
+        }
+    };
+}
+
+calls! {
     /// The choice of this side's certificate.
-    Certificate,
+    Certificate = "certificate";
     /// An access to the session storage.
-    Session,
+    Session = "session";
     /// The verification of the peer's certificates or signature.
-    Verification,
-    Signature,
+    Verification = "verification";
+    Signature = "signature";
     /// The encryption or decryption of a ticket.
-    Ticket,
+    Ticket = "ticket";
 }
 
 /// The records that may be opened while a handshake is waiting.
@@ -60,28 +78,6 @@ impl Wait {
     }
 }
 
-impl Call {
-    const ALL: [Self; 5] = [
-        Self::Certificate,
-        Self::Session,
-        Self::Verification,
-        Self::Signature,
-        Self::Ticket,
-    ];
-}
-
-impl fmt::Display for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Certificate => "certificate",
-            Self::Session => "session",
-            Self::Verification => "verification",
-            Self::Signature => "signature",
-            Self::Ticket => "ticket",
-        })
-    }
-}
-
 impl CurrentCall {
     pub(crate) fn new(first: Call) -> Arc<Self> {
         Arc::new(Self(AtomicU8::new(first as u8)))
@@ -93,6 +89,6 @@ impl CurrentCall {
 
     pub(crate) fn get(&self) -> Option<Call> {
         let current = self.0.load(Ordering::Relaxed);
-        Call::ALL.into_iter().find(|call| *call as u8 == current)
+        Call::ALL.get(usize::from(current)).copied()
     }
 }
