@@ -280,6 +280,8 @@ pub(crate) fn labels_of_cell(cell: usize) -> (&'static Metric, Vec<(&'static str
 mod tests {
     use std::collections::HashSet;
 
+    use rustls::observer::Durations;
+
     use super::*;
 
     /// Returns the table of the documentation.
@@ -327,11 +329,19 @@ mod tests {
         }
     }
 
-    /// If this fails, replace `catalog.md` with the printed table.
+    /// If this fails, replace `catalog.md` with the printed table. Dashboards depend on metrics,
+    /// labels and their values: add new ones, but never change or remove one.
     #[test]
     fn the_documentation_lists_all_metrics() {
         let table = table();
         assert!(table == include_str!("catalog.md"), "\n{table}");
+    }
+
+    /// The position of a wait is the position of its label.
+    #[test]
+    fn waits_are_in_the_order_of_their_labels() {
+        let waits = Durations::default().waits().map(|(label, _)| label);
+        assert!(waits.eq((0..OPERATION.len()).map(|place| OPERATION.value(place))));
     }
 
     #[test]

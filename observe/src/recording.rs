@@ -96,14 +96,7 @@ fn over(sink: &impl Sink, connection: &Observed<'_>, facts: &HandshakeFacts<'_>,
         sink.time(cell(Id::Duration, [side, outcome, kind]), times.whole);
         sink.time(cell(Id::OwnWork, [side, outcome, kind]), times.own_work);
         // in the order of the label's values
-        let waits = [
-            times.certificate,
-            times.session,
-            times.verification,
-            times.signature,
-            times.ticket,
-        ];
-        for (operation, wait) in waits.into_iter().enumerate() {
+        for (operation, (_, wait)) in times.waits().enumerate() {
             if !wait.is_zero() {
                 sink.time(cell(Id::Wait, [side, operation]), wait);
             }

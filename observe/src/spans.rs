@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustls::ProtocolVersion;
 use rustls::observer::{
-    Alert, ConnectionClosed, ConnectionFailed, Durations, EarlyData, Fault, HandshakeFacts,
-    KeysUpdated, Observed, Observer, SessionEvent, TicketEvent,
+    Alert, ConnectionClosed, ConnectionFailed, EarlyData, Fault, HandshakeFacts, KeysUpdated,
+    Observed, Observer, SessionEvent, TicketEvent,
 };
 use tracing::field::Empty;
 use tracing::{Span, debug, info, info_span, warn};
@@ -32,7 +32,7 @@ const SHARDS: usize = 16;
 ///
 /// Field names follow OpenTelemetry's semantic conventions where these define one. Most fields that
 /// start with `rustls.` are named after those of [`Observed`], [`HandshakeFacts`],
-/// [`ConnectionFailed`] and [`Durations`].
+/// [`ConnectionFailed`] and [`Durations`](rustls::observer::Durations).
 ///
 /// | field | value |
 /// |---|---|
@@ -301,13 +301,9 @@ fn record(span: &Span, connection: &Observed<'_>, facts: &HandshakeFacts<'_>) {
     span.record("rustls.received_bytes", facts.received.bytes);
     if let Some(times) = &facts.durations {
         span.record("rustls.own_work_seconds", times.own_work.as_secs_f64());
-        span.record("rustls.wait_seconds", waits(times).as_secs_f64());
+        let waits: Duration = times.waits().map(|(_, wait)| wait).sum();
+        span.record("rustls.wait_seconds", waits.as_secs_f64());
     }
-}
-
-/// Returns the total time of all waits.
-fn waits(times: &Durations) -> Duration {
-    times.certificate + times.session + times.verification + times.signature + times.ticket
 }
 
 /// Returns the names of the alerts sent and received.

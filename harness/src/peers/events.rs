@@ -477,11 +477,7 @@ fn check_durations(facts: &Facts) -> Result<(), &'static str> {
 
 /// Returns the time of all waits.
 pub fn waits(durations: &Durations) -> std::time::Duration {
-    durations.certificate
-        + durations.session
-        + durations.verification
-        + durations.signature
-        + durations.ticket
+    durations.waits().map(|(_, wait)| wait).sum()
 }
 
 fn check_failed(failed: &Failed) -> Result<(), &'static str> {

@@ -143,6 +143,32 @@ pub struct Durations {
     pub ticket: Duration,
 }
 
+impl Durations {
+    /// Returns the time spent waiting for each kind of asynchronous operation, in the order of the
+    /// fields, with a label for metrics: the field's name. Later versions may add labels, but never
+    /// change or remove one.
+    #[inline]
+    pub fn waits(&self) -> impl Iterator<Item = (&'static str, Duration)> + use<> {
+        let Self {
+            whole: _,
+            own_work: _,
+            certificate,
+            session,
+            verification,
+            signature,
+            ticket,
+        } = *self;
+        [
+            ("certificate", certificate),
+            ("session", session),
+            ("verification", verification),
+            ("signature", signature),
+            ("ticket", ticket),
+        ]
+        .into_iter()
+    }
+}
+
 /// Defines an enum of reasons, each with a text for the log.
 macro_rules! reasons {
     (
