@@ -32,8 +32,9 @@ pub enum Then {
     Alternate,
 }
 
+/// A call to the transport.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Call {
+pub enum IoCall {
     Read,
     Write,
     Flush,
@@ -42,14 +43,14 @@ pub enum Call {
 /// A fault, and the number of the call at which it first occurs.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    pub call: Call,
+    pub call: IoCall,
     pub at: usize,
     pub fault: Fault,
     pub then: Then,
 }
 
 impl Plan {
-    fn fault(&self, call: Call, at: usize) -> Option<Fault> {
+    fn fault(&self, call: IoCall, at: usize) -> Option<Fault> {
         let since = at.checked_sub(self.at).filter(|_| self.call == call)?;
         match self.then {
             _ if since == 0 => Some(self.fault),
@@ -64,7 +65,7 @@ impl Plan {
 /// The payload of the transport's panics.
 pub struct PlannedPanic;
 
-/// The number of calls of each kind, by [`Call`].
+/// The number of calls of each kind, by [`IoCall`].
 pub type Counts = [usize; 3];
 
 pub struct Transport {
@@ -92,7 +93,7 @@ impl Transport {
     }
 
     /// Counts a call and returns its fault, if any.
-    fn call(&mut self, call: Call) -> io::Result<Option<Fault>> {
+    fn call(&mut self, call: IoCall) -> io::Result<Option<Fault>> {
         let count = &mut self.counts[call as usize];
         let at = *count;
         *count += 1;
@@ -107,7 +108,7 @@ impl Transport {
 
 impl Read for Transport {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let fault = self.call(Call::Read)?;
+        let fault = self.call(IoCall::Read)?;
         if self.echoes && !self.peer.is_handshaking() {
             let mut plaintext = self.peer.read_all();
             plaintext.reverse();
@@ -131,7 +132,7 @@ impl Read for Transport {
 
 impl Write for Transport {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let fault = self.call(Call::Write)?;
+        let fault = self.call(IoCall::Write)?;
         let len = match fault {
             Some(Fault::Nothing) => return Ok(0),
             Some(Fault::Short) => buf.len().min(1),
@@ -155,6 +156,6 @@ impl Write for Transport {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.call(Call::Flush).map(|_| ())
+        self.call(IoCall::Flush).map(|_| ())
     }
 }

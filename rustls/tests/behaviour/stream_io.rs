@@ -6,7 +6,7 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 use harness::either;
 use harness::peers::configs::{PROVIDERS, product, product3};
 use harness::peers::endpoints::{Endpoint, UpstreamBuffered};
-use harness::peers::faulty::{Call, Fault, Plan, Then, Transport};
+use harness::peers::faulty::{Fault, IoCall, Plan, Then, Transport};
 use harness::peers::memory::Memory;
 
 use crate::behaviour::compared::{Log, describe, same};
@@ -236,7 +236,7 @@ fn plans() -> Vec<Option<Plan>> {
         (Fault::Short, Then::Repeat),
         (Fault::Short, Then::Block),
     ];
-    let calls = [Call::Read, Call::Write, Call::Flush];
+    let calls = [IoCall::Read, IoCall::Write, IoCall::Flush];
     let plans = product3(calls, 0..CALLS, faults).map(|(call, at, (fault, then))| Plan {
         call,
         at,

@@ -12,7 +12,7 @@ use harness::peers::endpoints::{Endpoint, Transfer, UpstreamBuffered};
 use harness::peers::roles::{self, ROLES, Role};
 
 use crate::pieces::{Pieces, piece};
-use crate::transport::{Call, Counts, ERRORS, Fault, KINDS, Plan, PlannedPanic, Then, Transport};
+use crate::transport::{Counts, ERRORS, Fault, IoCall, KINDS, Plan, PlannedPanic, Then, Transport};
 
 const KEY_TYPE: KeyType = KeyType::EcdsaP256;
 
@@ -427,10 +427,10 @@ scripts!(upstream, rustls_upstream);
 /// Returns a plan for every fault at every call.
 pub(crate) fn plans(counts: Counts, faults: &[Fault]) -> Vec<Plan> {
     let mut plans = Vec::new();
-    for call in [Call::Read, Call::Write, Call::Flush] {
+    for call in [IoCall::Read, IoCall::Write, IoCall::Flush] {
         for (at, &fault) in product(0..counts[call as usize], faults) {
             // a flush moves no bytes
-            if call != Call::Flush || matches!(fault, Fault::Fails(_) | Fault::Panics) {
+            if call != IoCall::Flush || matches!(fault, Fault::Fails(_) | Fault::Panics) {
                 let then = Then::Work;
                 plans.push(Plan {
                     call,
@@ -488,7 +488,7 @@ fn calls_over_a_faulty_transport_return_the_same_as_upstream() {
         let counts = ours.run(role, style, None).counts;
         for plan in plans(counts, &[&KINDS[..], &ERRORS].concat()) {
             // upstream panics
-            if plan.call == Call::Read && plan.fault == Fault::Lies {
+            if plan.call == IoCall::Read && plan.fault == Fault::Lies {
                 continue;
             }
             let ours = ours.run(role, style, Some(plan)).log;

@@ -2,7 +2,9 @@
 
 use std::io::ErrorKind;
 
-pub(crate) use harness::peers::faulty::{Call, Counts, Fault, Plan, PlannedPanic, Then, Transport};
+pub(crate) use harness::peers::faulty::{
+    Counts, Fault, IoCall, Plan, PlannedPanic, Then, Transport,
+};
 
 /// One fault of each kind that connections may handle differently.
 pub(crate) const KINDS: [Fault; 7] = [
