@@ -83,13 +83,11 @@ pub trait ProducesTickets: fmt::Debug + Send + Sync {
     }
 
     /// False if the methods ending in `_async` always return `None`. True by default, which is
-    /// always safe.
+    /// always safe. False may save a server the copy of a ClientHello: see `CommonState::set_async`
+    /// of rustls.
     ///
-    /// A server whose connections may wait for callbacks has to copy a ClientHello that offers a
-    /// session if this is true for its ticketer, its session storage or its client verifier. If
-    /// this is false for all three, the server may look up the session with their synchronous
-    /// methods only. A wrapper returns the value of the wrapped object, or true if it has its own
-    /// futures. If a wrapper returns false by mistake, slow calls block the thread.
+    /// A wrapper returns the value of the wrapped object, or true if it has its own futures. If a
+    /// wrapper returns false by mistake, slow calls block the thread.
     fn may_wait(&self) -> bool {
         true
     }

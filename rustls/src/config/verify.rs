@@ -444,7 +444,8 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     /// [`ServerConfig::verified_chains`](crate::ServerConfig::verified_chains) holds acceptances
     /// for half a day, and sessions hold them for a day. If it is disabled, or the chain takes more
     /// than 16 KiB, the chain is verified first and in full. Otherwise `verify_client_cert` is not
-    /// called in each handshake, so do authorization and auditing elsewhere.
+    /// called in each handshake. So authorize and audit clients after the handshake, by their
+    /// [`peer_identity`](crate::CommonState::peer_identity).
     ///
     /// An implementation that returns rules must ensure that:
     ///
@@ -614,14 +615,11 @@ pub trait ClientCertVerifier: Debug + Send + Sync {
     }
 
     /// False if the methods ending in `_async` always return `None`. True by default, which is
-    /// always safe.
+    /// always safe. False may save a server the copy of a ClientHello: see
+    /// [`set_async`](crate::CommonState::set_async).
     ///
-    /// A server whose connections [may wait](crate::CommonState::set_async) has to copy a
-    /// ClientHello that offers a session, unless this is false for its ticketer, its session
-    /// storage and its client verifier. If it is false for all three, the server may look up the
-    /// session with their synchronous methods only. A wrapper returns the value of the wrapped
-    /// object, or true if it has its own futures. If a wrapper returns false by mistake, slow calls
-    /// block the thread.
+    /// A wrapper returns the value of the wrapped object, or true if it has its own futures. If a
+    /// wrapper returns false by mistake, slow calls block the thread.
     fn may_wait(&self) -> bool {
         true
     }

@@ -169,6 +169,10 @@ impl CommonState {
     /// futures, such as [`Signer::sign_async`](crate::sign::Signer::sign_async). Only connections
     /// with this setting call them. Other connections call the synchronous methods and never wait.
     /// The setting affects messages that have not been processed yet.
+    ///
+    /// With this setting, a server has to copy a ClientHello that offers a session, unless
+    /// `may_wait` is false for its ticketer, its session storage and its client verifier. If it is
+    /// false for all three, the server may look up the session with their synchronous methods only.
     pub fn set_async(&mut self, is_async: bool) {
         self.callbacks = match is_async {
             true => Callbacks::Async,

@@ -1,6 +1,11 @@
 //! Operations that a handshake waits for, such as a signature, a verification, or an access to a
 //! session storage.
 //!
+//! - A *callback* is the application's code, such as a verifier.
+//! - A *call* is one invocation of a callback. [`Call`](super::wait::Call) names its kind.
+//! - An *operation* is a future that the connection owns. It waits for one call or several.
+//! - A [`Wait`] describes the pending call, and the records that may be opened meanwhile.
+//!
 //! A handler calls the application, and passes the rest of its work to [`after`], as a closure that
 //! owns the state:
 //!

@@ -30,6 +30,10 @@
 //! arrival, as if the verifier had no rules, and does not hold a long chain that the verifier
 //! rejects.
 //!
+//! A resumption has no signature to verify. A server that resumes a session
+//! (`server/resumable.rs`) calls only [`ChainCheck::verify_unless_accepted`], for the client's
+//! chain.
+//!
 //! - [`verifier`]: one interface to the verifiers of both sides.
 //! - [`chain_check`]: the calls to a verifier for one chain, and the acceptances that can replace
 //!   them.

@@ -98,14 +98,11 @@ pub trait StoresServerSessions: Debug + Send + Sync {
     }
 
     /// False if the methods ending in `_async` always return `None`. True by default, which is
-    /// always safe.
+    /// always safe. False may save a server the copy of a ClientHello: see
+    /// [`set_async`](crate::CommonState::set_async).
     ///
-    /// A server whose connections [may wait](crate::CommonState::set_async) has to copy a
-    /// ClientHello that offers a session, unless this is false for its ticketer, its session
-    /// storage and its client verifier. If it is false for all three, the server may look up the
-    /// session with their synchronous methods only. A wrapper returns the value of the wrapped
-    /// object, or true if it has its own futures. If a wrapper returns false by mistake, slow calls
-    /// block the thread.
+    /// A wrapper returns the value of the wrapped object, or true if it has its own futures. If a
+    /// wrapper returns false by mistake, slow calls block the thread.
     fn may_wait(&self) -> bool {
         true
     }

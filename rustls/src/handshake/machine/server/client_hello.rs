@@ -179,6 +179,8 @@ fn offers_session(version: Version, hello: &ClientHello<'_>) -> bool {
 }
 
 /// True if a call that looks up a session, or verifies the client of a session, may be pending.
+/// This must check every callback that `find_session` of either version can reach. Otherwise, the
+/// callback's synchronous method may be called on a connection that could wait.
 fn lookups_may_wait(config: &ServerSettings) -> bool {
     config.ticketer.may_wait() || config.session_storage.may_wait() || config.verifier().may_wait()
 }
