@@ -389,6 +389,9 @@ impl<Data> ConnectionCommon<Data> {
     /// earlier update is unused and the peer has not requested another update. A key that reaches
     /// its usage limit is replaced automatically, without this call.
     ///
+    /// A peer that uses this crate fails if it receives more than 32 KeyUpdates without application
+    /// data between them. KeyUpdates that only reply to its own requests do not count.
+    ///
     /// # Errors
     ///
     /// Returns [`Error::HandshakeNotComplete`] before the handshake is complete, and in TLS 1.2,
