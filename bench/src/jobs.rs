@@ -1,11 +1,15 @@
 //! The sub-commands that measure. [`JOBS`] is the only list of them. Each has these parts:
 //!
 //! 1. A file in `jobs`: name, help, arguments, columns, its runs in `all`, and the measurements.
-//!    Work with connections is in `connection`, its parameters and memory in `workload`.
-//! 2. A line of [`JOBS`]. `subject_keys` in `row.rs`: keys that no other job has.
-//! 3. `report/every_job.rs`: a sample of its rows, for the tests of tables and pictures.
-//! 4. `document/template.md`: its section of BENCHMARKS.md; measure `all` again.
-//! 5. `tests/commands.rs`: the properties of its figures, if any.
+//!    Work with connections is in `connection`, whose modules `connection/connection.rs` lists; its
+//!    parameters and memory are in `workload`.
+//! 2. A line of [`JOBS`]. `subject_keys` in `row.rs`: keys that no other job has. `title` in
+//!    `tables.rs`: headings and units that are not the words of the key.
+//! 3. `report/every_job.rs`: the number of jobs, and a sample of its rows, for the tests of tables
+//!    and pictures.
+//! 4. `document/template.md`: its section of BENCHMARKS.md, which needs the rows of a complete run
+//!    of `all`. `cli.rs` says how long that takes.
+//! 5. `tests/commands.rs`: the number of jobs, and the properties of its figures, if any.
 
 pub(crate) mod bulk;
 mod certificates;

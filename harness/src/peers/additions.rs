@@ -1,7 +1,11 @@
 //! The additions: cipher suites and extensions that this crate supports and rustls 0.23.46 does
 //! not.
 //!
-//! Every comparison of the two crates leaves them out. These lists alone determine which.
+//! Every comparison of the two crates leaves out the suites. Only those of messages
+//! (`rustls/src/msgs/tests/upstream.rs`) and of the TLS 1.2 ClientHello
+//! (`rustls/tests/tls12/client/hello.rs`) leave out the extensions. These lists alone determine
+//! which.
+//!
 //! [`Provider::this`](super::configs::Provider::this) has no added suite, so tests over its suites
 //! need no change. A test of an added suite takes
 //! [`Provider::this_suites`](super::configs::Provider::this_suites).
