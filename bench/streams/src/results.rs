@@ -120,7 +120,7 @@ impl<'a> Results<'a> {
         document::table(&self.lines(MEASURES[0], |row| SUMMARY.contains(&row)))
     }
 
-    /// Returns the lines of a table of ratios to the baseline, whose own column has absolute values.
+    /// Returns the lines of a table of ratios to the baseline, whose own column is absolute.
     fn lines(&self, measure: Measure, is_shown: impl Fn(&str) -> bool) -> Vec<Vec<String>> {
         let (unit, value) = measure;
         let mut lines = vec![vec![unit.to_owned()]];
