@@ -51,9 +51,9 @@ pub enum When {
     Scheduled,
 }
 
-/// A call to an operation.
+/// A call to an operation, as a [`Plan`] notes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct NotedCall {
     pub operation: &'static str,
     /// True if the call returned a future.
     pub is_future: bool,
@@ -68,7 +68,7 @@ pub struct Plan {
     fails: Option<&'static str>,
     has_begun: AtomicBool,
     futures: Mutex<BTreeSet<&'static str>>,
-    calls: Mutex<Vec<Call>>,
+    calls: Mutex<Vec<NotedCall>>,
     dropped: AtomicUsize,
     /// The times of the next results.
     schedule: Mutex<Vec<When>>,
@@ -123,7 +123,7 @@ impl Plan {
     }
 
     /// Returns all calls since [`Self::begin_to_fail`], in order.
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<NotedCall> {
         self.calls.lock().unwrap().clone()
     }
 
@@ -143,7 +143,7 @@ impl Plan {
 
     fn note(&self, operation: &'static str, is_future: bool) {
         if self.has_begun() {
-            self.calls.lock().unwrap().push(Call {
+            self.calls.lock().unwrap().push(NotedCall {
                 operation,
                 is_future,
             });

@@ -30,7 +30,7 @@ use std::task::Poll;
 use harness::operations::ends::{APIS, Api, End};
 use harness::operations::kinds::{KINDS, Kind, MORE_KINDS, OPERATIONS};
 use harness::operations::schedules::{connect, resumable};
-use harness::operations::{Call, Plan, When};
+use harness::operations::{NotedCall, Plan, When};
 use rustls::{Connection, Error};
 
 fn for_all(mut f: impl FnMut(&Kind, Api)) {
@@ -86,7 +86,7 @@ fn the_outcome_is_the_same_if_one_operation_is_a_future() {
 
 /// Returns the calls of a connection that did not wait in the form expected from one that may wait:
 /// the same calls in the same order, none of which blocks.
-fn expected_calls(sync: &Plan, is_future: impl Fn(&str) -> bool) -> Vec<Call> {
+fn expected_calls(sync: &Plan, is_future: impl Fn(&str) -> bool) -> Vec<NotedCall> {
     let mut calls = sync.calls();
     for call in &mut calls {
         call.is_future = is_future(call.operation);
