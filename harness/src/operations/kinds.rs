@@ -33,6 +33,14 @@ pub const OPERATIONS: [&str; 11] = [
     "verify_tls13_signature",
 ];
 
+/// The operations that decide if a peer is accepted.
+pub const CHECKS: [&str; 4] = [
+    "verify_client_cert",
+    "verify_server_cert",
+    "verify_tls12_signature",
+    "verify_tls13_signature",
+];
+
 #[derive(Clone, Copy, PartialEq)]
 pub enum Session {
     None,
