@@ -288,7 +288,11 @@ mod tests {
         assert!(results.duplex().ends_with(": in memory 0.23 1.60.\n"));
         let table = results.table();
         assert_eq!(table.lines().filter(|line| line.ends_with('–')).count(), 3);
-        assert!(table.lines().all(|line| line.chars().count() <= document::WIDTH));
+        assert!(
+            table
+                .lines()
+                .all(|line| line.chars().count() <= document::WIDTH)
+        );
     }
 
     #[test]
@@ -302,7 +306,8 @@ mod tests {
         let names = [BASELINE, OLD_STREAMS, THIS, "tcp"];
         let contenders = names.map(|name| contender((name, "tls")));
         let mut results = Results::new(&scenarios, &contenders);
-        for (place, index) in (0..scenarios.len()).flat_map(|place| (0..4).map(move |i| (place, i))) {
+        for (place, index) in (0..scenarios.len()).flat_map(|place| (0..4).map(move |i| (place, i)))
+        {
             for cpu in [0.007_16, 0.0231] {
                 let usage = Usage {
                     cpu,
