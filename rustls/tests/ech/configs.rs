@@ -2,6 +2,7 @@
 
 use harness::peers::configs::PROVIDERS;
 use harness::scripted::ech::{Config, EchKey, SUITES, config_list};
+use harness::wire::client_hello::host_name;
 use rustls::{EncryptedClientHelloError, Error};
 
 use crate::ech::clients::{Mode, OURS, stacks};
@@ -84,7 +85,11 @@ fn unknown_optional_extensions_are_ignored() {
 #[test]
 fn the_case_of_the_public_name_is_preserved() {
     let peers = Peers::with_key(PROVIDERS[0], EchKey::new(7, "PUBLIC.Example", SUITE));
-    peers.accepted(&peers.setup(), &peers.accepting());
+    let name = host_name(b"PUBLIC.Example");
+    for run in peers.accepted(&peers.setup(), &peers.accepting()) {
+        let outer = &run.conversation.opened[0].outer;
+        assert_eq!(outer.extension(0), Some(&name[..]));
+    }
     for stack in stacks() {
         let run = peers.run(stack, &peers.setup(), &peers.rejecting());
         run.assert_status("Rejected");

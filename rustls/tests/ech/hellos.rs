@@ -1,4 +1,4 @@
-//! Tests of what observers can see: ClientHelloOuter and its length (RFC 9849 §6.1.3, §10.9.4).
+//! Tests of what observers can see: ClientHelloOuter and its length (RFC 9849 §6.1.3, §10.10.4).
 
 use std::collections::BTreeSet;
 
