@@ -102,9 +102,17 @@ fn server(
     for _ in 0..authorities {
         roots.add(root.der().clone()).unwrap();
     }
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), crypto.clone().into());
-    let verifier = verifier.build().unwrap();
-    let mut config = configs::this::server_verifying(versions, crypto, KEY_TYPE, verifier);
+    let crypto = Arc::new(crypto);
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), crypto.clone());
+    let identity = &KEY_TYPE.identities().server;
+    let versions = versions.choose(&rustls::version::TLS12, &rustls::version::TLS13);
+    // not that of the harness, whose keys may be others for each handshake
+    let mut config = ServerConfig::builder_with_provider(crypto)
+        .with_protocol_versions(&versions)
+        .unwrap()
+        .with_client_cert_verifier(verifier.build().unwrap())
+        .with_single_cert(identity.chain.clone(), identity.key())
+        .unwrap();
     config.ticketer = settings.ours().ticketer;
     config
 }
