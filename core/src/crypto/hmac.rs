@@ -100,6 +100,12 @@ impl Tag {
         tag.len = len;
         tag
     }
+
+    /// Panics if the tag is empty, for example because a key store failed.
+    #[inline]
+    pub(super) fn assert_not_empty(&self) {
+        assert!(self.len != 0, "an HMAC returned an empty tag");
+    }
 }
 
 impl AsRef<[u8]> for Tag {

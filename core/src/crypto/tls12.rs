@@ -103,8 +103,9 @@ const USUAL_LEN: usize = 160;
 /// Panics if the HMAC returns an empty tag, for example because its key store failed. Continuing
 /// would yield no output, or a secret that is the same for all connections.
 pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], seed: &[u8]) {
-    // hashing one piece is faster than hashing three
-    let a_len = Ord::min(key.tag_len(), Tag::MAX_LEN);
+    // hashing one piece is faster than hashing three. The length is not 0, so that an empty A(i)
+    // has another one, and is found below
+    let a_len = key.tag_len().clamp(1, Tag::MAX_LEN);
     let len = a_len + label.len() + seed.len();
     let mut usual = Zeroizing::new(SecretBytes::<USUAL_LEN>::default());
     let mut long = Zeroizing::new(Vec::new());
@@ -119,7 +120,7 @@ pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], 
     a_and_seed[a_len + label.len()..].copy_from_slice(seed);
 
     let mut a = key.sign(&[&a_and_seed[a_len..]]);
-    assert_not_empty(&a);
+    a.assert_not_empty();
     let mut blocks = output.chunks_mut(a.as_ref().len()).peekable();
     while let Some(block) = blocks.next() {
         let tag = if a.as_ref().len() == a_len {
@@ -127,24 +128,23 @@ pub(crate) fn p_hash<K: Key + ?Sized>(key: &K, output: &mut [u8], label: &[u8], 
             key.sign(&[a_and_seed])
         } else {
             // the tag length differs from what the provider claims
+            a.assert_not_empty();
             key.sign(&[a.as_ref(), label, seed])
         };
-        assert_not_empty(&tag);
+        // an empty tag makes this slice panic, at no extra cost
         block.copy_from_slice(&tag.as_ref()[..block.len()]);
         if blocks.peek().is_some() {
             a = key.sign(&[a.as_ref()]);
-            assert_not_empty(&a);
         }
     }
-}
-
-fn assert_not_empty(tag: &Tag) {
-    assert!(!tag.as_ref().is_empty(), "an HMAC returned an empty tag");
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+    use core::sync::atomic::AtomicUsize;
+    use core::sync::atomic::Ordering::Relaxed;
+    use std::panic::catch_unwind;
 
     use super::super::toy::{EmptyTags, ToyHmac};
     use super::*;
@@ -182,6 +182,44 @@ mod tests {
     #[should_panic = "empty tag"]
     fn empty_tags_never_yield_a_secret() {
         PrfUsingHmac(&EmptyTags).for_secret(&mut [0; 48], b"secret", b"label", b"seed");
+    }
+
+    /// A key store that fails once. A provider may state a wrong tag length, too.
+    struct FailsOnce {
+        calls: AtomicUsize,
+        fails_at: usize,
+        tag_len: usize,
+    }
+
+    impl Key for FailsOnce {
+        fn sign_concat(&self, _: &[u8], _: &[&[u8]], _: &[u8]) -> Tag {
+            match self.calls.fetch_add(1, Relaxed) == self.fails_at {
+                true => Tag::new(&[]),
+                false => Tag::new(&[7; 16]),
+            }
+        }
+
+        fn tag_len(&self) -> usize {
+            self.tag_len
+        }
+    }
+
+    #[test]
+    fn no_call_may_return_an_empty_tag() {
+        for tag_len in [16, 0, 99] {
+            // A(1), the first block, A(2), the second block, and none
+            for fails_at in 0..5 {
+                let calls = AtomicUsize::new(0);
+                let key = FailsOnce {
+                    calls,
+                    fails_at,
+                    tag_len,
+                };
+                let derive = || p_hash(&key, &mut [0; 32], b"label", b"seed");
+                let is_derived = catch_unwind(derive).is_ok();
+                assert_eq!(is_derived, fails_at == 4, "{tag_len} {fails_at}");
+            }
+        }
     }
 
     #[test]

@@ -326,7 +326,7 @@ impl<K: Key> HkdfExpanderUsingHmac<K> {
     /// Continuing would yield an all-zero key, or an empty secret.
     fn block(&self, before: &[u8], info: &[&[u8]], i: u8) -> Tag {
         let tag = self.0.sign_concat(before, info, &[i]);
-        assert!(!tag.as_ref().is_empty(), "an HMAC returned an empty tag");
+        tag.assert_not_empty();
         tag
     }
 }
