@@ -175,7 +175,11 @@ impl EncodeMessage for Finished<'_> {
     }
 }
 
-/// Writes `bytes` in hexadecimal, in the format used by rustls 0.23.
-fn fmt_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+/// Prints bytes in hexadecimal, in the format used by rustls 0.23.
+pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
+
+impl fmt::Debug for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
 }

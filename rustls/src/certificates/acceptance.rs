@@ -13,6 +13,7 @@ use rustls_core::codec::{Codec, Reader};
 
 use crate::enums::Side;
 use crate::error::InvalidMessage;
+use crate::msgs::Hex;
 
 /// A digest of everything that a verifier's verdict depends on, except the arguments with which the
 /// verifier is called. **Do not use it in a verifier that consults anything that may change**, such
@@ -47,11 +48,7 @@ impl AsRef<[u8]> for VerifierRules {
 impl fmt::Debug for VerifierRules {
     /// Prints the first eight bytes in hexadecimal, which distinguish rules in a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("VerifierRules(")?;
-        for byte in &self.0[..8] {
-            write!(f, "{byte:02x}")?;
-        }
-        f.write_str("…)")
+        write!(f, "VerifierRules({:?}…)", Hex(&self.0[..8]))
     }
 }
 

@@ -14,7 +14,7 @@ use rustls_core::error::{Error, InvalidMessage};
 use super::extension_block::{ExtensionBlock, Items, MaybeEmpty, extension_block};
 use super::extensions::{SignatureSchemes, read_value};
 use super::short_list::ShortList;
-use super::{EncodeMessage, fmt_hex};
+use super::{EncodeMessage, Hex};
 
 /// The maximum length of the authorities' names in a CertificateRequest, in bytes. The rest is
 /// reserved for other extensions and for headers.
@@ -101,14 +101,6 @@ impl fmt::Debug for DistinguishedName {
         f.debug_tuple("DistinguishedName")
             .field(&Hex(&self.0))
             .finish()
-    }
-}
-
-struct Hex<'a>(&'a [u8]);
-
-impl fmt::Debug for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt_hex(f, self.0)
     }
 }
 

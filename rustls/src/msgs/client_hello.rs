@@ -13,7 +13,7 @@ use rustls_core::error::InvalidMessage;
 use super::client_extensions::ClientExtensions;
 use super::extensions::{read_code_list, read_list};
 use super::short_list::ShortList;
-use super::{EncodeMessage, fmt_hex};
+use super::{EncodeMessage, Hex};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClientHello<'a> {
@@ -114,7 +114,7 @@ impl Codec<'_> for Random {
 
 impl fmt::Debug for Random {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt_hex(f, &self.0)
+        Hex(&self.0).fmt(f)
     }
 }
 
@@ -178,7 +178,7 @@ impl Codec<'_> for SessionId {
 
 impl fmt::Debug for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt_hex(f, self.as_ref())
+        Hex(self.as_ref()).fmt(f)
     }
 }
 
