@@ -42,15 +42,7 @@ pub(crate) fn start(
     // first, so that the observer receives errors
     common.observe(config.observer.as_ref());
     common.observe_client(&name);
-    let suites = &config.provider.cipher_suites;
-    let is_supported = common.carrier().check_config(config.versions, suites);
-    let configured = is_supported.and_then(|()| {
-        common.configure(
-            config.max_fragment_size,
-            config.enable_secret_extraction,
-            config.fips(),
-        )
-    });
+    let configured = configure(&config, &mut common);
     common.report_configured(configured)?;
     let mut data = ClientConnectionData::default();
     #[cfg(feature = "tls12")]
@@ -73,6 +65,17 @@ pub(crate) fn start(
     #[cfg(feature = "tls12")]
     let driver = driver.with_session(session);
     Ok(driver)
+}
+
+/// Applies `config` to a connection whose handshake has not begun.
+fn configure(config: &ClientConfig, common: &mut CommonState) -> Result<(), Error> {
+    let carrier = common.carrier();
+    carrier.check_config(config.versions, &config.provider.cipher_suites)?;
+    common.configure(
+        config.max_fragment_size,
+        config.enable_secret_extraction,
+        config.fips(),
+    )
 }
 
 /// A buffered client connection.
