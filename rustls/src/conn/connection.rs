@@ -173,9 +173,9 @@ impl<Data> ConnectionCommon<Data> {
     fn io_state(&self) -> IoState {
         let records = &self.driver.common.records;
         IoState {
-            tls_bytes_to_write: records.outgoing.len(),
-            plaintext_bytes_to_read: records.received.unread(),
-            peer_has_closed: records.receiving == Receiving::Closed,
+            queued: records.outgoing.len(),
+            readable: records.received.unread(),
+            is_closed: records.receiving == Receiving::Closed,
             is_waiting: self.is_waiting(),
         }
     }
@@ -585,26 +585,26 @@ impl<Data> fmt::Debug for ConnectionCommon<Data> {
 /// The state of a connection after [`ConnectionCommon::process_new_packets`].
 #[derive(Eq, PartialEq)]
 pub struct IoState {
-    tls_bytes_to_write: usize,
-    plaintext_bytes_to_read: usize,
-    peer_has_closed: bool,
+    queued: usize,
+    readable: usize,
+    is_closed: bool,
     is_waiting: bool,
 }
 
 impl IoState {
     /// Returns the number of bytes queued for `write_tls`.
     pub fn tls_bytes_to_write(&self) -> usize {
-        self.tls_bytes_to_write
+        self.queued
     }
 
     /// Returns the number of plaintext bytes that can be read.
     pub fn plaintext_bytes_to_read(&self) -> usize {
-        self.plaintext_bytes_to_read
+        self.readable
     }
 
     /// True if the peer has sent a close_notify: no more plaintext will arrive.
     pub fn peer_has_closed(&self) -> bool {
-        self.peer_has_closed
+        self.is_closed
     }
 
     /// True if the handshake is waiting for an application operation: call
@@ -619,9 +619,9 @@ impl fmt::Debug for IoState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("IoState");
         fields
-            .field("tls_bytes_to_write", &self.tls_bytes_to_write)
-            .field("plaintext_bytes_to_read", &self.plaintext_bytes_to_read)
-            .field("peer_has_closed", &self.peer_has_closed);
+            .field("tls_bytes_to_write", &self.queued)
+            .field("plaintext_bytes_to_read", &self.readable)
+            .field("peer_has_closed", &self.is_closed);
         if self.is_waiting {
             fields.field("is_waiting", &true);
         }

@@ -98,9 +98,9 @@ impl Extend<TrustAnchor<'static>> for RootCertStore {
 impl fmt::Debug for RootCertStore {
     /// Prints only the number of roots, because a system's trust store has over a hundred.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RootCertStore")
-            // a string, as applications know it from rustls 0.23
-            .field("roots", &format!("({} roots)", self.roots.len()))
-            .finish()
+        // a string, as applications know it from rustls 0.23
+        let roots = format!("({} roots)", self.len());
+        let mut fields = f.debug_struct("RootCertStore");
+        fields.field("roots", &roots).finish()
     }
 }
