@@ -60,15 +60,18 @@ impl<'a> Results<'a> {
         }
     }
 
+    /// Returns the index of 0.23.46, if it was measured.
+    pub(crate) fn baseline(&self) -> Option<usize> {
+        let mut contenders = self.contenders.iter();
+        contenders.position(|known| known.name == BASELINE)
+    }
+
     pub(crate) fn rows(&self) -> Vec<Row> {
         let named = self.scenarios.iter().flat_map(|scenario| {
             let unit = scenario.unit();
             scenario.rows().map(|name| (name, unit))
         });
-        let baseline = self
-            .contenders
-            .iter()
-            .position(|known| known.name == BASELINE);
+        let baseline = self.baseline();
         let rows = named.zip(&self.values).map(|((name, unit), values)| {
             let baseline = baseline.map_or(&[][..], |index| &values[index]);
             let cells = values.iter().map(|values| cell(values, baseline)).collect();

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use driver::document;
 
-use crate::contenders::BASELINE;
 use crate::results::{Results, Row};
 
 /// Parts of the names of scenarios that BENCHMARKS.md leaves out: they combine what others show.
@@ -23,12 +22,13 @@ pub(crate) fn terminal(results: &Results<'_>) -> String {
     };
     let names = results.contenders.iter().map(|known| short(known.name));
     let mut lines = vec![[String::new()].into_iter().chain(names).collect()];
-    let baseline = baseline(results);
+    let baseline = results.baseline();
+    let mut shown = String::new();
     for row in results.rows() {
         let (scenario, side) = row.name.split_once(", ").unwrap_or((&row.name, ""));
-        let heading = format!("{scenario}, {}", row.unit);
-        if lines.iter().all(|line: &Vec<_>| line[0] != heading) {
-            lines.push(vec![heading]);
+        if shown != scenario {
+            shown = scenario.to_owned();
+            lines.push(vec![format!("{scenario}, {}", row.unit)]);
         }
         let cells = cells(&row, baseline, "", |text| format!("*{text}"));
         lines.push([side.to_owned()].into_iter().chain(cells).collect());
@@ -51,7 +51,7 @@ pub(crate) fn documented(results: &Results<'_>) -> String {
 /// Returns a table of the rows and the notes that `is_shown` accepts.
 fn table_of(results: &Results<'_>, is_shown: impl Fn(&str) -> bool) -> String {
     let mut lines = vec![header(results)];
-    let baseline = baseline(results);
+    let baseline = results.baseline();
     let rows = results.rows();
     let rows = rows.iter().filter(|row| is_shown(&row.name));
     lines.extend(rows.map(|row| line(row, baseline)));
@@ -71,11 +71,6 @@ fn notes(results: &Results<'_>, is_shown: impl Fn(&str) -> bool) -> String {
         let _ = writeln!(text, "- {note}");
     }
     text
-}
-
-fn baseline(results: &Results<'_>) -> Option<usize> {
-    let mut contenders = results.contenders.iter();
-    contenders.position(|known| known.name == BASELINE)
 }
 
 fn header(results: &Results<'_>) -> Vec<String> {
